@@ -13,7 +13,7 @@ from gateway.store.tables import AccessToken, ConnectionRow, TokenResource
 
 
 class Models:
-    """Tokens in the gateway's SQLite file, as objects; see `stores.Store`."""
+    """Tokens in the gateway's SQLite file, as objects; see `stores.Database`."""
 
     def __init__(self, path: Path, decrypt: Decrypt) -> None:
         self._engine = create_engine(f"sqlite:///{path}")

@@ -68,7 +68,7 @@ class Known:
         self._known = {_digest(text): token for text, token in known.items()}
 
     def find(self, header: str) -> Token:
-        """Look up; see `Store`."""
+        """Look up; see `Database`."""
         token = self._known.get(_digest(header.removeprefix("Bearer ")))
         if token is None:
             raise HTTPException(401)
@@ -83,7 +83,7 @@ class File:
         self._decrypt = decrypt
 
     def find(self, header: str) -> Token:
-        """Read; see `Store`."""
+        """Read; see `Database`."""
         digest = _digest(header.removeprefix("Bearer "))
         row = self._database.execute(_FIND, (digest, int(time.time() * 1000))).fetchone()
         if row is None:

@@ -9,11 +9,11 @@ READ = ("me:read", "boards:read", "users:read", "updates:read")
 
 
 def fill(sandbox):
-    ground = sandbox.ground
-    facts = seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
-    set_budget(ground.store, 50_000_000)
+    state = sandbox.state
+    facts = seed(state.store, datetime(2026, 11, 20, tzinfo=UTC))
+    set_budget(state.store, 50_000_000)
     return {
         "boards": dict(facts.boards),
-        "token": ground.tokens.issue("tasks", facts.account, ()),
-        "reader": ground.tokens.issue("tasks", facts.account, READ),
+        "token": state.tokens.issue("tasks", facts.account, ()),
+        "reader": state.tokens.issue("tasks", facts.account, READ),
     }

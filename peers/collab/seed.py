@@ -10,9 +10,9 @@ READ = ("Files.Read.All", "Sites.Read.All")
 
 
 def fill(sandbox):
-    ground = sandbox.ground
-    facts = sites.seed(ground.store, ground.shelf, datetime(2026, 11, 20, tzinfo=UTC))
-    tokens = ground.tokens
+    state = sandbox.state
+    facts = sites.seed(state.store, state.content, datetime(2026, 11, 20, tzinfo=UTC))
+    tokens = state.tokens
     return {
         "token": tokens.issue("collab", STUDIO_ACCOUNT, WRITE),
         "reader": tokens.issue("collab", STUDIO_ACCOUNT, READ),

@@ -6,7 +6,7 @@ BACK = "http://127.0.0.1:5000/back"
 
 
 def fill(sandbox):
-    clients = Clients(sandbox.ground.store)
+    clients = Clients(sandbox.state.database)
     for server in ("provider-a", "provider-b", "tasks", "projects"):
         clients.register(server, "peer", "its secret", [BACK])
     return {"back": BACK}

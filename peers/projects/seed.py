@@ -6,11 +6,11 @@ from sandbox.world.tasks.projects import seed
 
 
 def fill(sandbox):
-    ground = sandbox.ground
-    facts = seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
+    state = sandbox.state
+    facts = seed(state.store, datetime(2026, 11, 20, tzinfo=UTC))
     return {
         "projects": dict(facts.projects),
         "workspace": facts.workspace,
-        "token": ground.tokens.issue("projects", facts.account, ()),
-        "reader": ground.tokens.issue("projects", facts.account, ("tasks:read", "users:read")),
+        "token": state.tokens.issue("projects", facts.account, ()),
+        "reader": state.tokens.issue("projects", facts.account, ("tasks:read", "users:read")),
     }

@@ -14,7 +14,7 @@ START = 1_767_000_000_000
 
 
 def fill(sandbox):
-    mails, tokens = sandbox.ground.mails, sandbox.ground.tokens
+    mails, tokens = sandbox.state.mails, sandbox.state.tokens
     mails.set_account("provider-a", ACCOUNT)
     mails.set_account("provider-b", Account("me@b.test", "Other"))
     mails.add_label("provider-a", "Clients/Big One")
@@ -45,7 +45,7 @@ def fill(sandbox):
 def meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th, elsewhere earlier
-    events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    events.seed(sandbox.state.database, sandbox.state.calendars, now)
     desk = desks(date(2026, 3, 20))[0]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)

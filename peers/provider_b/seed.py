@@ -13,7 +13,7 @@ SCOPES = ("Mail.ReadWrite", "Mail.Send", "User.Read", "MailboxSettings.ReadWrite
 
 
 def fill(sandbox):
-    mails, tokens = sandbox.ground.mails, sandbox.ground.tokens
+    mails, tokens = sandbox.state.mails, sandbox.state.tokens
     for number in range(23):
         mails.add(
             "provider-b",
@@ -38,7 +38,7 @@ def fill(sandbox):
 def _meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th
-    events.seed(sandbox.ground.store, sandbox.ground.calendars, now)
+    events.seed(sandbox.state.database, sandbox.state.calendars, now)
     desk = desks(date(2026, 3, 20))[1]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)

@@ -1,7 +1,7 @@
 """
-The sandbox as one ASGI application: every upstream's wires under their paths, and the controls.
+The sandbox as one ASGI application: the protocols of all upstreams, and the control paths.
 
-A wire joins by a line in `WIRES`.
+A protocol is added by a row in `HANDLERS`.
 """
 
 import asyncio
@@ -13,12 +13,20 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from sandbox.asgi import Answer, ConnectionCut, Handler, Request, Unanswered, as_json, read_target
 from sandbox.boards import endpoint as boards
 from sandbox.boards import responses as board_answers
 from sandbox.collab import routes as c_api
 from sandbox.collab.files import signed_urls as c_places
 from sandbox.control import Control, Mount, Upstream
+from sandbox.http import (
+    ConnectionCut,
+    Handler,
+    NoResponse,
+    Request,
+    Response,
+    json_response,
+    parse_target,
+)
 from sandbox.oauth import servers
 from sandbox.oauth.tokens import UPSTREAMS
 from sandbox.origins import other_origin
@@ -30,34 +38,34 @@ from sandbox.provider_a.google_calendar import routes as a_calendar
 from sandbox.provider_b import batch as b_batch
 from sandbox.provider_b.outlook_calendar import routes as b_calendar
 from sandbox.provider_b.outlook_mail import routes as b_mail
-from sandbox.state import Ground, open_ground
+from sandbox.state import SandboxState, open_state
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-# (upstream, first path segments, opener[, open to calls without a token]); asked in this order.
-WIRES: tuple[tuple[str, tuple[str, ...], Callable[[Ground], Handler]], ...] = (
-    ("providerA", ("gmail",), a_mail.open_wire),
-    ("providerA", ("upload", "gmail"), a_upload.open_wire),
-    ("providerA", ("batch",), a_batch.open_wire),
-    ("providerA", ("calendar",), a_calendar.open_wire),
-    ("providerB", ("v1.0",), b_mail.open_wire),
-    ("providerB", ("v1.0",), b_calendar.open_wire),
-    ("providerB", ("v1.0",), b_batch.open_wire),
-    ("tasks", ("v2",), boards.open_wire),
-    ("projects", (), projects.open_wire),
-    ("collab", ("content",), c_places.open_wire),
-    *(("collab", (version,), b_batch.open_wire) for version in ("v1.0", "beta")),
-    *(("collab", (version,), c_api.open_wire) for version in ("v1.0", "beta")),
-    ("oauth", (), servers.open_wire),
+# (upstream, first path segments, factory of the handler); tried in this order.
+HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], ...] = (
+    ("providerA", ("gmail",), a_mail.create_handler),
+    ("providerA", ("upload", "gmail"), a_upload.create_handler),
+    ("providerA", ("batch",), a_batch.create_handler),
+    ("providerA", ("calendar",), a_calendar.create_handler),
+    ("providerB", ("v1.0",), b_mail.create_handler),
+    ("providerB", ("v1.0",), b_calendar.create_handler),
+    ("providerB", ("v1.0",), b_batch.create_handler),
+    ("tasks", ("v2",), boards.create_handler),
+    ("projects", (), projects.create_handler),
+    ("collab", ("content",), c_places.create_handler),
+    *(("collab", (version,), b_batch.create_handler) for version in ("v1.0", "beta")),
+    *(("collab", (version,), c_api.create_handler) for version in ("v1.0", "beta")),
+    ("oauth", (), servers.create_handler),
 )
 
-# Wires whose addresses carry their own authority, called without a token.
-OPEN_WIRES = frozenset({("oauth", ()), ("collab", ("content",))})
+# Handlers that are called without an access token: their URLs carry the authority.
+OPEN_HANDLERS = frozenset({("oauth", ()), ("collab", ("content",))})
 
-# Fault kinds that one upstream alone has.
-SPOKEN: Mapping[str, Mapping[str, Callable[..., Answer]]] = {"tasks": board_answers.SPOKEN}
+# Fault kinds that only one upstream has.
+OWN_FAULTS: Mapping[str, Mapping[str, Callable[..., Response]]] = {"tasks": board_answers.SPOKEN}
 
 MOUNTS: Mapping[str, str] = {
     "provider-a": "providerA",
@@ -75,63 +83,63 @@ class Sandbox:
     The ASGI application.
 
     Attributes:
-        ground: The store and what is kept over it (tokens are issued there).
-        public_base, content_base: Where clients see it, and where pre-authenticated addresses
-            (downloads, upload sessions) lie.
+        state: The database and the stores over it; access tokens are issued there.
+        public_base: URL under which clients see the sandbox.
+        content_base: URL of the origin of pre-authenticated URLs (downloads, upload sessions).
         upstreams: By name: ``providerA``, ``providerB``, ``collab``, ``tasks``, ``projects``,
             ``oauth``.
     """
 
     def __init__(
-        self, ground: Ground, *, public_base: str, content_base: str | None = None
+        self, state: SandboxState, *, public_base: str, content_base: str | None = None
     ) -> None:
         """
-        Put the wires together.
+        Create the handlers of all protocols.
 
         Args:
-            ground: What they stand on.
-            public_base: The address that clients see the sandbox under, for links.
-            content_base: The same sandbox on the origin of pre-authenticated addresses; None for
-                `other_origin` of *public_base*.
+            state: The state that they share.
+            public_base: URL under which clients see the sandbox, for links.
+            content_base: URL of the same sandbox on the origin of pre-authenticated URLs; None
+                means `other_origin` of *public_base*.
         """
-        self.ground = ground
+        self.state = state
         self.public_base = public_base.rstrip("/")
         self.content_base = (content_base or other_origin(public_base)).rstrip("/")
         self.upstreams = {
-            name: Upstream(name=name, ground=ground, spoken=SPOKEN.get(name, {}))
+            name: Upstream(name=name, state=state, own_faults=OWN_FAULTS.get(name, {}))
             for name in UPSTREAMS
         }
-        for name, prefix, opener in WIRES:
-            self.mount(name, prefix, opener(ground), is_open=(name, prefix) in OPEN_WIRES)
+        for name, prefix, opener in HANDLERS:
+            self.mount(name, prefix, opener(state), is_open=(name, prefix) in OPEN_HANDLERS)
         self._control = Control(self.upstreams)
 
     def mount(
         self, upstream: str, prefix: tuple[str, ...], handler: Handler, *, is_open: bool = False
     ) -> None:
-        """Add a wire behind those that are there."""
+        """Add a handler after the existing ones."""
         mount = Mount(prefix=prefix, handler=handler, is_open=is_open)
         self.upstreams[upstream].mounts.append(mount)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a cut connection is raised when no socket is at hand to close."""
+        """Answer one request. Raises ConnectionCut where no socket can be closed (in-process calls)."""
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await _run_lifespan(receive, send)
             return
         if scope["type"] != "http":
             return
         try:
             answer = await self._answer(scope, receive)
-        except Unanswered as silence:
-            await _wait_for_leaving(receive, silence.seconds)
+        except NoResponse as no_response:
+            await _wait_for_disconnect(receive, no_response.seconds)
             await _cut(receive, send)
         except ConnectionCut:
             await _cut(receive, send)
         else:
             await _send(answer, scope["method"], send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
         target = _target(scope)
-        segments, query = read_target(target)
+        segments, query = parse_target(target)
         headers = _headers(scope)
         streams = segments[:1] == ("collab",) and scope["method"] == "PUT"
         pieces = _pieces(receive)
@@ -144,14 +152,14 @@ class Sandbox:
             stream=pieces if streams else None,
         )
         if not segments:
-            return as_json({"upstreams": list(MOUNTS)})
+            return json_response({"upstreams": list(MOUNTS)})
         if segments[0] in {"faults", "calls"}:
             if not _is_local(scope):
-                return as_json({"error": "Loopback only."}, 403)
+                return json_response({"error": "Loopback only."}, 403)
             return self._control.answer(request)
         name = MOUNTS.get(segments[0])
         if name is None:
-            return as_json({"error": "No such upstream."}, 404)
+            return json_response({"error": "No such upstream."}, 404)
         below = replace(
             request,
             segments=segments[1:],
@@ -159,16 +167,16 @@ class Sandbox:
             content=f"{self.content_base}/{segments[0]}",
         )
         answer = await self.upstreams[name].call(below, target.partition(f"/{segments[0]}")[2])
-        return _zipped(answer, headers) if name == "providerA" else answer
+        return _compressed(answer, headers) if name == "providerA" else answer
 
 
 def create(data_dir: Path | None, *, public_base: str, content_base: str | None = None) -> Sandbox:
-    """Open the sandbox over the store in *data_dir* (None: in memory)."""
-    return Sandbox(open_ground(data_dir), public_base=public_base, content_base=content_base)
+    """Open the sandbox over the database in *data_dir*; None keeps everything in memory."""
+    return Sandbox(open_state(data_dir), public_base=public_base, content_base=content_base)
 
 
 def _target(scope: Scope) -> str:
-    """Return path and query as sent, below the place where the sandbox is mounted."""
+    """Return path and query as sent, relative to the mount of the sandbox."""
     raw: bytes = scope.get("raw_path") or str(scope["path"]).encode()
     path = raw.decode("latin-1").partition("?")[0]
     root = scope.get("root_path", "")
@@ -179,11 +187,11 @@ def _target(scope: Scope) -> str:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def _is_local(scope: Scope) -> bool:
@@ -200,26 +208,26 @@ async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ConnectionCut("the caller left")
+            raise ConnectionCut("the client disconnected")
         yield message.get("body", b"")
         if not message.get("more_body", False):
             return
 
 
-def _zipped(answer: Answer, headers: Mapping[str, str]) -> Answer:
-    """Compress as provider A does: when both Accept-Encoding and User-Agent name gzip."""
-    asked = "gzip" in headers.get("accept-encoding", "") and "gzip" in headers.get("user-agent", "")
-    spoken_for = answer.pieces is not None or "content-encoding" in answer.headers
-    if not asked or spoken_for or len(answer.body) < _GZIP_FROM:
+def _compressed(answer: Response, headers: Mapping[str, str]) -> Response:
+    """Compress as provider A does: only when Accept-Encoding and User-Agent both name gzip."""
+    wanted = all("gzip" in headers.get(name, "") for name in ("accept-encoding", "user-agent"))
+    unsuitable = answer.pieces is not None or "content-encoding" in answer.headers
+    if not wanted or unsuitable or len(answer.body) < _GZIP_FROM:
         return answer
-    return Answer(
+    return Response(
         status=answer.status,
         body=gzip.compress(answer.body, 1, mtime=0),
         headers={**answer.headers, "content-encoding": "gzip", "vary": "Accept-Encoding"},
     )
 
 
-async def _send(answer: Answer, method: str, send: Send) -> None:
+async def _send(answer: Response, method: str, send: Send) -> None:
     headers = {**answer.headers}
     if answer.status not in {204, 304}:
         headers.setdefault("content-length", str(len(answer.body)))
@@ -237,7 +245,7 @@ async def _send(answer: Answer, method: str, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
 
 
-async def _wait_for_leaving(receive: Receive, seconds: float) -> None:
+async def _wait_for_disconnect(receive: Receive, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while (await receive())["type"] != "http.disconnect":
@@ -246,21 +254,21 @@ async def _wait_for_leaving(receive: Receive, seconds: float) -> None:
 
 async def _cut(receive: Receive, send: Send) -> None:
     """
-    Close the socket without an answer.
+    Close the socket without a response.
 
-    The server's transport is reached through the callable it gave us, because ASGI has no word
-    for this. Without a socket (in-process) the exception itself is the broken connection.
+    ASGI has no message for this, so the transport is taken from the server's callables. In-process
+    calls have no socket: there the exception stands for the broken connection.
     """
-    for given in (receive, send):
-        transport = getattr(getattr(given, "__self__", None), "transport", None)
+    for server_callable in (receive, send):
+        transport = getattr(getattr(server_callable, "__self__", None), "transport", None)
         if transport is not None:
             transport.abort()
-            await _wait_for_leaving(receive, 5.0)
+            await _wait_for_disconnect(receive, 5.0)
             return
     raise ConnectionCut("cut by the sandbox")
 
 
-async def _live(receive: Receive, send: Send) -> None:
+async def _run_lifespan(receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -1,6 +1,8 @@
 """
-What is around every wire: the credential check, the call log and the faults; and the paths to
-read and set the last two (loopback only, no credential). Source: decisions 14 and 16.
+Credential check, call log and faults of every upstream, and the control paths for the last two.
+
+The control paths answer loopback clients only and need no credential:
+docs/spec/sandbox.md#control-paths.
 """
 
 from collections import deque
@@ -10,15 +12,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sandbox import faults
-from sandbox.asgi import Answer, Handler, Request, as_json
-from sandbox.error_bodies import SHAPES
+from sandbox.error_bodies import ERROR_BUILDERS
 from sandbox.faults import Fault
+from sandbox.http import Handler, Request, Response, json_response
 from sandbox.oauth.tokens import UPSTREAMS, upstream_name
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 MOST_CALLS = 20_000  # the newest are kept
 
-# Never a credential: what is not here is not shown.
+# The call log shows these headers only; none of them carries a credential.
 _SHOWN_HEADERS = (
     "accept",
     "accept-encoding",
@@ -41,11 +43,11 @@ _SECRET_PARAMETERS = frozenset({"access_token", "code", "state", "tempauth", "to
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
     """
-    A wire in its place.
+    A handler and the paths that it serves.
 
     Attributes:
-        prefix: The first segments of the paths it is asked for, below the upstream's mount.
-        is_open: Whether it is called without an access token (pre-authenticated addresses).
+        prefix: First segments of its paths, below the upstream's mount.
+        is_open: Whether it is called without an access token (pre-authenticated URLs).
     """
 
     prefix: tuple[str, ...]
@@ -56,20 +58,20 @@ class Mount:
 @dataclass(slots=True, kw_only=True)
 class Upstream:
     """
-    One upstream: its wires, and what is set and seen on it.
+    One upstream: its handlers, the faults that are set on it, and its call log.
 
     Attributes:
-        spoken: Fault kinds of its own, that it words in an answer of its wire.
+        own_faults: Fault kinds that only this upstream has, with the function that answers.
     """
 
     name: str
-    ground: Ground
+    state: SandboxState
     mounts: list[Mount] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     calls: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
-    spoken: Mapping[str, Callable[..., Answer]] = field(default_factory=dict)
+    own_faults: Mapping[str, Callable[..., Response]] = field(default_factory=dict)
 
-    async def call(self, request: Request, target: str | None = None) -> Answer:
+    async def call(self, request: Request, target: str | None = None) -> Response:
         """
         Answer a call, or an inner call of a batch. *target* is its path and query as sent.
 
@@ -80,37 +82,40 @@ class Upstream:
         self.calls.append(_logged(request, fault, shows_document=self.name == "tasks"))
         if fault is None:
             return await self._run(request)
-        if fault.kind in self.spoken:
-            speak = self.spoken[fault.kind]
-            return speak(request, reason=fault.reason, retry_after=fault.retry_after)
-        return await faults.spoil(fault, request, lambda: self._run(request), SHAPES[self.name])
+        if fault.kind in self.own_faults:
+            respond = self.own_faults[fault.kind]
+            return respond(request, reason=fault.reason, retry_after=fault.retry_after)
+        return await faults.apply_fault(
+            fault, request, lambda: self._run(request), ERROR_BUILDERS[self.name]
+        )
 
-    async def _run(self, request: Request) -> Answer:
-        shape = SHAPES[self.name]
+    async def _run(self, request: Request) -> Response:
+        error_response = ERROR_BUILDERS[self.name]
         request = replace(request, grant=self._grant(request) or request.grant, inner=self.call)
         for mount in self.mounts:
             if request.segments[: len(mount.prefix)] != mount.prefix:
                 continue
             if request.grant is None and not mount.is_open:
-                return shape(401)
+                return error_response(401)
             answer = await mount.handler(request)
             if answer is not None:
                 return answer
-        return shape(401) if request.grant is None and self.name != "oauth" else shape(404)
+        is_unauthorized = request.grant is None and self.name != "oauth"
+        return error_response(401 if is_unauthorized else 404)
 
     def _grant(self, request: Request) -> Any:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        # The task provider takes its token bare.
+        # monday.com takes its token without a scheme.
         bare = scheme if self.name == "tasks" and not token else ""
-        given = token.strip() if scheme.lower() == "bearer" else bare
-        return self.ground.tokens.read(self.name, given) if given else None
+        access_token = token.strip() if scheme.lower() == "bearer" else bare
+        return self.state.tokens.read(self.name, access_token) if access_token else None
 
     def _fault(self, request: Request, target: str | None) -> Fault | None:
         sent = target or request.link().removeprefix(request.public)
-        # Every call of the task provider has the same path: its document tells them apart.
-        also = request.body.decode("utf-8", "replace") if self.name == "tasks" else ""
+        # All calls of monday.com have the same path; only the document differs.
+        document = request.body.decode("utf-8", "replace") if self.name == "tasks" else ""
         for fault in self.faults:
-            if fault.hits(request, sent, also):
+            if fault.matches(request, sent, document):
                 if fault.count is not None:
                     fault.count -= 1
                     if fault.count == 0:
@@ -120,12 +125,12 @@ class Upstream:
 
 
 class Control:
-    """The control paths over all upstreams."""
+    """The control paths of all upstreams."""
 
     def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
         self._upstreams = upstreams
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Response:
         """Answer ``/faults/{upstream}`` and ``/calls/{upstream}``."""
         kind, *rest = request.segments
         name = upstream_name(rest[0]) if len(rest) == 1 else None
@@ -137,33 +142,35 @@ class Control:
         return _faults(upstream, request)
 
 
-def _calls(upstream: Upstream, method: str) -> Answer:
+def _calls(upstream: Upstream, method: str) -> Response:
     if method == "GET":
-        return as_json({"calls": list(upstream.calls)})
+        return json_response({"calls": list(upstream.calls)})
     if method == "DELETE":
         upstream.calls.clear()
-        return Answer(status=204)
+        return Response(status=204)
     return _refusal(405, "Use GET or DELETE.")
 
 
-def _faults(upstream: Upstream, request: Request) -> Answer:
+def _faults(upstream: Upstream, request: Request) -> Response:
     if request.method == "DELETE":
         upstream.faults.clear()
-        return Answer(status=204)
+        return Response(status=204)
     if request.method == "PUT":
         try:
-            wanted = request.json()
-            several: Sequence[Any] = wanted if isinstance(wanted, list) else [wanted]
-            upstream.faults[:] = [faults.read(one, also=upstream.spoken) for one in several]
+            body = request.json()
+            wanted: Sequence[Any] = body if isinstance(body, list) else [body]
+            upstream.faults[:] = [
+                faults.parse_fault(fault, own_kinds=upstream.own_faults) for fault in wanted
+            ]
         except ValueError as problem:
             return _refusal(400, str(problem))
     elif request.method != "GET":
         return _refusal(405, "Use GET, PUT or DELETE.")
-    return as_json({"faults": [fault.describe() for fault in upstream.faults]})
+    return json_response({"faults": [fault.describe() for fault in upstream.faults]})
 
 
-def _refusal(status: int, message: str) -> Answer:
-    return as_json({"error": message}, status)
+def _refusal(status: int, message: str) -> Response:
+    return json_response({"error": message}, status)
 
 
 def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> dict[str, Any]:
@@ -187,7 +194,7 @@ def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> d
 
 
 def _size(request: Request) -> int:
-    """Return the size of the body in bytes; of a streamed one, what its header says."""
+    """Return the body's size in bytes; for a streamed body the size that its header states."""
     stated = request.headers.get("content-length", "")
     return int(stated) if request.stream is not None and stated.isdigit() else len(request.body)
 

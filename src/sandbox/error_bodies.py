@@ -1,4 +1,4 @@
-"""How each upstream words an error: what the credential check and the faults answer with."""
+"""Error responses of each upstream, for the credential check and for faults."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from sandbox.asgi import Answer, as_json
+from sandbox.http import Response, json_response
 
-# HTTP status -> (reason, domain, status word, message); reference/wire.md 2.1
+# HTTP status -> (reason, domain, status word, message);
+# docs/spec/upstream/errors-and-throttling.md#google-errors
 _PROVIDER_A = {
     400: ("invalidArgument", "global", "INVALID_ARGUMENT", "Invalid argument."),
     401: ("authError", "global", "UNAUTHENTICATED", "Invalid Credentials"),
@@ -36,7 +37,8 @@ _CALENDAR_REASONS = frozenset(
         "timeRangeTooLong",
     }
 )
-# HTTP status -> (code, message); reference/wire.md 2.2
+# HTTP status -> (code, message);
+# docs/spec/upstream/errors-and-throttling.md#microsoft-graph-errors
 _GRAPH = {
     400: ("BadRequest", "Bad request."),
     401: ("InvalidAuthenticationToken", "Access token is empty, expired or invalid."),
@@ -56,7 +58,7 @@ _GRAPH = {
     509: ("bandwidthLimitExceeded", "The bandwidth limit has been exceeded."),
 }
 _FILE_CODES = {400: "invalidRequest", 403: "accessDenied"}
-# What `innerError` says of a throttled call to files, sites and lists; wire report 2.2.
+# `innerError` of a throttled call to files, sites and lists.
 THROTTLED = {"code": "throttledRequest", "innerError": {"code": "quota"}}
 _MAIL_CODES = {
     404: "ErrorItemNotFound",
@@ -89,21 +91,21 @@ def provider_a(
     message: str = "",
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """Word an error as provider A does, ``errors[]`` and status word included."""
+) -> Response:
+    """Build an error of Google's APIs, with ``errors[]`` and the status word."""
     usual, domain, word, text = _PROVIDER_A.get(status, _PROVIDER_A[500])
     if reason:
         domain = "usageLimits" if reason in _USAGE_REASONS else domain
         domain = "calendar" if reason in _CALENDAR_REASONS else domain
-    said = message or text
-    one: dict[str, Any] = {"message": said, "domain": domain, "reason": reason or usual}
+    shown = message or text
+    detail: dict[str, Any] = {"message": shown, "domain": domain, "reason": reason or usual}
     if status == 401:
-        one |= {"location": "Authorization", "locationType": "header"}
-    error = {"code": status, "message": said, "errors": [one], "status": word}
+        detail |= {"location": "Authorization", "locationType": "header"}
+    error = {"code": status, "message": shown, "errors": [detail], "status": word}
     extra = dict(headers or {})
     if status == 401:
         extra["www-authenticate"] = 'Bearer realm="https://accounts.example/", error=invalid_token'
-    return as_json({"error": error}, status, _waiting(extra, retry_after))
+    return json_response({"error": error}, status, _with_retry_after(extra, retry_after))
 
 
 def graph(
@@ -114,8 +116,8 @@ def graph(
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
     inner: Mapping[str, Any] | None = None,
-) -> Answer:
-    """Word an error as provider B and collab do; *reason* replaces the usual code."""
+) -> Response:
+    """Build an error of Microsoft Graph; *reason* replaces the usual code."""
     code, text = _GRAPH.get(status, _GRAPH[500])
     request_id = str(uuid4())
     error = {
@@ -132,16 +134,16 @@ def graph(
     if status == 401:
         extra["www-authenticate"] = 'Bearer realm="", error="invalid_token"'
     kind = "application/json"
-    return as_json({"error": error}, status, _waiting(extra, retry_after), kind=kind)
+    return json_response({"error": error}, status, _with_retry_after(extra, retry_after), kind=kind)
 
 
-def mail_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
-    """Word an error as provider B's mail and calendar do."""
+def mail_graph(status: int, *, reason: str = "", **rest: Any) -> Response:
+    """Build an error of Outlook mail and calendar."""
     return graph(status, reason=reason or _MAIL_CODES.get(status, ""), **rest)
 
 
-def file_graph(status: int, *, reason: str = "", **rest: Any) -> Answer:
-    """Word an error as collab's files, sites and lists do."""
+def file_graph(status: int, *, reason: str = "", **rest: Any) -> Response:
+    """Build an error of files, sites and lists."""
     inner = THROTTLED if status == 429 else None
     return graph(status, reason=reason or _FILE_CODES.get(status, ""), inner=inner, **rest)
 
@@ -153,17 +155,17 @@ def tasks(
     message: str = "",
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """Word an error as the task provider does since API 2025-01."""
+) -> Response:
+    """Build an error of monday.com, as of API version 2025-01 and later."""
     if status == 401:
-        return as_json({"errors": ["Not Authenticated"]}, 401, headers)
+        return json_response({"errors": ["Not Authenticated"]}, 401, headers)
     code = reason or _TASKS.get(status, "INTERNAL_SERVER_ERROR")
     extensions: dict[str, Any] = {"code": code, "status_code": status}
     if retry_after is not None:
         extensions["retry_in_seconds"] = retry_after
-    said = message or code.replace("_", " ").capitalize()
-    body = {"errors": [{"message": said, "extensions": extensions}], "account_id": 1}
-    return as_json(body, status, _waiting(dict(headers or {}), retry_after))
+    shown = message or code.replace("_", " ").capitalize()
+    body = {"errors": [{"message": shown, "extensions": extensions}], "account_id": 1}
+    return json_response(body, status, _with_retry_after(dict(headers or {}), retry_after))
 
 
 def projects(
@@ -173,12 +175,14 @@ def projects(
     message: str = "",
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """Word an error as the project provider does; *reason* has no place in it."""
+) -> Response:
+    """Build an error of Asana, which has no code; *reason* serves as the message."""
     error = {"message": message or reason or _PROJECTS.get(status, "Server Error")}
     if status >= 500:
         error["phrase"] = "6 sad squid snuggle softly"
-    return as_json({"errors": [error]}, status, _waiting(dict(headers or {}), retry_after))
+    return json_response(
+        {"errors": [error]}, status, _with_retry_after(dict(headers or {}), retry_after)
+    )
 
 
 def oauth(
@@ -188,16 +192,16 @@ def oauth(
     message: str = "",
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """Word an error as RFC 6749 does."""
+) -> Response:
+    """Build an OAuth error (RFC 6749)."""
     usual = {400: "invalid_request", 401: "invalid_client"}.get(status, "temporarily_unavailable")
     body = {"error": reason or usual, "error_description": message or "The request failed."}
-    return as_json(body, status, _waiting(dict(headers or {}), retry_after))
+    return json_response(body, status, _with_retry_after(dict(headers or {}), retry_after))
 
 
-Shape = Callable[..., Answer]
+ErrorBuilder = Callable[..., Response]
 
-SHAPES: Mapping[str, Shape] = MappingProxyType(
+ERROR_BUILDERS: Mapping[str, ErrorBuilder] = MappingProxyType(
     {
         "providerA": provider_a,
         "providerB": mail_graph,
@@ -209,5 +213,5 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
 )
 
 
-def _waiting(headers: dict[str, str], retry_after: int | None) -> dict[str, str]:
+def _with_retry_after(headers: dict[str, str], retry_after: int | None) -> dict[str, str]:
     return headers if retry_after is None else {**headers, "retry-after": str(retry_after)}

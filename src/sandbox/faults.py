@@ -1,10 +1,10 @@
 """
 Faults that tests and demos set on an upstream.
 
-The status kinds answer in the upstream's own words without running the call; so do ``timeout``,
-``reset``, ``malformed``, ``html`` and ``gzipbomb``. ``slow``, ``drip``, ``lostAnswer``,
-``spoiltAnswer``, ``foreignNextLink`` and ``repeatedNextLink`` run the call and spoil its answer.
-Source: decisions 14; reference/wire.md 7.
+A status kind answers with the upstream's own error body and does not run the call; neither do
+``timeout``, ``reset``, ``malformed``, ``html`` and ``gzipbomb``. ``slow``, ``drip``,
+``lostAnswer``, ``spoiltAnswer``, ``foreignNextLink`` and ``repeatedNextLink`` run the call and
+spoil its response. See docs/spec/sandbox.md#faults.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from sandbox.asgi import Answer, ConnectionCut, Request, Unanswered
-from sandbox.error_bodies import Shape
+from sandbox.error_bodies import ErrorBuilder
+from sandbox.http import ConnectionCut, NoResponse, Request, Response
 
 _N = TypeVar("_N", int, float)
 
@@ -43,7 +43,7 @@ KINDS = _WORDS | _STATUSES | _FAILURES
 
 _BOMB_BYTES = 256 * 1024 * 1024
 _DRIP_PIECES = 20
-_LONG = 3600.0  # seconds: far beyond any caller's patience
+_LONG = 3600.0  # seconds, longer than any client waits
 _HALF = b'{"value": [{"id": "tru'
 _PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Please wait</body></html>"
 
@@ -51,16 +51,16 @@ _PAGE = b"<!doctype html><html><head><title>Sign in</title></head><body>Please w
 @dataclass(slots=True, kw_only=True)
 class Fault:
     """
-    What goes wrong, and when.
+    A fault and the calls that it affects.
 
     Attributes:
-        count: How many more calls it hits; None for all until it is cleared.
+        count: How many more calls fail; None means all calls until the fault is cleared.
         retry_after: Seconds, for the Retry-After header of a status kind.
-        match: A part of path and query, as sent or decoded; "" matches all.
-        method: Restricts to one method; "" does not.
-        delay: Seconds: of ``slow`` before the answer, of ``drip`` between two pieces, of
-            ``timeout`` until the connection is cut.
-        reason: The upstream's error word, in place of the usual one (403 as a throttle, say).
+        match: Part of path and query, as sent or decoded; "" matches every call.
+        method: The only affected method; "" means all.
+        delay: Seconds before the response of ``slow``, between two chunks of ``drip``, and until
+            ``timeout`` cuts the connection.
+        reason: Error word that replaces the usual one, such as a throttle told by a 403.
     """
 
     kind: str
@@ -71,19 +71,19 @@ class Fault:
     delay: float | None = None
     reason: str = ""
 
-    def hits(self, request: Request, target: str, also: str = "") -> bool:
+    def matches(self, request: Request, target: str, document: str = "") -> bool:
         """
-        Whether this call is to fail.
+        Tell whether this call fails.
 
-        *target* is its path and query as sent; *also* is further text that `match` may stand in.
+        *target* is its path and query as sent; `match` may also be a part of *document*.
         """
         if self.count == 0 or (self.method and self.method.upper() != request.method):
             return False
         query = "&".join(f"{name}={value}" for name, value in request.query)
-        return any(self.match in one for one in (target, f"{request.path}?{query}", also))
+        return any(self.match in text for text in (target, f"{request.path}?{query}", document))
 
     def describe(self) -> dict[str, Any]:
-        """Return it as the control path shows it."""
+        """Return the fault as the control path shows it."""
         return {
             "kind": self.kind,
             "count": self.count,
@@ -95,12 +95,12 @@ class Fault:
         }
 
 
-def read(wanted: Any, *, also: Collection[str] = ()) -> Fault:
+def parse_fault(wanted: Any, *, own_kinds: Collection[str] = ()) -> Fault:
     """
-    Read a fault from JSON; *also* are kinds that this upstream has beside the usual ones.
+    Read a fault from JSON; *own_kinds* are the kinds that only this upstream has.
 
     Raises:
-        ValueError: It is not one; the message says why.
+        ValueError: The value is no fault; the message says why.
     """
     if not isinstance(wanted, dict):
         raise ValueError("A fault is an object.")  # noqa: TRY004 - all are input errors
@@ -108,8 +108,8 @@ def read(wanted: Any, *, also: Collection[str] = ()) -> Fault:
     if unknown:
         raise ValueError(f"Unknown: {', '.join(sorted(unknown))}.")
     kind = str(wanted.get("kind", ""))
-    if kind not in KINDS and kind not in also:
-        raise ValueError(f"kind is one of {', '.join(sorted({*KINDS, *also}))}.")
+    if kind not in KINDS and kind not in own_kinds:
+        raise ValueError(f"kind is one of {', '.join(sorted({*KINDS, *own_kinds}))}.")
     try:
         return Fault(
             kind=kind,
@@ -124,29 +124,32 @@ def read(wanted: Any, *, also: Collection[str] = ()) -> Fault:
         raise ValueError("count, retryAfter and delay are numbers, not negative.") from None
 
 
-async def spoil(
-    fault: Fault, request: Request, run: Callable[[], Awaitable[Answer]], shape: Shape
-) -> Answer:
+async def apply_fault(
+    fault: Fault,
+    request: Request,
+    run: Callable[[], Awaitable[Response]],
+    error_response: ErrorBuilder,
+) -> Response:
     """
-    Answer a call that the fault hits.
+    Answer a call that a fault matches.
 
     Raises:
         ConnectionCut, Unanswered: No answer is to come.
     """
     if fault.kind.isdigit():
-        return shape(int(fault.kind), reason=fault.reason, retry_after=fault.retry_after)
+        return error_response(int(fault.kind), reason=fault.reason, retry_after=fault.retry_after)
     match fault.kind:
         case "timeout":
-            raise Unanswered(_LONG if fault.delay is None else fault.delay)
+            raise NoResponse(_LONG if fault.delay is None else fault.delay)
         case "reset":
             raise ConnectionCut("reset by the sandbox")
         case "malformed":
-            return Answer(body=_HALF, headers=_typed("application/json"))
+            return Response(body=_HALF, headers=_typed("application/json"))
         case "html":
-            return Answer(body=_PAGE, headers=_typed("text/html; charset=utf-8"))
+            return Response(body=_PAGE, headers=_typed("text/html; charset=utf-8"))
         case "gzipbomb":
             bomb = await asyncio.to_thread(_bomb)
-            return Answer(
+            return Response(
                 body=bomb, headers={**_typed("application/json"), "content-encoding": "gzip"}
             )
         case "slow":
@@ -163,10 +166,10 @@ async def spoil(
             return _relinked(fault.kind, request, await run())
 
 
-def _number(value: Any, read: Callable[[Any], _N]) -> _N | None:
+def _number(value: Any, convert: Callable[[Any], _N]) -> _N | None:
     if value is None:
         return None
-    if isinstance(value, bool) or (number := read(value)) < 0:
+    if isinstance(value, bool) or (number := convert(value)) < 0:
         raise ValueError
     return number
 
@@ -176,7 +179,7 @@ def _typed(kind: str) -> dict[str, str]:
 
 
 def _bomb() -> bytes:
-    """256 MiB of one JSON string in about 256 KiB."""
+    """Return about 256 KiB of gzip that unpack to one JSON string of 256 MiB."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     block = b" " * (1024 * 1024)
     pieces = [packer.compress(b'{"value": "')]
@@ -184,7 +187,7 @@ def _bomb() -> bytes:
     return b"".join((*pieces, packer.compress(b'"}'), packer.flush()))
 
 
-def _dripping(answer: Answer, delay: float) -> Answer:
+def _dripping(answer: Response, delay: float) -> Response:
     size = max(1, -(-len(answer.body) // _DRIP_PIECES))
     streamed = answer.pieces
 
@@ -201,8 +204,8 @@ def _dripping(answer: Answer, delay: float) -> Answer:
     return replace(answer, pieces=pieces())
 
 
-def _relinked(kind: str, request: Request, answer: Answer) -> Answer:
-    """Put another next link, or one that leads to this very page, into a page's answer."""
+def _relinked(kind: str, request: Request, answer: Response) -> Response:
+    """Replace a page's next link by one to another origin, or by one to the same page."""
     try:
         page = orjson.loads(answer.body)
     except ValueError:

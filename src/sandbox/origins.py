@@ -1,10 +1,10 @@
-"""The two origins of a sandbox: its own, and the one of pre-authenticated addresses."""
+"""Origins of a sandbox: its own, and the second one for pre-authenticated URLs."""
 
 from urllib.parse import urlsplit, urlunsplit
 
 
 def other_origin(base: str) -> str:
-    """Return *base* on another name of the same machine, or as it is when it has none."""
+    """Return *base* under another host name of the same machine, unchanged where there is none."""
     parts = urlsplit(base)
     other = {"127.0.0.1": "localhost", "localhost": "127.0.0.1"}.get(parts.hostname or "")
     if other is None:

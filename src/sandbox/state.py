@@ -1,4 +1,4 @@
-"""What every sandbox wire stands on."""
+"""State that all sandbox protocols share: the database and the stores over it."""
 
 import time
 from collections.abc import Callable
@@ -6,42 +6,42 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.calendar.store import CalendarStore
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
 from sandbox.mail.mime import Trees
 from sandbox.mail.store import MailStore
 from sandbox.oauth.tokens import Tokens
-from sandbox.storage.database import Store, open_store
+from sandbox.storage.database import Database, open_database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class SandboxState:
     """
-    The store and what is kept over it.
+    The database and the stores over it.
 
     Attributes:
-        shelf: The collaboration content.
-        trees: Parsed messages, shared by both mail wires.
+        content: The collaboration content.
+        trees: Parsed messages, shared by both mail protocols.
         clock: Seconds since the epoch.
     """
 
-    store: Store
+    database: Database
     mails: MailStore
     calendars: CalendarStore
     trees: Trees
     tokens: Tokens
-    shelf: Shelf
+    content: ContentStore
     clock: Callable[[], float] = time.time
 
 
-def open_ground(data_dir: Path | None, *, clock: Callable[[], float] = time.time) -> Ground:
-    """Open the store of *data_dir*; None keeps everything in memory."""
-    store = Store(":memory:") if data_dir is None else open_store(data_dir)
-    return Ground(
-        store=store,
-        mails=MailStore(store, clock=clock),
-        calendars=CalendarStore(store, clock=clock),
+def open_state(data_dir: Path | None, *, clock: Callable[[], float] = time.time) -> SandboxState:
+    """Open the database of *data_dir*; None keeps everything in memory."""
+    database = Database(":memory:") if data_dir is None else open_database(data_dir)
+    return SandboxState(
+        database=database,
+        mails=MailStore(database, clock=clock),
+        calendars=CalendarStore(database, clock=clock),
         trees=Trees(),
-        tokens=Tokens(store, clock=clock),
-        shelf=Shelf.beside(store, clock=clock),
+        tokens=Tokens(database, clock=clock),
+        content=ContentStore.beside(database, clock=clock),
         clock=clock,
     )

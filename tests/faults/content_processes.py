@@ -205,14 +205,14 @@ def serve_sandbox(port: int, folder: Path) -> None:
     listener, base = bind("127.0.0.1", port)
     # Pre-authenticated addresses on another origin would have to be https.
     app = create(folder, public_base=base, content_base=base)
-    shelf = app.ground.shelf
+    shelf = app.state.content
     shelf.refresh()
     make = Maker(shelf, when=content_world.WHEN, author=ANN)
     make.people({ANN: "Ann Miller", content_world.BOB: "Bob Stone"})
     things, labels = content_world.fill(make)
     make.keep()
     world = content_world.ContentWorld(None, make, things, labels)
-    token = app.ground.tokens.issue("collab", ANN, SCOPES)
+    token = app.state.tokens.issue("collab", ANN, SCOPES)
     told = {"ids": {name: world.id(name) for name in things}, "token": token}
     (folder / "told.json").write_text(json.dumps(told))
     run_app(app, listener)

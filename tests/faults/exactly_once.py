@@ -37,7 +37,7 @@ import httpx
 
 from gateway.http.server import bind, run_app
 from sandbox.app import create
-from sandbox.state import open_ground
+from sandbox.state import open_state
 
 ADMIN = "an-admin-token-of-this-run"
 SCOPES = {
@@ -143,9 +143,9 @@ async def exactly_once(run: Run, processes: int) -> int:
 
 def issue(run: Run) -> dict[str, str]:
     """Make the upstreams' access tokens in their store."""
-    ground = open_ground(run.folder / "sandbox")
+    state = open_state(run.folder / "sandbox")
     return {
-        provider: ground.tokens.issue(upstream, ground.mails.account(mailbox).email, scopes)
+        provider: state.tokens.issue(upstream, state.mails.account(mailbox).email, scopes)
         for provider, (upstream, mailbox, scopes) in SCOPES.items()
     }
 
@@ -327,7 +327,7 @@ async def disturb(run: Run) -> None:
 
 def report(run: Run, seconds: float) -> int:
     """Count what was delivered, print the figures, and say whether each key was sent once."""
-    mails = open_ground(run.folder / "sandbox").mails
+    mails = open_state(run.folder / "sandbox").mails
     copies = {"sent": Counter[int](), "inbox": Counter[int]()}
     for _, mailbox, _ in SCOPES.values():
         for mail in mails.all(mailbox):

@@ -91,7 +91,7 @@ class Agendas:
 
     def plant(self, calendar: str, name: str, content: Content, **more: Any) -> StoredEvent:
         """Put an event into a calendar."""
-        store = self.world.sandbox.ground.calendars
+        store = self.world.sandbox.state.calendars
         (made,) = store.add_events(self.calendars[calendar], [NewEvent(content=content, **more)])
         self.events[name] = made
         return made
@@ -129,7 +129,7 @@ class Agendas:
     def clear(self) -> None:
         """Forget what a test planted, asked for and broke."""
         for event in self.events.values():
-            self.world.sandbox.ground.calendars.delete(event)
+            self.world.sandbox.state.calendars.delete(event)
         self.events.clear()
         for upstream in UPSTREAMS.values():
             self.world.sandbox.upstreams[upstream].faults.clear()
@@ -167,7 +167,7 @@ CALENDARS = {
 
 async def opened(world: World) -> Agendas:
     """Put empty calendars and their connections into *world*."""
-    store = world.sandbox.ground.calendars
+    store = world.sandbox.state.calendars
     calendars = {
         name: store.add_calendar(
             mailbox, title, zone="Europe/Stockholm", is_primary=primary, can_edit=editable
@@ -199,9 +199,9 @@ async def open_shared(template: tuple[Path, Any], folder: Path) -> AsyncIterator
 
 async def connect(world: World, provider: str, *, resource: int, **more: Any) -> int:
     """Connect a calendar account; return the connection's id."""
-    account = world.sandbox.ground.mails.account(MAILBOXES[provider]).email
+    account = world.sandbox.state.mails.account(MAILBOXES[provider]).email
     scopes = SCOPES[provider]
-    issued = world.sandbox.ground.tokens.issue(UPSTREAMS[provider], account, scopes)
+    issued = world.sandbox.state.tokens.issue(UPSTREAMS[provider], account, scopes)
     body: dict[str, Any] = {
         "resourceId": resource,
         "operatorId": world.operator_id,

@@ -13,7 +13,7 @@ from sandbox import faults
 from sandbox.app import Sandbox
 from sandbox.collab import records as r
 from sandbox.collab.builders import Maker
-from sandbox.state import open_ground
+from sandbox.state import open_state
 
 BASE = "http://upstream.example"
 CONTENT = "http://content.example"
@@ -85,12 +85,12 @@ class Tenant:
     """Two team sites, two personal ones; libraries, files and lists."""
 
     def __init__(self):
-        self.ground = open_ground(None)
-        self.app = Sandbox(self.ground, public_base=BASE, content_base=CONTENT)
+        self.state = open_state(None)
+        self.app = Sandbox(self.state, public_base=BASE, content_base=CONTENT)
         self.origins = Origins(apps={BASE: self.app, CONTENT: self.app})
-        self.shelf = self.ground.shelf
-        self.shelf.refresh()
-        make = self.make = Maker(self.shelf, when="2026-01-05T08:00:00Z", author=ANN)
+        self.content_store = self.state.content
+        self.content_store.refresh()
+        make = self.make = Maker(self.content_store, when="2026-01-05T08:00:00Z", author=ANN)
         make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
         self.root = make.site(HOST, "", "Company")
         self.yard = make.site(HOST, "/sites/yard", "Yard", description="Where boats are")
@@ -150,18 +150,18 @@ class Tenant:
         self.calls.clear()
 
     def fault(self, **wanted):
-        self.upstream.faults.append(faults.read(wanted))
+        self.upstream.faults.append(faults.parse_fault(wanted))
 
     def delegated(self, *, scopes=WRITE, account=ANN, can_write=True):
-        token = self.ground.tokens.issue("collab", account, scopes)
+        token = self.state.tokens.issue("collab", account, scopes)
         return self._open(token, "delegated", (), account=account, can_write=can_write)
 
     def selected(self, *sites, role="write"):
         """Grant sites to the application, and open a connection to them."""
         for site in sites:
-            self.shelf.put(r.SiteGrant(site_id=site.id, application="app", role=role))
+            self.content_store.put(r.SiteGrant(site_id=site.id, application="app", role=role))
         scopes = ("Sites.Selected", "SensitivityLabels.Read.All")
-        token = self.ground.tokens.issue("collab", "app", scopes, app_only=True)
+        token = self.state.tokens.issue("collab", "app", scopes, app_only=True)
         ids = tuple(site.id for site in sites)
         return self._open(token, "selected_sites", ids, account="app", can_write=role != "read")
 

@@ -161,7 +161,7 @@ class ContentWorld:
 
     def names(self, drive: str) -> set[str]:
         """Return the names of everything in a library."""
-        shelf = self.world.sandbox.ground.shelf
+        shelf = self.world.sandbox.state.content
         return {item.name for item in shelf.items(self.resources[drive].drive_id)}
 
 
@@ -270,7 +270,7 @@ async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Cont
 
 
 def _fill_world(world: World) -> ContentWorld:
-    shelf = world.sandbox.ground.shelf
+    shelf = world.sandbox.state.content
     shelf.refresh()
     make = Maker(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
@@ -281,7 +281,7 @@ async def connect(
     world: World, *, resource: int, scopes: list[str], account: str = ANN, **more: Any
 ) -> int:
     """Connect an account; return the connection's id."""
-    access_token = world.sandbox.ground.tokens.issue("collab", account, scopes)
+    access_token = world.sandbox.state.tokens.issue("collab", account, scopes)
     body: dict[str, Any] = {
         "resourceId": resource,
         "operatorId": world.operator_id,

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 from database_servers import free_port, wait_for
 
-from sandbox.state import Ground, open_ground
+from sandbox.state import SandboxState, open_state
 from sandbox.world.mail import mailboxes
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
@@ -85,7 +85,7 @@ class Upstreams:
     """The sandbox in a process of its own, and the settings that lead a gateway to it."""
 
     process: Process
-    ground: Ground
+    state: SandboxState
     tokens: Mapping[str, str]
 
     @property
@@ -104,16 +104,16 @@ def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
     """Run the sandbox; with a *latency* (seconds), every answer is worked out once, then told."""
     store = folder / "sandbox"
     store.mkdir()
-    ground = open_ground(store)
-    mailboxes.seed(ground.store, ground.mails)
+    state = open_state(store)
+    mailboxes.seed(state.database, state.mails)
     tokens = {
-        provider: ground.tokens.issue(name, account, scopes)
+        provider: state.tokens.issue(name, account, scopes)
         for provider, (name, account, scopes) in MAIL.items()
     }
     script = str(Path(__file__).with_name("sandbox_process.py"))
     process = Process(script, "{port}", str(store), str(latency), folder=folder)
     try:
-        yield Upstreams(process, ground, tokens)
+        yield Upstreams(process, state, tokens)
     finally:
         process.end()
 

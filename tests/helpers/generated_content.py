@@ -126,7 +126,7 @@ class GeneratedContent:
 
 async def generate(world: World, chance: Random) -> GeneratedContent:
     """Put random content into *world*, and connect it."""
-    shelf = world.sandbox.ground.shelf
+    shelf = world.sandbox.state.content
     shelf.refresh()
     make = Maker(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
@@ -245,7 +245,7 @@ class _Generator:
         name, word = self.name()
         root = self.make.library(site, name)
         self.make.keep()
-        library = self.make.shelf.get(r.Library, root.drive_id)
+        library = self.make.store.get(r.Library, root.drive_id)
         assert library is not None
         guid = library.list_id
         place = replace(of, drive=root.drive_id, list=guid)

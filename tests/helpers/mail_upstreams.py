@@ -100,12 +100,12 @@ class Account:
         self.upstream.calls.clear()
 
     def fault(self, **wanted):
-        self.upstream.faults.append(faults.read(wanted))
+        self.upstream.faults.append(faults.parse_fault(wanted))
 
     def add(self, subject, *, at=0, folder="inbox", labels=(), read=False, thread=None, **made):
         """Add a message received *at* seconds after noon; return its id."""
         text = raw(subject, **made)
-        stored = self.sandbox.ground.mails.add(
+        stored = self.sandbox.state.mails.add(
             self.mailbox,
             text,
             folder=folder,
@@ -115,7 +115,7 @@ class Account:
             thread_id=thread,
         )
         for label in labels:
-            self.sandbox.ground.mails.add_label(self.mailbox, label)
+            self.sandbox.state.mails.add_label(self.mailbox, label)
         self.known[stored.immutable_id] = subject
         return stored.immutable_id
 
@@ -123,7 +123,7 @@ class Account:
         """The raw messages that upstream holds, newest first."""
         return [
             mail
-            for mail in self.sandbox.ground.mails.all(self.mailbox)
+            for mail in self.sandbox.state.mails.all(self.mailbox)
             if (folder is None or mail.folder == folder)
             and (subject is None or f"Subject: {subject}".encode() in mail.raw)
         ]
@@ -210,7 +210,7 @@ async def opened_together(*providers):
     opener = registry.MailRegistry()
     accounts = []
     for number, provider in enumerate(providers, start=1):
-        token = app.ground.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
+        token = app.state.tokens.issue(UPSTREAMS[provider], ACCOUNTS[provider], SCOPES[provider])
         info = ConnectionInfo(
             id=number,
             resource_id=1,

@@ -124,7 +124,7 @@ async def resource(world, name: str) -> int:
 async def connect(world, tasks: TaskWorld, provider: str, *, resource: int, **more: Any) -> int:
     """Connect the account ME at a provider; *more* are members of the connection."""
     upstream, scopes = WIRES[provider]
-    token = world.sandbox.ground.tokens.issue(upstream, ME, more.pop("tokenScopes", scopes))
+    token = world.sandbox.state.tokens.issue(upstream, ME, more.pop("tokenScopes", scopes))
     body = {
         "resourceId": resource,
         "operatorId": world.operator_id,
@@ -142,7 +142,7 @@ async def connect(world, tasks: TaskWorld, provider: str, *, resource: int, **mo
 
 def fill(sandbox: Sandbox, **more: Any) -> TaskWorld:
     """Write the boards and the project."""
-    store = sandbox.ground.store
+    store = sandbox.state.database
     world = TaskWorld(sandbox, BoardStore(store), ProjectStore(store), **more)
     with store.transaction():
         _boards(world)

@@ -204,7 +204,7 @@ class World:
     def stored(self, name: str) -> StoredMail:
         """Return a mail as it is in its mailbox now."""
         mailbox = "provider-a" if name in MAILS["provider-a"] else "provider-b"
-        found = self.sandbox.ground.mails.find(mailbox, self.mails[name].immutable_id)
+        found = self.sandbox.state.mails.find(mailbox, self.mails[name].immutable_id)
         assert found is not None
         return found
 
@@ -213,7 +213,7 @@ class World:
         born = {mail.immutable_id for mail in self.mails.values()}
         return [
             mail
-            for mail in self.sandbox.ground.mails.all(mailbox)
+            for mail in self.sandbox.state.mails.all(mailbox)
             if mail.folder == "sent" and mail.immutable_id not in born
         ]
 
@@ -228,11 +228,11 @@ async def build(folder: Path) -> dict[str, Any]:
         name: stored.immutable_id
         for mailbox, named in MAILS.items()
         for name, stored in zip(
-            named, sandbox.ground.mails.add_many(mailbox, named.values()), strict=True
+            named, sandbox.state.mails.add_many(mailbox, named.values()), strict=True
         )
     }
-    sandbox.ground.mails.add_label("provider-a", "Home")
-    sandbox.ground.mails.add_label("provider-b", "Finance")
+    sandbox.state.mails.add_label("provider-a", "Home")
+    sandbox.state.mails.add_label("provider-b", "Finance")
     gateway = assemble(_settings(folder), sandbox=sandbox)
     async with gateway.running():
         admin = _client(gateway, {"authorization": f"Bearer {ADMIN}"})
@@ -270,7 +270,7 @@ async def opened(
         name: found
         for mailbox, named in MAILS.items()
         for name in named
-        if (found := sandbox.ground.mails.find(mailbox, known["mails"][name])) is not None
+        if (found := sandbox.state.mails.find(mailbox, known["mails"][name])) is not None
     }
     async with gateway.running():
         yield World(
@@ -313,9 +313,9 @@ async def _connect(
     scopes: list[str],
 ) -> int:
     mailbox = MAILBOXES[provider]
-    account = sandbox.ground.mails.account(mailbox).email
+    account = sandbox.state.mails.account(mailbox).email
     upstream = "providerA" if provider == "PROVIDER_A" else "providerB"
-    token = sandbox.ground.tokens.issue(upstream, account, scopes)
+    token = sandbox.state.tokens.issue(upstream, account, scopes)
     body = {
         "resourceId": resource,
         "operatorId": operator,

@@ -44,7 +44,7 @@ def two(tmp_path_factory):
     with ExitStack() as stack:
         postgres = stack.enter_context(postgres_server())
         upstream = stack.enter_context(upstreams(folder))
-        Clients(upstream.ground.store).register("provider-b", "gateway", "its secret", [])
+        Clients(upstream.state.database).register("provider-b", "gateway", "its secret", [])
         settings = {
             "AGW_DATABASE_URL": postgres.url,
             "AGW_RATE_LIMITS": "off",
@@ -67,7 +67,7 @@ class World:
     def expire(self):
         """Give the mailbox a token that has ended, and what renews it once; return that."""
         _, account, scopes = MAIL["PROVIDER_B"]
-        renew = self.upstream.ground.tokens.issue_refresh("providerB", account, scopes)
+        renew = self.upstream.state.tokens.issue_refresh("providerB", account, scopes)
         url = f"{self.gateways[0].base}/api/connections/{self.made.connections['PROVIDER_B']}"
         credentials = {"accessToken": "old", "refreshToken": renew, "expiresAt": ENDED}
         answer = httpx.patch(url, json={"credentials": credentials}, headers=ADMIN, timeout=30)
@@ -82,7 +82,7 @@ class World:
 
     def renews(self, token):
         """Tell whether the upstream would take a refresh token."""
-        return self.upstream.ground.tokens.read_refresh("providerB", token) is not None
+        return self.upstream.state.tokens.read_refresh("providerB", token) is not None
 
     async def stored(self):
         """Return the refresh token that is kept."""

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.http.server import _config, _Server, bind
 from sandbox.app import Sandbox, create
-from sandbox.asgi import ConnectionCut, as_json, read_target
+from sandbox.http import ConnectionCut, json_response, parse_target
 
 RAW = b"From: a@x.test\r\nTo: me@x.test\r\nSubject: s\r\n\r\nhi"
 LIST = "/provider-a/gmail/v1/users/me/messages"
@@ -21,7 +21,7 @@ def sandbox() -> Sandbox:
 
 @pytest.fixture
 async def client(sandbox):
-    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    token = sandbox.state.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     transport = httpx.ASGITransport(app=sandbox)
     headers = {"authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(
@@ -41,8 +41,8 @@ async def test_a_call_without_a_known_token_is_refused_in_the_upstreams_words(cl
 
 
 async def test_a_token_of_another_upstream_or_an_old_one_is_refused(sandbox, client):
-    other = sandbox.ground.tokens.issue("providerB", "me", ["Mail.Read"])
-    old = sandbox.ground.tokens.issue("providerA", "me", ["gmail.modify"], lifetime=0)
+    other = sandbox.state.tokens.issue("providerB", "me", ["Mail.Read"])
+    old = sandbox.state.tokens.issue("providerA", "me", ["gmail.modify"], lifetime=0)
 
     for token in (other, old):
         answer = await client.get(LIST, headers={"authorization": f"Bearer {token}"})
@@ -126,7 +126,7 @@ async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
     with pytest.raises(ConnectionResetError):
         await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
 
-    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+    assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
 async def test_a_spoilt_answer_is_a_call_that_was_made(client, sandbox):
@@ -134,11 +134,11 @@ async def test_a_spoilt_answer_is_a_call_that_was_made(client, sandbox):
     answer = await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
 
     assert (answer.status_code, answer.text) == (200, '{"value": [{"id": "tru')
-    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+    assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
 async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
-    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    token = sandbox.state.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     headers = {"authorization": f"Bearer {token}"}
     listener, base = bind("127.0.0.1", 0)
     started = asyncio.Event()
@@ -153,7 +153,7 @@ async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
     server.should_exit = True
     await serving
 
-    assert [mail.folder for mail in sandbox.ground.mails.all("provider-a")] == ["sent"]
+    assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
 async def test_a_timeout_answers_nothing(client):
@@ -196,11 +196,11 @@ async def test_a_bomb_is_small_on_the_wire(sandbox, client):
 
 async def test_faults_and_the_log_see_the_document_of_the_one_path_upstream(sandbox, client):
     async def wire(_request):
-        return as_json({"data": {}})
+        return json_response({"data": {}})
 
     sandbox.upstreams["tasks"].mounts.clear()
     sandbox.mount("tasks", ("v2",), wire)
-    token = sandbox.ground.tokens.issue("tasks", "me", ["boards:read"])
+    token = sandbox.state.tokens.issue("tasks", "me", ["boards:read"])
     await client.put("/faults/tasks", json={"kind": "429", "match": "boards"})
 
     async def post(document):
@@ -221,11 +221,11 @@ PAGE = {"value": [{"id": "1"}], "@odata.nextLink": "http://sandbox.test/sandbox/
 
 async def test_next_links_can_lead_astray(sandbox, client):
     async def wire(_request):
-        return as_json(PAGE)
+        return json_response(PAGE)
 
     sandbox.upstreams["collab"].mounts.clear()
     sandbox.mount("collab", ("v1.0",), wire)
-    token = sandbox.ground.tokens.issue("collab", "me", ["Files.Read.All"])
+    token = sandbox.state.tokens.issue("collab", "me", ["Files.Read.All"])
 
     async def next_link(kind):
         await client.put("/faults/collab", json={"kind": kind})
@@ -241,17 +241,17 @@ async def test_next_links_can_lead_astray(sandbox, client):
 
 async def test_wires_that_share_a_prefix_are_asked_in_order(sandbox, client):
     async def mine(request):
-        return as_json({"mine": True}) if request.segments[1:] == ("a",) else None
+        return json_response({"mine": True}) if request.segments[1:] == ("a",) else None
 
     async def yours(request):
-        return as_json({"yours": request.grant is not None})
+        return json_response({"yours": request.grant is not None})
 
     sandbox.upstreams["collab"].mounts.clear()
     sandbox.mount("collab", ("v9",), mine)
     sandbox.mount("collab", ("v9",), yours, is_open=True)
 
     assert (await client.get("/collab/v9/a")).status_code == 401
-    token = sandbox.ground.tokens.issue("collab", "me", [])
+    token = sandbox.state.tokens.issue("collab", "me", [])
     headers = {"authorization": f"Bearer {token}"}
     assert (await client.get("/collab/v9/a", headers=headers)).json() == {"mine": True}
     assert (await client.get("/collab/v9/b", headers=headers)).json() == {"yours": True}
@@ -270,7 +270,7 @@ async def test_unknown_places_are_404(client):
 
 
 async def test_it_answers_under_a_mount(sandbox):
-    token = sandbox.ground.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
+    token = sandbox.state.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     transport = httpx.ASGITransport(app=sandbox, root_path="/sandbox")
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as client:
         answer = await client.get(f"/sandbox{LIST}", headers={"authorization": f"Bearer {token}"})
@@ -279,12 +279,12 @@ async def test_it_answers_under_a_mount(sandbox):
 
 
 def test_an_id_may_contain_a_slash():
-    assert read_target("/a/b%2Fc%3D/d?x=1&y=") == (("a", "b/c=", "d"), (("x", "1"), ("y", "")))
-    assert read_target("/") == ((), ())
+    assert parse_target("/a/b%2Fc%3D/d?x=1&y=") == (("a", "b/c=", "d"), (("x", "1"), ("y", "")))
+    assert parse_target("/") == ((), ())
 
 
 async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
-    refresh = sandbox.ground.tokens.issue_refresh("providerA", "me@x.test", ["gmail.readonly"])
+    refresh = sandbox.state.tokens.issue_refresh("providerA", "me@x.test", ["gmail.readonly"])
     form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
     for _ in range(2):
         answer = (await client.post("/oauth/provider-a/token", data=form)).json()
@@ -293,7 +293,7 @@ async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
         headers = {"authorization": f"Bearer {token}"}
         assert (await client.get(LIST, headers=headers)).status_code == 200
 
-    sandbox.ground.tokens.revoke(refresh)
+    sandbox.state.tokens.revoke(refresh)
     refused = await client.post("/oauth/provider-a/token", data=form)
     assert refused.status_code == 400
     assert refused.json() == {
@@ -303,7 +303,7 @@ async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
 
 
 async def test_a_refresh_of_provider_b_rotates(sandbox, client):
-    refresh = sandbox.ground.tokens.issue_refresh("providerB", "me@x.test", ["Mail.Read"])
+    refresh = sandbox.state.tokens.issue_refresh("providerB", "me@x.test", ["Mail.Read"])
     form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
     path = "/oauth/provider-b/common/oauth2/v2.0/token"
     first = (await client.post(path, data=form)).json()
@@ -311,7 +311,7 @@ async def test_a_refresh_of_provider_b_rotates(sandbox, client):
     second = await client.post(path, data={**form, "refresh_token": first["refresh_token"]})
 
     assert first["scope"] == "Mail.Read"
-    assert sandbox.ground.tokens.read("providerB", first["access_token"]) is not None
+    assert sandbox.state.tokens.read("providerB", first["access_token"]) is not None
     assert reused.status_code == 400
     assert (reused.json()["error"], reused.json()["error_codes"]) == ("invalid_grant", [70008])
     assert second.status_code == 200
@@ -326,7 +326,7 @@ async def test_an_application_gets_a_token_of_its_own(sandbox, client):
     }
     path = "/oauth/provider-b/{}/oauth2/v2.0/token"
     answer = (await client.post(path.format("t1"), data=form)).json()
-    grant = sandbox.ground.tokens.read("collab", answer["access_token"])
+    grant = sandbox.state.tokens.read("collab", answer["access_token"])
 
     assert "refresh_token" not in answer
     assert grant is not None

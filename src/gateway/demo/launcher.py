@@ -99,7 +99,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
         CommandError: There are operators.
     """
     issued = _issue(sandbox)
-    content = sites.seed(sandbox.ground.store, sandbox.ground.shelf)
+    content = sites.seed(sandbox.state.database, sandbox.state.content)
     operator = Operator(
         id=str(uuid.uuid4()),
         email=YARD_ACCOUNT,
@@ -148,7 +148,7 @@ def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
         "tasks": YARD_ACCOUNT,
         "projects": STUDIO_ACCOUNT,
     }
-    issue = sandbox.ground.tokens.issue
+    issue = sandbox.state.tokens.issue
     issued = {
         (upstream, use): issue(
             upstream, accounts[upstream], (*scopes, *PLANTING.get((upstream, use), ()))
@@ -202,7 +202,7 @@ async def _connections(  # noqa: PLR0913, PLR0917 - the demo's whole world
     issued: Mapping[tuple[str, str], str],
     sandbox: Sandbox,
 ) -> None:
-    selected_site_ids = sites.seed(sandbox.ground.store, sandbox.ground.shelf).selected_site_ids
+    selected_site_ids = sites.seed(sandbox.state.database, sandbox.state.content).selected_site_ids
     for account in _ACCOUNTS:
         scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
         mode = "selected_sites" if account.use == "app" else "delegated"
@@ -244,7 +244,7 @@ def _credentials(
     if account.use == "app":
         client = {"clientId": SANDBOX_CLIENT, "clientSecret": SANDBOX_CLIENT}
         return {**client, "tenant": "harbourlight.example"}
-    tokens_of = sandbox.ground.tokens
+    tokens_of = sandbox.state.tokens
     access = tokens_of.issue(account.upstream, account.address, scopes, lifetime=FIRST_LIFETIME)
     return {
         "accessToken": access,

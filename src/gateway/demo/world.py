@@ -72,20 +72,20 @@ PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
 def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     """Open the sandbox over the store in *data*, and seed what is missing."""
     sandbox = create(data, public_base=public_base)
-    ground = sandbox.ground
-    with ground.store.transaction():  # a process that opens it at the same time waits
-        mailboxes.seed(ground.store, ground.mails)
-        events.seed(ground.store, ground.calendars)
-        boards.seed(ground.store)
-        projects.seed(ground.store)
-        sites.seed(ground.store, ground.shelf)
+    state = sandbox.state
+    with state.database.transaction():  # a process that opens it at the same time waits
+        mailboxes.seed(state.database, state.mails)
+        events.seed(state.database, state.calendars)
+        boards.seed(state.database)
+        projects.seed(state.database)
+        sites.seed(state.database, state.content)
         register_client(sandbox, public_base.removesuffix("/sandbox"))
     return sandbox
 
 
 def register_client(sandbox: Sandbox, base_url: str) -> None:
     """Register the gateway at *base_url* and its commands with every authorization server."""
-    clients = Clients(sandbox.ground.store)
+    clients = Clients(sandbox.state.database)
     redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
     for server in ("provider-a", "provider-b", "tasks", "projects"):
         clients.register(server, SANDBOX_CLIENT, SANDBOX_CLIENT, redirects)
@@ -112,6 +112,6 @@ def import_file(
 
     sandbox = create(data, public_base="http://sandbox.invalid")
     try:
-        return import_path(sandbox.ground.store, into=into, path=path, progress=progress, **options)
+        return import_path(sandbox.state.database, into=into, path=path, progress=progress, **options)
     except CannotImport as problem:
         raise CommandError(str(problem)) from None

@@ -18,7 +18,7 @@ from graphql import (
 )
 
 from sandbox.boards.errors import Refused
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 MINUTE = 60  # seconds: how long a budget lasts
 MOST_A_QUERY = 5_000_000  # points; reference/wire.md 2.3
@@ -29,7 +29,7 @@ _PAGED = {"boards": 25, "items": 25, "items_page": 25, "next_items_page": 25, "u
 _SETTING = "boards:budget"  # meta key: points a minute
 
 
-def set_budget(store: Store, points: int | None) -> None:
+def set_budget(store: Database, points: int | None) -> None:
     """Hold the account to *points* a minute; None tells the usual number and holds to none."""
     store.set_meta(_SETTING, "" if points is None else str(points))
 
@@ -42,7 +42,7 @@ class Budget:
     spent. What a suite of tests asks for in a minute is not what a throttle is there for.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Database, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
         self._spent = 0

@@ -13,21 +13,21 @@ from graphql import (
     validate,
 )
 
-from sandbox.asgi import Answer, Handler, Request
 from sandbox.boards import responses, schema
 from sandbox.boards.complexity import Budget, cost_of
 from sandbox.boards.context import Desk
 from sandbox.boards.errors import Refused
 from sandbox.boards.store import BoardStore
 from sandbox.error_bodies import tasks as shaped
-from sandbox.state import Ground
+from sandbox.http import Handler, Request, Response
+from sandbox.state import SandboxState
 
 _MOST_DOCUMENTS = 200  # kept after they were found valid
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the handler of everything below ``/v2``."""
-    return Door(BoardStore(ground.store, clock=ground.clock))
+    return Door(BoardStore(state.database, clock=state.clock))
 
 
 class Door:
@@ -38,10 +38,10 @@ class Door:
         self._budget = Budget(store.db, store.seconds)
         self._valid: dict[str, DocumentNode] = {}
 
-    async def __call__(self, request: Request) -> Answer | None:
+    async def __call__(self, request: Request) -> Response | None:
         """Answer a call."""
         if request.segments[1:] == ("get_schema",) and request.method == "GET":
-            return Answer(body=schema.sdl().encode(), headers={"content-type": "text/plain"})
+            return Response(body=schema.sdl().encode(), headers={"content-type": "text/plain"})
         if request.segments[1:]:
             return None
         if request.method != "POST":
@@ -55,7 +55,7 @@ class Door:
 
     async def _answer(
         self, request: Request, text: str, variables: dict[str, Any], name: str | None
-    ) -> Answer:
+    ) -> Response:
         version = responses.version_of(request)
         document = self._valid.get(text)
         if document is None:

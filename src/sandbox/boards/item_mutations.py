@@ -17,7 +17,7 @@ from sandbox.boards.labels import LabelBook
 from sandbox.boards.records import Board, Column, Group, Item
 from sandbox.boards.resolver_helpers import Info, Resolver, desk_of
 from sandbox.boards.settings import status_settings
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 LONGEST_NAME = 255  # characters of an item's name
 _HOLD = "boards:hold"  # meta key: seconds that a write holds its board
@@ -26,7 +26,7 @@ _BUSY = "Resource is currently locked"
 _held: dict[tuple[int, str], int] = {}
 
 
-def set_hold(store: Store, seconds: float) -> None:
+def set_hold(store: Database, seconds: float) -> None:
     """
     Let every write hold its board for so long; another write meanwhile is refused as locked.
 

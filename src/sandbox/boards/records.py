@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox.storage.documents import Kept
+from sandbox.storage.documents import Document
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     deleted: bool = False
 
 
-class Board(Kept, frozen=True, kw_only=True):
+class Board(Document, frozen=True, kw_only=True):
     """
     A board.
 
@@ -63,7 +63,7 @@ class Board(Kept, frozen=True, kw_only=True):
         )
 
 
-class Item(Kept, frozen=True, kw_only=True):
+class Item(Document, frozen=True, kw_only=True):
     """
     An item; its owner is its board.
 
@@ -83,7 +83,7 @@ class Item(Kept, frozen=True, kw_only=True):
     parent: str | None = None
 
 
-class Update(Kept, frozen=True, kw_only=True):
+class Update(Document, frozen=True, kw_only=True):
     """A comment on an item (its owner), or a reply to one (*parent*); *body* is HTML."""
 
     body: str
@@ -93,7 +93,7 @@ class Update(Kept, frozen=True, kw_only=True):
     parent: str | None = None
 
 
-class User(Kept, frozen=True, kw_only=True):
+class User(Document, frozen=True, kw_only=True):
     """Somebody of the account."""
 
     name: str
@@ -108,20 +108,20 @@ class User(Kept, frozen=True, kw_only=True):
     created_at: str
 
 
-class Team(Kept, frozen=True, kw_only=True):
+class Team(Document, frozen=True, kw_only=True):
     """Several users under a name."""
 
     name: str
 
 
-class Tag(Kept, frozen=True, kw_only=True):
+class Tag(Document, frozen=True, kw_only=True):
     """A tag of the account."""
 
     name: str
     color: str
 
 
-class Workspace(Kept, frozen=True, kw_only=True):
+class Workspace(Document, frozen=True, kw_only=True):
     """A workspace; *kind* is "open" or "closed"."""
 
     name: str
@@ -130,7 +130,7 @@ class Workspace(Kept, frozen=True, kw_only=True):
     created_at: str
 
 
-class Folder(Kept, frozen=True, kw_only=True):
+class Folder(Document, frozen=True, kw_only=True):
     """A folder of a workspace (its owner)."""
 
     name: str

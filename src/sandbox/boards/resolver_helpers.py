@@ -7,11 +7,11 @@ from graphql import GraphQLResolveInfo
 
 from sandbox.boards.context import Desk
 from sandbox.boards.errors import Refused
-from sandbox.storage.documents import Kept
+from sandbox.storage.documents import Document
 
 Info = GraphQLResolveInfo
 Resolver = Callable[..., Any]
-_K = TypeVar("_K", bound=Kept)
+_K = TypeVar("_K", bound=Document)
 _T = TypeVar("_T")
 
 

@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from graphql import GraphQLError
 
-from sandbox.asgi import Answer, Request, as_json
 from sandbox.boards.complexity import exhausted
 from sandbox.boards.store import ACCOUNT_ID
+from sandbox.http import Request, Response, json_response
 
 CURRENT = "2026-10"
 UNIFIED = "2025-01"  # the first version with the errors of today
@@ -28,7 +28,7 @@ def version_of(request: Request) -> str:
     return asked if is_version else CURRENT
 
 
-def answered(data: dict[str, Any] | None, errors: Sequence[GraphQLError], version: str) -> Answer:
+def answered(data: dict[str, Any] | None, errors: Sequence[GraphQLError], version: str) -> Response:
     """Answer with what an execution came to."""
     formatted: list[dict[str, Any]] = [_formatted(error) for error in errors]
     if errors and version < UNIFIED and (legacy := _legacy(formatted)) is not None:
@@ -41,7 +41,7 @@ def answered(data: dict[str, Any] | None, errors: Sequence[GraphQLError], versio
     return _said(body, version, formatted)
 
 
-def invalid(errors: Sequence[GraphQLError], version: str, *, code: str = _VALIDATION) -> Answer:
+def invalid(errors: Sequence[GraphQLError], version: str, *, code: str = _VALIDATION) -> Response:
     """Refuse a document that cannot be executed."""
     formatted = []
     for error in errors:
@@ -51,10 +51,10 @@ def invalid(errors: Sequence[GraphQLError], version: str, *, code: str = _VALIDA
     return _said({"errors": formatted}, version, formatted)
 
 
-def unreadable(message: str) -> Answer:
+def unreadable(message: str) -> Response:
     """Refuse a body that is no request."""
     error = {"message": message, "extensions": {"code": "BadRequest", "status_code": 400}}
-    return as_json({"errors": [error], "account_id": ACCOUNT_ID}, 400)
+    return json_response({"errors": [error], "account_id": ACCOUNT_ID}, 400)
 
 
 def _formatted(error: GraphQLError) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _legacy(errors: list[dict[str, Any]]) -> dict[str, Any] | None:
     }
 
 
-def _said(body: dict[str, Any], version: str, errors: Sequence[dict[str, Any]]) -> Answer:
+def _said(body: dict[str, Any], version: str, errors: Sequence[dict[str, Any]]) -> Response:
     request_id = str(uuid4())
     if version >= UNIFIED:
         body["extensions"] = {"request_id": request_id}
@@ -94,7 +94,7 @@ def _said(body: dict[str, Any], version: str, errors: Sequence[dict[str, Any]]) 
     waits = [error.get("extensions", {}).get("retry_in_seconds") for error in errors]
     if any(waits):
         headers["retry-after"] = str(max(wait for wait in waits if wait))
-    return as_json(body, headers=headers)
+    return json_response(body, headers=headers)
 
 
 # Faults that the provider words inside a 200 (or, where said, another status)
@@ -103,7 +103,7 @@ def _said(body: dict[str, Any], version: str, errors: Sequence[dict[str, Any]]) 
 def _refusing(
     code: str, message: str, *, status: int, wait: int | None = None, http: int = 200
 ) -> "Spoken":
-    def speak(request: Request, *, reason: str = "", retry_after: int | None = None) -> Answer:
+    def speak(request: Request, *, reason: str = "", retry_after: int | None = None) -> Response:
         version = version_of(request)
         seconds = wait if retry_after is None else retry_after
         extensions: dict[str, Any] = {"code": reason or code, "status_code": status}
@@ -114,26 +114,26 @@ def _refusing(
         if version < UNIFIED:
             body = _legacy([error]) or {}
         said = _said(body, version, [error])
-        return Answer(status=http, body=said.body, headers=said.headers)
+        return Response(status=http, body=said.body, headers=said.headers)
 
     return speak
 
 
-def _complexity(request: Request, *, reason: str = "", retry_after: int | None = None) -> Answer:
+def _complexity(request: Request, *, reason: str = "", retry_after: int | None = None) -> Response:
     seconds = 12 if retry_after is None else retry_after
     version = reason or version_of(request)
     refusal = exhausted(cost=30_001, left=19_986, limit=1_000_000, seconds=seconds, version=version)
     return answered(None, [refusal], version)
 
 
-def _strings(_: Request, *, reason: str = "", retry_after: int | None = None) -> Answer:
+def _strings(_: Request, *, reason: str = "", retry_after: int | None = None) -> Response:
     seconds = 12 if retry_after is None else retry_after
     code = reason or "complexityBudgetExhausted"
     message = f"Complexity budget exhausted, reset in {seconds} seconds"
-    return as_json({"errors": [message], "status_code": 429, "error_code": code})
+    return json_response({"errors": [message], "status_code": 429, "error_code": code})
 
 
-Spoken = Callable[..., Answer]
+Spoken = Callable[..., Response]
 
 # Fault kind -> its words: (request, *, reason, retry_after) -> Answer.
 SPOKEN: Mapping[str, Spoken] = MappingProxyType(

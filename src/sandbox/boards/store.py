@@ -19,8 +19,8 @@ from sandbox.boards.records import (
     User,
     Workspace,
 )
-from sandbox.storage.database import Store
-from sandbox.storage.documents import Shelf
+from sandbox.storage.database import Database
+from sandbox.storage.documents import DocumentTable
 
 ACCOUNT_ID = 7_310_442
 GROUP_COLORS = ("#579bfc", "#00c875", "#fdab3d", "#a25ddc", "#e2445c", "#0086c0", "#9d50dd")
@@ -38,21 +38,21 @@ class BoardStore:
         boards, items, updates, users, teams, tags, workspaces, folders: Their records.
     """
 
-    def __init__(self, db: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* tells seconds since the epoch."""
         self._db = db
         self._clock = clock
-        self.boards = Shelf(db, "boards.board", Board)
-        self.items = Shelf(db, "boards.item", Item)
-        self.updates = Shelf(db, "boards.update", Update)
-        self.users = Shelf(db, "boards.user", User)
-        self.teams = Shelf(db, "boards.team", Team)
-        self.tags = Shelf(db, "boards.tag", Tag)
-        self.workspaces = Shelf(db, "boards.workspace", Workspace)
-        self.folders = Shelf(db, "boards.folder", Folder)
+        self.boards = DocumentTable(db, "boards.board", Board)
+        self.items = DocumentTable(db, "boards.item", Item)
+        self.updates = DocumentTable(db, "boards.update", Update)
+        self.users = DocumentTable(db, "boards.user", User)
+        self.teams = DocumentTable(db, "boards.team", Team)
+        self.tags = DocumentTable(db, "boards.tag", Tag)
+        self.workspaces = DocumentTable(db, "boards.workspace", Workspace)
+        self.folders = DocumentTable(db, "boards.folder", Folder)
 
     @property
-    def db(self) -> Store:
+    def db(self) -> Database:
         """The store behind."""
         return self._db
 

@@ -27,7 +27,7 @@ from sandbox.calendar.records import (
 from sandbox.calendar.recurrence import Series, check
 from sandbox.calendar.tables import CalendarTables
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 # Series without an end are followed so far past now when nobody says how far.
 HORIZON = timedelta(days=730)
@@ -37,9 +37,9 @@ _CHANGE = "calendar-change"
 
 
 class CalendarStore:
-    """The calendars of both accounts, kept in *db*. One object per `Store`."""
+    """The calendars of both accounts, kept in *db*. One object per `Database`."""
 
-    def __init__(self, db: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* tells seconds since the epoch."""
         self._db = db
         self._clock = clock

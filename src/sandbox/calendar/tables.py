@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sandbox.calendar.records import StoredCalendar, StoredEvent
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS calendar (
@@ -21,7 +21,7 @@ _events = msgspec.json.Decoder(StoredEvent)
 class CalendarTables:
     """Statements over one store; writing ones belong into a transaction of the caller's."""
 
-    def __init__(self, db: Store) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         db.define(*_TABLES)
 

@@ -18,7 +18,7 @@ from sandbox.collab.files import content
 from sandbox.collab.files.blobs import quick_hash
 from sandbox.collab.files.changes import FILE_TYPE
 from sandbox.collab.lists.columns import LIBRARY_TYPES
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
 
 MOST_WORDS = 20_000  # characters of a file's text that search knows
 _FOLDER_TYPE = LIBRARY_TYPES[1].id
@@ -33,8 +33,8 @@ class Maker:
         author: Who makes it, by e-mail address.
     """
 
-    def __init__(self, shelf: Shelf, *, when: str, author: str) -> None:
-        self.shelf = shelf
+    def __init__(self, store: ContentStore, *, when: str, author: str) -> None:
+        self.store = store
         self.when = when
         self.author = author
         self._made: list[r.Record] = []
@@ -47,19 +47,22 @@ class Maker:
 
     def keep(self) -> None:
         """Put everything made so far on the shelf."""
-        self.shelf.put_many(self._made)
+        self.store.put_many(self._made)
         for list_id, used in self._numbers.items():
-            self.shelf.set_numbers(list_id, used)
+            self.store.set_numbers(list_id, used)
         self._made.clear()
 
     def continue_list(self, list_id: str, drive_id: str = "") -> None:
         """Count on from the last item of a list that is on the shelf already."""
         if drive_id:
-            everything = (*self.shelf.items(drive_id), *self.shelf.recycled(drive_id))
+            everything = (
+                *self.store.items(drive_id),
+                *self.store.recycled(drive_id),
+            )
             taken = [item.number for item in everything]
             self._lists[drive_id] = list_id
         else:
-            taken = [row.number for row in self.shelf.rows(list_id)]
+            taken = [row.number for row in self.store.rows(list_id)]
         self._numbers[list_id] = max(taken, default=0)
 
     def people(self, people: Mapping[str, str]) -> None:
@@ -170,7 +173,7 @@ class Maker:
 
     def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
         """Make a file out of bytes that were put in."""
-        blobs = self.shelf.blobs
+        blobs = self.store.blobs
         head = blobs.head(blob, content.MOST_READ)
         return self._item(
             parent,

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from sandbox.asgi import Answer, Handler, Request, Routes
 from sandbox.collab import paths
 from sandbox.collab.errors import bad
 from sandbox.collab.path_aliases import resolved
 from sandbox.collab.requests import Call
 from sandbox.collab.resource_units import Meter
+from sandbox.http import Handler, Request, Response, Router
 from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.responses import Refusal, problem, query_refusal
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
-Endpoint = Callable[..., Answer]
+Endpoint = Callable[..., Response]
 
 
 class Door:
@@ -24,28 +24,28 @@ class Door:
         routes: (method, pattern in the one spelling) -> ``endpoint(call, **taken)``.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self.shelf = ground.shelf
-        self.routes = Routes()
-        self._meter = Meter(ground.shelf)
+    def __init__(self, state: SandboxState) -> None:
+        self.store = state.content
+        self.routes = Router()
+        self._meter = Meter(state.content)
 
     def handler(self) -> Handler:
         """Return the wire."""
 
-        async def wire(request: Request) -> Answer | None:
+        async def wire(request: Request) -> Response | None:
             if request.segments[1:2] == ("$batch",):
                 return None
-            self.shelf.refresh()
+            self.store.refresh()
             return await self.answer(request)
 
         return wire
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Response:
         """Answer a call."""
         grant = request.grant
         call = Call(
             request=request,
-            shelf=self.shelf,
+            store=self.store,
             version=request.segments[0],
             account=grant.account if grant else "",
             scopes=frozenset(scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())),
@@ -64,7 +64,7 @@ class Door:
             headers["client-request-id"] = given
         return replace(answer, headers={**answer.headers, **headers})
 
-    async def _answer(self, call: Call) -> Answer:
+    async def _answer(self, call: Call) -> Response:
         segments = resolved(call, paths.spelt(call.request.segments[1:]))
         found = self.routes.find(call.request.method, segments)
         if found is None:
@@ -78,4 +78,4 @@ class Door:
             )
         endpoint, taken = found
         answer = endpoint(call, **taken)
-        return answer if isinstance(answer, Answer) else await answer
+        return answer if isinstance(answer, Response) else await answer

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad
 from sandbox.collab.files import content
 from sandbox.collab.requests import Call
+from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, ok
 
 TENANT = "6f2a1c52-8d0e-4b0b-9a57-3f1f0c7d2e11"
@@ -26,7 +26,7 @@ def install(door: Door) -> None:
         add("GET", f"{whose}{inside}/informationProtection/sensitivityLabels", beta_catalogue)
 
 
-def extract(call: Call, drive: str, item: str) -> Answer:
+def extract(call: Call, drive: str, item: str) -> Response:
     """Read a file's label out of its bytes."""
     found = call.item(drive, item)
     if found.is_folder or found.package:
@@ -45,12 +45,12 @@ def extract(call: Call, drive: str, item: str) -> Answer:
             }
         )
     context = call.context("microsoft.graph.extractSensitivityLabelsResult")
-    if call.shelf.settings.wraps_labels:
+    if call.store.settings.wraps_labels:
         return ok({"@odata.context": context, "value": {"labels": labels}})
     return ok({"@odata.context": context, "labels": labels})
 
 
-def catalogue(call: Call, user: str = "") -> Answer:  # noqa: ARG001 - everybody has the same labels
+def catalogue(call: Call, user: str = "") -> Response:  # noqa: ARG001 - everybody has the same labels
     """List the labels as v1.0 has them: those below another inside it."""
     _need(call, _STABLE)
     above = [_stable(call, label) for label in _labels(call) if not label.parent]
@@ -58,7 +58,7 @@ def catalogue(call: Call, user: str = "") -> Answer:  # noqa: ARG001 - everybody
     return ok({"@odata.context": context, "value": above})
 
 
-def beta_catalogue(call: Call, user: str = "") -> Answer:  # noqa: ARG001 - as above
+def beta_catalogue(call: Call, user: str = "") -> Response:  # noqa: ARG001 - as above
     """List the labels as the beta version has them: flat."""
     if call.version != "beta":
         raise bad("Resource not found for the segment 'informationProtection'.", "BadRequest")
@@ -75,7 +75,7 @@ def _need(call: Call, scopes: tuple[str, ...]) -> None:
 
 
 def _labels(call: Call) -> list[r.Label]:
-    return sorted(call.shelf.every(r.Label), key=lambda one: one.priority)
+    return sorted(call.store.every(r.Label), key=lambda one: one.priority)
 
 
 def _stable(call: Call, label: r.Label) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _stable(call: Call, label: r.Label) -> dict[str, Any]:
 
 def _beta(call: Call, label: r.Label) -> dict[str, Any]:
     has_below = any(one.parent == label.id for one in _labels(call))
-    parent = call.shelf.get(r.Label, label.parent)
+    parent = call.store.get(r.Label, label.parent)
     return {
         "id": label.id,
         "name": label.name,

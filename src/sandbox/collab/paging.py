@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from sandbox.asgi import Answer
 from sandbox.collab.requests import Call
+from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError
@@ -26,7 +26,7 @@ def page(
     write: Callable[[T], dict[str, Any]],
     context: str,
     default: int = DEFAULT,
-) -> Answer:
+) -> Response:
     """
     Answer one page of *found*.
 

@@ -51,7 +51,7 @@ def resolved(call: Call, segments: tuple[str, ...]) -> tuple[str, ...]:
             return resolved(call, way)
         case ("sites", site, "lists", one, "items", number, "driveItem", *rest):
             found = call.list_in(call.site(site), one)
-            face = call.shelf.item_by_number(found.drive_id, call.number(number))
+            face = call.store.item_by_number(found.drive_id, call.number(number))
             if face is None:
                 raise not_found()
             return resolved(call, ("drives", face.drive_id, "items", face.id, *rest))

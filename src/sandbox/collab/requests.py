@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from sandbox.asgi import Request
 from sandbox.collab import paths
 from sandbox.collab import records as r
 from sandbox.collab.errors import bad, denied, locked, not_found, stale
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
+from sandbox.http import Request
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError, Shape
@@ -48,7 +48,7 @@ class Call:
     """
 
     request: Request
-    shelf: Shelf
+    store: ContentStore
     version: str
     account: str
     scopes: frozenset[str]
@@ -70,7 +70,7 @@ class Call:
             raise denied()
         if SELECTED not in self.scopes or site is None or not self.app_only:
             raise denied()
-        grant = self.shelf.get(r.SiteGrant, f"{site.id} {self.account}")
+        grant = self.store.get(r.SiteGrant, f"{site.id} {self.account}")
         if grant is None or (writing and grant.role == "read"):
             raise denied()
 
@@ -113,7 +113,7 @@ class Call:
             found = next(
                 (
                     site
-                    for site in self.shelf.every(r.Site)
+                    for site in self.store.every(r.Site)
                     if site.path.casefold() == below and site.host.casefold() == host
                 ),
                 None,
@@ -122,7 +122,7 @@ class Call:
         return found
 
     def _site(self, head: str) -> r.Site:
-        sites = self.shelf.every(r.Site)
+        sites = self.store.every(r.Site)
         if head == "root":
             return next((site for site in sites if not site.path), None) or _raise(not_found())
         if "," in head:
@@ -150,7 +150,7 @@ class Call:
         Raises:
             Refusal: It is malformed, unknown, or closed to the caller.
         """
-        found = self.shelf.get(r.Library, reference)
+        found = self.store.get(r.Library, reference)
         if found is None:
             if not _DRIVE_ID.match(reference):
                 raise bad(
@@ -162,7 +162,7 @@ class Call:
 
     def site_of(self, drive: r.Library) -> r.Site:
         """Return the site of a library."""
-        return self.shelf.get(r.Site, drive.site_id) or _raise(not_found())
+        return self.store.get(r.Site, drive.site_id) or _raise(not_found())
 
     def item(
         self, drive_id: str, reference: str, *, scopes: Collection[str] = READ_FILES
@@ -175,9 +175,9 @@ class Call:
         """
         drive = self.drive(drive_id)
         head, path = paths.head_and_path(reference)
-        found = self.shelf.item(drive.id, drive.root_id if head == "root" else head)
+        found = self.store.item(drive.id, drive.root_id if head == "root" else head)
         for name in path or ():
-            found = self.shelf.child(found, name) if found is not None else None
+            found = self.store.child(found, name) if found is not None else None
         try:
             self.needs(scopes, self.site_of(drive))
         except Refusal:
@@ -192,8 +192,8 @@ class Call:
         writing = "Files.Read.All" not in scopes
         return any(
             self.account in share.to and not (writing and share.role == "read")
-            for ancestor in (item, *self.shelf.ancestors(item))
-            for share in self.shelf.shares(ancestor)
+            for ancestor in (item, *self.store.ancestors(item))
+            for share in self.store.shares(ancestor)
         )
 
     def changeable(self, drive_id: str, reference: str) -> r.Item:
@@ -231,7 +231,7 @@ class Call:
         """
         self.needs(scopes, site)
         folded = reference.casefold()
-        for found in self.shelf.every(r.SiteList):
+        for found in self.store.every(r.SiteList):
             if found.site_id == site.id and folded in (
                 found.id.casefold(),
                 found.name.casefold(),
@@ -259,7 +259,7 @@ class Call:
             Refusal: It has none.
         """
         self.needs(READ_FILES, site)
-        for drive in self.shelf.every(r.Library):
+        for drive in self.store.every(r.Library):
             if drive.site_id == site.id:
                 return drive
         raise not_found()
@@ -272,7 +272,7 @@ class Call:
             Refusal: An application has none.
         """
         self.as_user()
-        for site in self.shelf.every(r.Site):
+        for site in self.store.every(r.Site):
             if site.owner == self.account:
                 return self.default_drive(site)
         raise not_found("User's mysite not found.")

@@ -6,9 +6,9 @@ Source: wire report 2.2, "Limits".
 
 from collections import deque
 
-from sandbox.asgi import Request
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
 from sandbox.error_bodies import THROTTLED
+from sandbox.http import Request
 from sandbox.provider_b.responses import Refusal
 
 WINDOW = 60.0  # seconds
@@ -18,8 +18,8 @@ TOLD_FROM = 0.8  # of the budget: from here on, answers say how much is left
 class Meter:
     """Counts units per account over a rolling minute, when the settings name a budget."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ContentStore) -> None:
+        self._store = store
         self._spent: dict[str, deque[tuple[float, int]]] = {}
 
     def charge(self, account: str, request: Request) -> dict[str, str]:
@@ -29,10 +29,10 @@ class Meter:
         Raises:
             Refusal: activityLimitReached; the call is charged all the same.
         """
-        budget = self._shelf.settings.units
+        budget = self._store.settings.units
         if budget is None:
             return {}
-        now = self._shelf.seconds()
+        now = self._store.seconds()
         spent = self._spent.setdefault(account, deque())
         while spent and spent[0][0] <= now - WINDOW:
             spent.popleft()

@@ -1,17 +1,17 @@
 """The wire below ``/v1.0`` and ``/beta``: every path of the collaboration content."""
 
-from sandbox.asgi import Handler
 from sandbox.collab import labels, sites
 from sandbox.collab.endpoint import Door
 from sandbox.collab.files import changes, listing, sharing, transfer
 from sandbox.collab.lists import list_items, lists
 from sandbox.collab.search import query
-from sandbox.state import Ground
+from sandbox.http import Handler
+from sandbox.state import SandboxState
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire."""
-    door = Door(ground)
+    door = Door(state)
     for part in (sites, listing, changes, transfer, sharing, labels, lists, list_items, query):
         part.install(door)
     return door.handler()

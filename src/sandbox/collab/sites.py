@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad, denied, not_found
 from sandbox.collab.paging import page
 from sandbox.collab.requests import READ_SITES, Call
 from sandbox.collab.store import person_id
+from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
@@ -51,13 +51,13 @@ def install(door: Door) -> None:
     add("GET", "/me", me)
 
 
-def me(call: Call) -> Answer:
+def me(call: Call) -> Response:
     """Answer the calling user."""
     call.as_user()
     return ok(
         {
             "@odata.context": call.context("users/$entity"),
-            "displayName": call.shelf.name_of(call.account),
+            "displayName": call.store.name_of(call.account),
             "mail": call.account,
             "userPrincipalName": call.account,
             "id": person_id(call.account),
@@ -65,7 +65,7 @@ def me(call: Call) -> Answer:
     )
 
 
-def sites(call: Call) -> Answer:
+def sites(call: Call) -> Response:
     """Find sites by a word of their name, title or address; ``*`` or nothing finds all."""
     if call.is_selected:
         raise denied("Search is not supported for this permission.")
@@ -74,7 +74,7 @@ def sites(call: Call) -> Answer:
     wanted = given.strip().strip('"').casefold()
     found = [
         site
-        for site in call.shelf.every(r.Site)
+        for site in call.store.every(r.Site)
         if call.enters(site) and all(_says(site, word.strip("*")) for word in wanted.split())
     ]
     return _page(call, found, "sites")
@@ -84,35 +84,35 @@ def _says(site: r.Site, word: str) -> bool:
     return word in f"{site.name} {site.title} {site.description} {site.url}".casefold()
 
 
-def all_sites(call: Call) -> Answer:
+def all_sites(call: Call) -> Response:
     """List every site: for applications with all sites alone."""
     if not call.app_only:
         raise denied("This API is not supported for delegated permissions.")
     call.needs(READ_SITES)
-    return _page(call, call.shelf.every(r.Site), "sites")
+    return _page(call, call.store.every(r.Site), "sites")
 
 
-def followed(call: Call) -> Answer:
+def followed(call: Call) -> Response:
     """List the sites that the user follows."""
     call.as_user()
     call.needs(READ_SITES)
-    found = [site for site in call.shelf.every(r.Site) if call.account in site.followers]
+    found = [site for site in call.store.every(r.Site) if call.account in site.followers]
     return _page(call, found, "sites")
 
 
-def site_itself(call: Call, site: str) -> Answer:
+def site_itself(call: Call, site: str) -> Response:
     """Answer one site."""
     found = call.site(site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
     return ok({"@odata.context": call.context("sites/$entity"), **_written(found, options)})
 
 
-def below(call: Call, site: str) -> Answer:
+def below(call: Call, site: str) -> Response:
     """List the sites below a site by their addresses."""
     top = call.site(site)
     found = [
         one
-        for one in call.shelf.every(r.Site)
+        for one in call.store.every(r.Site)
         if top.path and one.host == top.host and one.path.startswith(f"{top.path}/")
     ]
     return _page(call, [one for one in found if call.enters(one)], "sites")
@@ -121,16 +121,16 @@ def below(call: Call, site: str) -> Answer:
 # -- what applications were granted
 
 
-def grants(call: Call, site: str) -> Answer:
+def grants(call: Call, site: str) -> Response:
     """List the applications that a site was granted to."""
     found = call.site(site)
     call.needs(("Sites.FullControl.All",))
-    given = [one for one in call.shelf.every(r.SiteGrant) if one.site_id == found.id]
+    given = [one for one in call.store.every(r.SiteGrant) if one.site_id == found.id]
     value = [_granted(one) for one in given]
     return ok({"@odata.context": call.context("permissions"), "value": value})
 
 
-def grant(call: Call, site: str) -> Answer:
+def grant(call: Call, site: str) -> Response:
     """Grant a site to an application."""
     found = call.site(site)
     call.needs(("Sites.FullControl.All",))
@@ -145,17 +145,17 @@ def grant(call: Call, site: str) -> Answer:
     if not isinstance(application, str) or not application:
         raise bad("The application is not named.")
     given = r.SiteGrant(site_id=found.id, application=application, role=str(roles[0]))
-    call.shelf.put(given)
+    call.store.put(given)
     return ok({"@odata.context": call.context("permissions/$entity"), **_granted(given)}, 201)
 
 
-def ungrant(call: Call, site: str, permission: str) -> Answer:
+def ungrant(call: Call, site: str, permission: str) -> Response:
     """Take a site away from an application."""
     found = call.site(site)
     call.needs(("Sites.FullControl.All",))
-    for one in call.shelf.every(r.SiteGrant):
+    for one in call.store.every(r.SiteGrant):
         if one.site_id == found.id and one.application == permission:
-            call.shelf.drop(one)
+            call.store.drop(one)
             return empty(204)
     raise not_found()
 
@@ -173,7 +173,7 @@ def _granted(one: r.SiteGrant) -> dict[str, Any]:
 # -- writing
 
 
-def _page(call: Call, found: list[r.Site], context: str) -> Answer:
+def _page(call: Call, found: list[r.Site], context: str) -> Response:
     pairs = [(name, value) for name, value in call.request.query if name.lower() != "$search"]
     options = query_options.read(pairs, SHAPE, expandable=_PARTS, max_top=999)
     if options.skip is not None:

@@ -20,7 +20,7 @@ import msgspec
 
 from sandbox.collab import records as r
 from sandbox.collab.files.blobs import Blobs
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 _TABLE = """CREATE TABLE IF NOT EXISTS collab (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
@@ -78,7 +78,7 @@ class Settings:
     stamps_office_files: bool = False
 
 
-class Shelf:
+class ContentStore:
     """
     The content.
 
@@ -89,7 +89,7 @@ class Shelf:
     """
 
     def __init__(
-        self, db: Store, folder: Path | None, *, clock: Callable[[], float] = time.time
+        self, db: Database, folder: Path | None, *, clock: Callable[[], float] = time.time
     ) -> None:
         """*folder* is where files go; None for a temporary one."""
         self._db = db
@@ -102,7 +102,7 @@ class Shelf:
         db.define(_TABLE)
 
     @classmethod
-    def beside(cls, db: Store, *, clock: Callable[[], float] = time.time) -> "Shelf":
+    def beside(cls, db: Database, *, clock: Callable[[], float] = time.time) -> "ContentStore":
         """Open the shelf of a store, its files beside the store's own."""
         return cls(db, None if db.folder is None else db.folder / FILES, clock=clock)
 

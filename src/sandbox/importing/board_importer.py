@@ -17,7 +17,7 @@ from sandbox.boards.settings import dropdown_settings, status_settings
 from sandbox.boards.store import GROUP_COLORS, BoardStore
 from sandbox.importing import csv_tables
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 BATCH = 500  # rows between two words to *progress*
 
@@ -59,7 +59,7 @@ class _Plan:
 
 
 def import_board(
-    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+    store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
     Load a CSV file onto a board.

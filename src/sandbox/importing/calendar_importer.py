@@ -8,13 +8,13 @@ from sandbox.calendar.store import CalendarStore
 from sandbox.importing import ical_files
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.mail.store import MailStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 SUFFIX = ".ics"
 
 
 def import_calendar(
-    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+    store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
     Load every event and series of an .ics file, into a calendar of the name that the file gives.

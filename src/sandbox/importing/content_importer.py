@@ -14,11 +14,11 @@ from sandbox.collab import records as r
 from sandbox.collab.builders import Maker
 from sandbox.collab.files.blobs import PIECE
 from sandbox.collab.files.changes import checked_name
-from sandbox.collab.store import Shelf, stamp
+from sandbox.collab.store import ContentStore, stamp
 from sandbox.importing import csv_tables
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.provider_b.responses import Refusal
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.collab.sites import HOST
 from sandbox.world.people import STUDIO_ACCOUNT
 
@@ -27,7 +27,7 @@ _NOT_IN_A_NAME = re.compile(r"\W")
 
 
 def import_folder(
-    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+    database: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
     Load a folder and all in it into a library of the same name on the root site.
@@ -38,11 +38,11 @@ def import_folder(
     del into
     if options:
         raise CannotImport(f"A folder is imported without the options {sorted(options)}.")
-    return _FolderImport(store, path, progress).run()
+    return _FolderImport(database, path, progress).run()
 
 
 def import_table(
-    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+    database: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
     Load a CSV file into a list of the root site.
@@ -58,26 +58,26 @@ def import_table(
         table = csv_tables.read(path)
     except csv_tables.NotATable as problem:
         raise CannotImport(str(problem)) from None
-    return _table(store, options.get("list_name") or path.stem, table, progress)
+    return _table(database, options.get("list_name") or path.stem, table, progress)
 
 
-def _open(store: Store) -> tuple[Shelf, Maker, r.Site]:
-    shelf = Shelf.beside(store)
-    shelf.refresh()
-    make = Maker(shelf, when=shelf.now(), author=STUDIO_ACCOUNT)
-    root = next((site for site in shelf.every(r.Site) if not site.path), None)
+def _open(database: Database) -> tuple[ContentStore, Maker, r.Site]:
+    store = ContentStore.beside(database)
+    store.refresh()
+    make = Maker(store, when=store.now(), author=STUDIO_ACCOUNT)
+    root = next((site for site in store.every(r.Site) if not site.path), None)
     if root is None:
         root = make.site(HOST, "", "Imported")
         make.keep()
-    return shelf, make, root
+    return store, make, root
 
 
 # -- files
 
 
 class _FolderImport:
-    def __init__(self, store: Store, path: Path, progress: Progress) -> None:
-        self._shelf, self._make, self._site = _open(store)
+    def __init__(self, database: Database, path: Path, progress: Progress) -> None:
+        self._store, self._make, self._site = _open(database)
         self._path = path
         self._progress = progress
         self._skipped: list[tuple[str, str]] = []
@@ -92,10 +92,10 @@ class _FolderImport:
 
     def _library(self) -> r.Item:
         name = self._path.resolve().name or "Imported"
-        for drive in self._shelf.every(r.Library):
+        for drive in self._store.every(r.Library):
             if drive.site_id == self._site.id and drive.name.casefold() == name.casefold():
                 self._make.continue_list(drive.list_id, drive.id)
-                root = self._shelf.item(drive.id, drive.root_id)
+                root = self._store.item(drive.id, drive.root_id)
                 if root is not None:
                     return root
         made = self._make.library(self._site, name)
@@ -110,7 +110,7 @@ class _FolderImport:
                 self._make.keep()
                 self._progress(self._looked_at)
             try:
-                name = checked_name(self._shelf, folder, entry.name)
+                name = checked_name(self._store, folder, entry.name)
             except Refusal as refusal:
                 self._skipped.append((shown, refusal.message))
                 continue
@@ -122,7 +122,7 @@ class _FolderImport:
                 self._file(folder, name, entry, shown)
 
     def _folder(self, parent: r.Item, name: str, path: Path, shown: str) -> None:
-        there = self._shelf.child(parent, name)
+        there = self._store.child(parent, name)
         if there is not None and not there.is_folder:
             self._skipped.append((shown, "there is a file of this name"))
             return
@@ -132,13 +132,13 @@ class _FolderImport:
         self._fill(there, path)
 
     def _file(self, parent: r.Item, name: str, path: Path, shown: str) -> None:
-        there = self._shelf.child(parent, name)
+        there = self._store.child(parent, name)
         if there is not None and there.is_folder:
             self._skipped.append((shown, "there is a folder of this name"))
             return
-        blobs = self._shelf.blobs
+        blobs = self._store.blobs
         try:
-            blob = _copy(path, self._shelf)
+            blob = _copy(path, self._store)
         except OSError as problem:
             self._skipped.append((shown, problem.strerror or "cannot be read"))
             return
@@ -175,25 +175,27 @@ def _entries(path: Path) -> Iterator[tuple[Path, str]]:
         yield entry, "" if usable else "neither file nor folder"
 
 
-def _copy(path: Path, shelf: Shelf) -> str:
+def _copy(path: Path, store: ContentStore) -> str:
     with path.open("rb") as source:
-        blob = shelf.blobs.new()
+        blob = store.blobs.new()
         while piece := source.read(PIECE):
-            shelf.blobs.lengthen(blob, piece)
+            store.blobs.lengthen(blob, piece)
     return blob
 
 
 # -- tables
 
 
-def _table(store: Store, name: str, table: csv_tables.Table, progress: Progress) -> ImportReport:
-    shelf, make, site = _open(store)
+def _table(
+    database: Database, name: str, table: csv_tables.Table, progress: Progress
+) -> ImportReport:
+    store, make, site = _open(database)
     lead = _title_place(table)
     columns = [_column(column, is_lead=place == lead) for place, column in enumerate(table.columns)]
     target = next(
         (
             one
-            for one in shelf.every(r.SiteList)
+            for one in store.every(r.SiteList)
             if one.site_id == site.id and one.title.casefold() == name.casefold()
         ),
         None,
@@ -208,7 +210,7 @@ def _table(store: Store, name: str, table: csv_tables.Table, progress: Progress)
         fresh = tuple(one for one in columns if one.name not in known)
         target = msgspec.structs.replace(target, columns=(*target.columns, *fresh))
         make.add(target)
-    there = Counter(_print(row.fields) for row in shelf.rows(target.id))
+    there = Counter(_print(row.fields) for row in store.rows(target.id))
     skipped = [(f"line {line}", reason) for line, reason in table.unusable]
     imported = 0
     for line, cells in table.rows:

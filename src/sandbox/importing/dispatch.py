@@ -16,7 +16,7 @@ from sandbox.importing.content_importer import import_folder, import_table
 from sandbox.importing.mail_importer import import_mail
 from sandbox.importing.report import CannotImport, Importer, ImportReport, Progress
 from sandbox.mail.ids import MAILBOXES
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 FOLDER, ANY_FILE = "/", ""
 
@@ -36,7 +36,7 @@ _OWN_KINDS = frozenset((".ics", ".csv", ".pst", ".msg", ".zip"))
 
 
 def import_path(
-    store: Store, *, into: str, path: Path, progress: Progress | None = None, **options: str
+    store: Database, *, into: str, path: Path, progress: Progress | None = None, **options: str
 ) -> ImportReport:
     """
     Load a file or a folder into one upstream of the sandbox.

@@ -10,13 +10,13 @@ from sandbox.importing.mail_files import Found, Unusable
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import FOLDERS, MailStore, NewMail
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 BATCH = 200  # messages written in one transaction
 
 
 def import_mail(
-    store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+    store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
     Load mail from an mbox file, an .eml file, a maildir or a folder of these.

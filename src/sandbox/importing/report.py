@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 ALREADY_THERE = "already there"
 
@@ -43,5 +43,11 @@ class Importer(Protocol):
     """
 
     def __call__(
-        self, store: Store, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
+        self,
+        store: Database,
+        *,
+        into: str,
+        path: Path,
+        progress: Progress,
+        options: Mapping[str, str],
     ) -> ImportReport: ...

@@ -24,16 +24,16 @@ from sandbox.mail.records import (
     StoredMail,
 )
 from sandbox.mail.tables import MailTables
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 # The records are part of what this module offers.
 __all__ = ["FOLDERS", "NEW_THREAD", "Account", "Label", "MailStore", "NewMail", "StoredMail"]
 
 
 class MailStore:
-    """Both mailboxes, kept in *db*. One object per `Store`."""
+    """Both mailboxes, kept in *db*. One object per `Database`."""
 
-    def __init__(self, db: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* tells seconds since the epoch, for messages without a received time."""
         self._db = db
         self._clock = clock

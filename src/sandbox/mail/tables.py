@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from sandbox.mail.records import StoredMail
-from sandbox.storage.database import Row, Store
+from sandbox.storage.database import Database, Row
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS mail (
@@ -34,7 +34,7 @@ _INSERT = f"INSERT INTO mail ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 class MailTables:
     """Statements over one store; writing ones belong into a transaction of the caller's."""
 
-    def __init__(self, db: Store) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         db.define(*_TABLES)
 

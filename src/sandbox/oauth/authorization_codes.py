@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 LIFETIME = 600.0  # seconds; RFC 6749, 4.1.2
 _TABLE = """CREATE TABLE IF NOT EXISTS oauth_code (
@@ -46,7 +46,7 @@ class Consent:
 class Codes:
     """All codes of one store."""
 
-    def __init__(self, db: Store, *, clock: Callable[[], float]) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float]) -> None:
         self._db = db
         self._clock = clock
         db.define(_TABLE)

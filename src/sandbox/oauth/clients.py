@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 _TABLE = """CREATE TABLE IF NOT EXISTS oauth_client (
     server TEXT NOT NULL, id TEXT NOT NULL, secret TEXT, redirects TEXT NOT NULL,
@@ -47,7 +47,7 @@ class Client:
 class Clients:
     """The registrations of one store, per identity server (`provider-a`, `tasks`, …)."""
 
-    def __init__(self, db: Store) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         db.define(_TABLE)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode, urlsplit
 
-from sandbox.asgi import Answer, Request, read_query
+from sandbox.http import Request, Response, parse_query
 from sandbox.oauth.authorization_codes import Codes, Consent
 from sandbox.oauth.clients import Client, Clients
 
@@ -52,7 +52,7 @@ class ConsentPage:
         self._clients = clients
         self._codes = codes
 
-    def show(self, request: Request, **_: str) -> Answer:
+    def show(self, request: Request, **_: str) -> Response:
         """Answer GET: the page, or at once what it would have led to."""
         asked = dict(request.query)
         client, refused = self._client(asked)
@@ -66,13 +66,13 @@ class ConsentPage:
             return self._agreed(asked, asked.get("login_hint", ""), asked.get("scope", "").split())
         return _form(asked, asked.get("login_hint") or self._manners.account)
 
-    def decide(self, request: Request, **_: str) -> Answer:
+    def decide(self, request: Request, **_: str) -> Response:
         """Answer POST, the person's decision, at the address that the page was shown at."""
         asked = dict(request.query)
         client, refused = self._client(asked)
         if client is None:
             return _page(refused, 400)
-        decision = read_query(request.body.decode("utf-8", "replace"))
+        decision = parse_query(request.body.decode("utf-8", "replace"))
         given = dict(decision)
         try:
             _check(asked, client, self._manners)
@@ -92,7 +92,7 @@ class ConsentPage:
             return None, "<h1>redirect_uri_mismatch</h1><p>The address is not registered.</p>"
         return client, ""
 
-    def _agreed(self, asked: Mapping[str, str], account: str, scopes: list[str]) -> Answer:
+    def _agreed(self, asked: Mapping[str, str], account: str, scopes: list[str]) -> Response:
         who = account or self._manners.account
         consent = Consent(
             client=asked["client_id"],
@@ -137,17 +137,17 @@ def _check(asked: Mapping[str, str], client: Client, manners: Manners) -> None:
         raise AskError("interaction_required", "The user must be asked.")
 
 
-def _back(asked: Mapping[str, str], **told: str) -> Answer:
+def _back(asked: Mapping[str, str], **told: str) -> Response:
     """Send the person back to the client, its state as it was."""
     if "state" in asked:
         told["state"] = asked["state"]
     uri = asked["redirect_uri"]
     sign = "&" if "?" in uri else "?"
     location = f"{uri}{sign}{urlencode(told)}"
-    return Answer(status=302, headers={"location": location, "cache-control": "no-store"})
+    return Response(status=302, headers={"location": location, "cache-control": "no-store"})
 
 
-def _form(asked: Mapping[str, str], account: str) -> Answer:
+def _form(asked: Mapping[str, str], account: str) -> Response:
     boxes = "".join(
         f'<li><label><input type="checkbox" name="scope" value="{escape(part)}" checked> '
         f"{escape(part)}</label></li>"
@@ -166,7 +166,7 @@ def _form(asked: Mapping[str, str], account: str) -> Answer:
     return _page(inside, form=f"'self' {parts.scheme}://{parts.netloc}")
 
 
-def _page(inside: str, status: int = 200, *, form: str = "'none'") -> Answer:
+def _page(inside: str, status: int = 200, *, form: str = "'none'") -> Response:
     policy = f"default-src 'none'; form-action {form}; base-uri 'none'; frame-ancestors 'none'"
     body = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -178,4 +178,4 @@ def _page(inside: str, status: int = 200, *, form: str = "'none'") -> Answer:
         "content-security-policy": policy,
         "referrer-policy": "no-referrer",
     }
-    return Answer(status=status, body=body.encode(), headers=headers)
+    return Response(status=status, body=body.encode(), headers=headers)

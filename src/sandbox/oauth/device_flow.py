@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 
-from sandbox.asgi import Answer, Request, as_json
 from sandbox.error_bodies import oauth as refusal
+from sandbox.http import Request, Response, json_response
 from sandbox.oauth.authorization_codes import Consent
 from sandbox.oauth.token_requests import Denied, Desk, form_of
 
@@ -36,7 +36,7 @@ class Devices:
         self._account = account
         self._waiting: dict[str, _Waiting] = {}
 
-    def begin(self, request: Request, tenant: str) -> Answer:
+    def begin(self, request: Request, tenant: str) -> Response:
         """Answer a device code and what the person is to type."""
         form = form_of(request)
         client = form.get("client_id", "")  # it proves itself when it redeems
@@ -55,7 +55,7 @@ class Devices:
         user = "".join(secrets.choice(_LETTERS) for _ in range(9))
         self._waiting[device] = _Waiting(user, consent)
         uri = f"{request.public}/provider-b/{tenant}/oauth2/v2.0/deviceauth"
-        return as_json(
+        return json_response(
             {
                 "device_code": device,
                 "user_code": user,
@@ -66,7 +66,7 @@ class Devices:
             }
         )
 
-    def show(self, request: Request, **_tenant: str) -> Answer:
+    def show(self, request: Request, **_tenant: str) -> Response:
         """Ask for the code."""
         body = (
             "<!doctype html><title>Sandbox device login</title>"
@@ -75,9 +75,9 @@ class Devices:
             '<button name="decision" value="allow">Allow</button>'
             '<button name="decision" value="deny">Deny</button></form>'
         )
-        return Answer(body=body.encode(), headers=_PAGE)
+        return Response(body=body.encode(), headers=_PAGE)
 
-    def decide(self, request: Request, **_tenant: str) -> Answer:
+    def decide(self, request: Request, **_tenant: str) -> Response:
         """Take the decision of a person for the code they typed."""
         form = form_of(request)
         for device, one in self._waiting.items():
@@ -86,8 +86,8 @@ class Devices:
                 answer = "allow" if form.get("decision") == "allow" else "deny"
                 consent = replace(one.consent, account=account)
                 self._waiting[device] = _Waiting(one.user_code, consent, answer)
-                return Answer(body=b"<!doctype html><p>You can close this page.", headers=_PAGE)
-        return Answer(status=400, body=b"<!doctype html><p>Unknown code.", headers=_PAGE)
+                return Response(body=b"<!doctype html><p>You can close this page.", headers=_PAGE)
+        return Response(status=400, body=b"<!doctype html><p>Unknown code.", headers=_PAGE)
 
     def redeem(self, form: Mapping[str, str]) -> Consent:
         """

@@ -7,8 +7,8 @@ Source: reference/wire.md 3.1.
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.asgi import Answer, Request, Routes, as_json
 from sandbox.error_bodies import oauth as refusal
+from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.consent import ConsentPage, Manners
 from sandbox.oauth.identity_tokens import identity, keys
 from sandbox.oauth.token_requests import LIFETIME, NO_STORE, Denied, Desk, form_of
@@ -18,7 +18,7 @@ from sandbox.world.people import YARD_ACCOUNT
 _UPSTREAM = "providerA"
 
 
-def install(routes: Routes, desk: Desk) -> None:
+def install(routes: Router, desk: Desk) -> None:
     """Add the server's paths."""
     manners = Manners(account=YARD_ACCOUNT, offline="access_type")
     page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
@@ -27,7 +27,7 @@ def install(routes: Routes, desk: Desk) -> None:
     routes.add("POST", "/provider-a/authorize", page.decide)
     routes.add("POST", "/provider-a/token", server.token)
     routes.add("POST", "/provider-a/revoke", server.revoke)
-    routes.add("GET", "/provider-a/certs", lambda _request: as_json(keys()))
+    routes.add("GET", "/provider-a/certs", lambda _request: json_response(keys()))
     routes.add("GET", "/provider-a/.well-known/openid-configuration", server.description)
 
 
@@ -35,7 +35,7 @@ class _Server:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def token(self, request: Request) -> Answer:
+    def token(self, request: Request) -> Response:
         form = form_of(request)
         try:
             return self._granted(form, request)
@@ -44,7 +44,7 @@ class _Server:
             word = "invalid_request" if not form.get("client_id") else denial.word
             return refusal(status, reason=word, message=str(denial))
 
-    def _granted(self, form: Mapping[str, str], request: Request) -> Answer:
+    def _granted(self, form: Mapping[str, str], request: Request) -> Response:
         match form.get("grant_type"):
             case "authorization_code":
                 return self._exchanged(form, request)
@@ -53,7 +53,7 @@ class _Server:
             case _:
                 raise Denied("unsupported_grant_type", "Invalid grant_type.")
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         token = request.first("token") or form_of(request).get("token", "")
         if all(
             read(_UPSTREAM, token) is None
@@ -61,11 +61,11 @@ class _Server:
         ):
             return refusal(400, reason="invalid_token", message="Token expired or revoked")
         self._desk.tokens.revoke(token)
-        return as_json({})
+        return json_response({})
 
-    def description(self, request: Request) -> Answer:
+    def description(self, request: Request) -> Response:
         base = f"{request.public}/provider-a"
-        return as_json(
+        return json_response(
             {
                 "issuer": base,
                 "authorization_endpoint": f"{base}/authorize",
@@ -78,7 +78,7 @@ class _Server:
             }
         )
 
-    def _exchanged(self, form: Mapping[str, str], request: Request) -> Answer:
+    def _exchanged(self, form: Mapping[str, str], request: Request) -> Response:
         client = self._desk.client_of(form)
         consent = self._desk.redeem(form)
         grant = TokenGrant(upstream=_UPSTREAM, account=consent.account, scopes=consent.scopes)
@@ -95,14 +95,14 @@ class _Server:
                 nonce=consent.nonce,
                 lifetime=LIFETIME,
             )
-        return as_json(answer, headers=NO_STORE)
+        return json_response(answer, headers=NO_STORE)
 
-    def _refreshed(self, form: Mapping[str, str]) -> Answer:
+    def _refreshed(self, form: Mapping[str, str]) -> Response:
         self._desk.client_of(form)
         grant = self._desk.tokens.read_refresh(_UPSTREAM, form.get("refresh_token", ""))
         if grant is None:
             raise Denied("invalid_grant", "Token has been expired or revoked.")
-        return as_json(self._answer(grant), headers=NO_STORE)
+        return json_response(self._answer(grant), headers=NO_STORE)
 
     def _answer(self, grant: TokenGrant) -> dict[str, Any]:
         issue = self._desk.tokens.issue

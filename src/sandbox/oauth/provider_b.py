@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from sandbox.asgi import Answer, Request, Routes, as_json
+from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.authorization_codes import Consent
 from sandbox.oauth.consent import ConsentPage, Manners
 from sandbox.oauth.device_flow import GRANT as DEVICE
@@ -27,7 +27,7 @@ _CONTENT = ("files.", "sites.", "informationprotection", "sensitivitylabel")
 _NUMBERS: Mapping[str, int] = {"invalid_client": 7000215, "invalid_grant": 70000}
 
 
-def install(routes: Routes, desk: Desk) -> None:
+def install(routes: Router, desk: Desk) -> None:
     """Add the server's paths, all below a tenant."""
     manners = Manners(account=STUDIO_ACCOUNT, offline="scope")
     page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
@@ -49,7 +49,7 @@ class _Server:
         self._tokens = desk.tokens
         self.devices = Devices(desk, account=STUDIO_ACCOUNT)
 
-    def token(self, request: Request, tenant: str) -> Answer:
+    def token(self, request: Request, tenant: str) -> Response:
         form = form_of(request)
         try:
             match form.get("grant_type"):
@@ -75,18 +75,18 @@ class _Server:
             status = 401 if denial.word == "invalid_client" else 400
             return _aadsts(denial.word, number, f"AADSTS{number}: {denial}", status)
 
-    def keys(self, _request: Request, **_tenant: str) -> Answer:
+    def keys(self, _request: Request, **_tenant: str) -> Response:
         """Answer the public keys, the same for every tenant."""
-        return as_json(keys())
+        return json_response(keys())
 
-    def description(self, request: Request, tenant: str) -> Answer:
+    def description(self, request: Request, tenant: str) -> Response:
         """
         Describe the identity server to a client that looks it up first.
 
         Such clients take https addresses of the real host alone, and say so in `Host`.
         """
         base = _base(request, tenant)
-        return as_json(
+        return json_response(
             {
                 "issuer": f"{base}/v2.0",
                 "token_endpoint": f"{base}/oauth2/v2.0/token",
@@ -96,7 +96,7 @@ class _Server:
             }
         )
 
-    def _first(self, consent: Consent, client: str, request: Request, tenant: str) -> Answer:
+    def _first(self, consent: Consent, client: str, request: Request, tenant: str) -> Response:
         scopes = tuple(
             scope.removeprefix(_RESOURCE) for scope in consent.scopes if scope not in _NO_RESOURCE
         )
@@ -126,9 +126,9 @@ class _Server:
                 nonce=consent.nonce,
                 lifetime=LIFETIME,
             )
-        return as_json(answer, headers=NO_STORE)
+        return json_response(answer, headers=NO_STORE)
 
-    def _rotated(self, form: Mapping[str, str]) -> Answer:
+    def _rotated(self, form: Mapping[str, str]) -> Response:
         old = form.get("refresh_token", "")
         for upstream in ("providerB", "collab"):
             grant = self._tokens.read_refresh(upstream, old)
@@ -146,9 +146,9 @@ class _Server:
             "access_token": self._tokens.issue(upstream, grant.account, scopes, lifetime=LIFETIME),
             "refresh_token": self._tokens.issue_refresh(upstream, grant.account, grant.scopes),
         }
-        return as_json(answer, headers=NO_STORE)
+        return json_response(answer, headers=NO_STORE)
 
-    def _for_an_application(self, form: Mapping[str, str], tenant: str) -> Answer:
+    def _for_an_application(self, form: Mapping[str, str], tenant: str) -> Response:
         if tenant in {"common", "organizations", "consumers"}:
             return _aadsts("invalid_request", 50059, "AADSTS50059: No tenant was named.")
         if not form.get("client_id") or not (
@@ -169,7 +169,7 @@ class _Server:
             "ext_expires_in": LIFETIME,
             "access_token": token,
         }
-        return as_json(answer, headers=NO_STORE)
+        return json_response(answer, headers=NO_STORE)
 
 
 def _base(request: Request, tenant: str) -> str:
@@ -188,7 +188,7 @@ def _narrowed(granted: tuple[str, ...], asked: str) -> tuple[str, ...]:
     return chosen if chosen and ".default" not in names else granted
 
 
-def _aadsts(word: str, number: int, message: str, status: int = 400) -> Answer:
+def _aadsts(word: str, number: int, message: str, status: int = 400) -> Response:
     trace = str(uuid4())
     body = {
         "error": word,
@@ -198,4 +198,4 @@ def _aadsts(word: str, number: int, message: str, status: int = 400) -> Answer:
         "trace_id": trace,
         "correlation_id": str(uuid4()),
     }
-    return as_json(body, status, NO_STORE)
+    return json_response(body, status, NO_STORE)

@@ -5,7 +5,7 @@ Provider A and the projects keep a refresh token for ever; provider B, the colla
 the boards give a new one with every use. Source: reference/wire.md 3.
 """
 
-from sandbox.asgi import Answer, Handler, Request, Routes, call
+from sandbox.http import Handler, Request, Response, Router, call_endpoint
 from sandbox.oauth import (
     provider_a as provider_a_oauth,
 )
@@ -16,18 +16,18 @@ from sandbox.oauth import (
     task_providers,
 )
 from sandbox.oauth.token_requests import Desk
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``/oauth``."""
-    routes = Routes()
-    provider_a_oauth.install(routes, Desk.of("provider-a", ground))
-    provider_b_oauth.install(routes, Desk.of("provider-b", ground))
-    task_providers.install(routes, Desk.of("tasks", ground), Desk.of("projects", ground))
+    routes = Router()
+    provider_a_oauth.install(routes, Desk.of("provider-a", state))
+    provider_b_oauth.install(routes, Desk.of("provider-b", state))
+    task_providers.install(routes, Desk.of("tasks", state), Desk.of("projects", state))
 
-    async def wire(request: Request) -> Answer | None:
+    async def wire(request: Request) -> Response | None:
         found = routes.find(request.method, request.segments)
-        return None if found is None else await call(found[0], request, found[1])
+        return None if found is None else await call_endpoint(found[0], request, found[1])
 
     return wire

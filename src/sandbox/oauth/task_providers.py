@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.asgi import Answer, Request, Routes, as_json
 from sandbox.error_bodies import oauth as refusal
+from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.consent import ConsentPage, Manners
 from sandbox.oauth.identity_tokens import signed
 from sandbox.oauth.token_requests import NO_STORE, Denied, Desk, form_of
@@ -26,7 +26,7 @@ _SCOPES = (
 )
 
 
-def install(routes: Routes, boards: Desk, projects: Desk) -> None:
+def install(routes: Router, boards: Desk, projects: Desk) -> None:
     """Add the paths of both servers."""
     accounts = {"tasks": YARD_ACCOUNT, "projects": STUDIO_ACCOUNT}
     for desk, server in ((boards, _Boards(boards)), (projects, _Projects(projects))):
@@ -50,7 +50,7 @@ class _Server:
         self._desk = desk
         self._tokens = desk.tokens
 
-    def token(self, request: Request) -> Answer:
+    def token(self, request: Request) -> Response:
         form = form_of(request)
         try:
             self._desk.client_of(form)
@@ -58,7 +58,7 @@ class _Server:
         except Denied as denial:
             status = 401 if denial.word == "invalid_client" else 400
             return refusal(status, reason=denial.word, message=str(denial))
-        return as_json(answer, headers=NO_STORE)
+        return json_response(answer, headers=NO_STORE)
 
     def _granted(self, form: Mapping[str, str]) -> tuple[TokenGrant, str | None]:
         server = self._desk.server
@@ -76,9 +76,9 @@ class _Server:
             case _:
                 raise Denied("unsupported_grant_type", "Invalid grant_type.")
 
-    def revoke(self, request: Request) -> Answer:
+    def revoke(self, request: Request) -> Response:
         self._tokens.revoke(form_of(request).get("token", ""))
-        return as_json({})  # RFC 7009: unknown tokens are as good as revoked
+        return json_response({})  # RFC 7009: unknown tokens are as good as revoked
 
     def answer(self, grant: TokenGrant, old: str | None) -> Mapping[str, Any]:
         """Return the answer for *grant*; *old* is the refresh token it came by, if by one."""
@@ -115,9 +115,9 @@ class _Projects(_Server):
         return made
 
 
-def _description(request: Request) -> Answer:
+def _description(request: Request) -> Response:
     base = f"{request.public}/tasks"
-    return as_json(
+    return json_response(
         {
             "issuer": base,
             "authorization_endpoint": f"{base}/authorize",

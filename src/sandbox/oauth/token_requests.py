@@ -8,11 +8,11 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from sandbox.asgi import Request, read_query
+from sandbox.http import Request, parse_query
 from sandbox.oauth.authorization_codes import Codes, Consent
 from sandbox.oauth.clients import Clients
 from sandbox.oauth.tokens import Tokens
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 LIFETIME = 3599  # seconds
 NO_STORE: Mapping[str, str] = {"cache-control": "no-store", "pragma": "no-cache"}
@@ -41,10 +41,10 @@ class Desk:
     tokens: Tokens
 
     @classmethod
-    def of(cls, server: str, ground: Ground) -> "Desk":
+    def of(cls, server: str, state: SandboxState) -> "Desk":
         """Stand on *ground*."""
-        codes = Codes(ground.store, clock=ground.clock)
-        return cls(server, Clients(ground.store), codes, ground.tokens)
+        codes = Codes(state.database, clock=state.clock)
+        return cls(server, Clients(state.database), codes, state.tokens)
 
     def client_of(self, form: Mapping[str, str]) -> str:
         """
@@ -88,7 +88,7 @@ def form_of(request: Request) -> dict[str, str]:
             read = {}
         form = {str(key): str(value) for key, value in read.items()} if _is_object(read) else {}
     else:
-        form = dict(read_query(request.body.decode("utf-8", "replace")))
+        form = dict(parse_query(request.body.decode("utf-8", "replace")))
     scheme, _, coded = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":
         try:

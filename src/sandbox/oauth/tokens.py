@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 UPSTREAMS = ("providerA", "providerB", "collab", "tasks", "projects", "oauth")
 
@@ -53,7 +53,7 @@ class TokenGrant:
 class Tokens:
     """All tokens of one store."""
 
-    def __init__(self, db: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._db = db
         self._clock = clock
         db.define(_TABLE)

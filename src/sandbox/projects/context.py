@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from sandbox.asgi import Answer, Request, as_json
+from sandbox.http import Request, Response, json_response
 from sandbox.projects import errors, opt_fields, rendering
 from sandbox.projects.opt_fields import Tree
 from sandbox.projects.records import Project, Section, Tag, Task, User
@@ -101,19 +101,19 @@ class Desk:
 
     # What it answers
 
-    def one(self, kind: str, record: Any, *, status: int = 200) -> Answer:
+    def one(self, kind: str, record: Any, *, status: int = 200) -> Response:
         """Answer with a record; a new one says where it can be read."""
         headers = {}
         if status == 201:
             headers["location"] = f"{self.request.public}/{_PATHS[kind]}/{record.id}"
         shown = rendering.whole(self.store, Ref(kind, record), self.tree)
-        return as_json({"data": shown}, status, headers)
+        return json_response({"data": shown}, status, headers)
 
-    def nothing(self) -> Answer:
+    def nothing(self) -> Response:
         """Answer that it is done."""
-        return as_json({"data": {}})
+        return json_response({"data": {}})
 
-    def many(self, kind: str, records: Sequence[Any]) -> Answer:
+    def many(self, kind: str, records: Sequence[Any]) -> Response:
         """
         Answer with a listing, or a page of it when a limit is given.
 
@@ -127,14 +127,14 @@ class Desk:
                     "The result is too large. You should use pagination (may require specifying"
                     " a workspace)!"
                 )
-            return as_json({"data": self._shown(kind, records)})
+            return json_response({"data": self._shown(kind, records)})
         if not asked.isdecimal() or not 1 <= int(asked) <= MOST:
             raise errors.bad(f"limit: Must be between 1 and {MOST}")
         start = self._start(records)
         page = records[start : start + int(asked)]
         end = start + len(page)
         following = self._following(page[-1].id, end) if end < len(records) else None
-        return as_json({"data": self._shown(kind, page), "next_page": following})
+        return json_response({"data": self._shown(kind, page), "next_page": following})
 
     def _shown(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
         return [rendering.listed(self.store, Ref(kind, record), self.tree) for record in records]

@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
-from sandbox.asgi import Answer, Endpoint, Handler, Request, Routes, as_json, read_target
+from sandbox.http import Endpoint, Handler, Request, Response, Router, json_response, parse_target
 from sandbox.projects import errors, references, stories, tasks
 from sandbox.projects.context import Desk
 from sandbox.projects.errors import Refused
 from sandbox.projects.store import ProjectStore
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 BASE = ("api", "1.0")  # the first segments of every path; the sandbox takes it without, too
 _MOST_ACTIONS = 10  # of a batch
@@ -72,9 +72,9 @@ ROWS = (
 )
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the handler of every path, with or without ``/api/1.0`` in front."""
-    return Door(ProjectStore(ground.store, clock=ground.clock))
+    return Door(ProjectStore(state.database, clock=state.clock))
 
 
 class Door:
@@ -82,13 +82,13 @@ class Door:
 
     def __init__(self, store: ProjectStore) -> None:
         self._store = store
-        self._routes = Routes()
+        self._routes = Router()
         self._scopes: dict[Endpoint, str] = {}
         for method, path, scope, endpoint in ROWS:
             self._routes.add(method, path, endpoint)
             self._scopes[endpoint] = scope
 
-    async def __call__(self, request: Request) -> Answer | None:
+    async def __call__(self, request: Request) -> Response | None:
         """Answer a call."""
         below = _below(request)
         try:
@@ -98,7 +98,7 @@ class Door:
         except Refused as refusal:
             return refusal.answer()
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> Response:
         found = self._routes.find(request.method, request.segments)
         if found is None:
             return errors.said(404, "No matching route for request")
@@ -106,7 +106,7 @@ class Door:
         desk = self._desk(request, self._scopes[endpoint])
         with nullcontext() if request.method == "GET" else self._store.db.transaction():
             answer = endpoint(desk, **taken)
-        if isinstance(answer, Answer):
+        if isinstance(answer, Response):
             return answer
         raise TypeError(request.path)
 
@@ -119,7 +119,7 @@ class Door:
             raise Refused(403, f"This token does not have the required scope: {scope}")
         return Desk(store=self._store, me=me, request=request)
 
-    async def _batch(self, request: Request) -> Answer:
+    async def _batch(self, request: Request) -> Response:
         """Run up to ten actions, each a call of its own."""
         try:
             actions = request.json()["data"]["actions"]
@@ -127,7 +127,7 @@ class Door:
             raise errors.bad("actions: Missing input") from None
         if not isinstance(actions, list) or not 1 <= len(actions) <= _MOST_ACTIONS:
             raise errors.bad(f"actions: Must have between 1 and {_MOST_ACTIONS} actions")
-        return as_json(
+        return json_response(
             {"data": await asyncio.gather(*(self._act(request, action) for action in actions))}
         )
 
@@ -135,7 +135,7 @@ class Door:
         if not isinstance(action, dict) or request.inner is None:
             raise errors.bad("actions: Value is not a JSON object")
         method = str(action.get("method", "get")).upper()
-        segments, query = read_target(str(action.get("relative_path", "")))
+        segments, query = parse_target(str(action.get("relative_path", "")))
         data, options = action.get("data") or {}, action.get("options") or {}
         asked = [("limit", str(options["limit"]))] if options.get("limit") else []
         if options.get("fields"):

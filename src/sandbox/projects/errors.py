@@ -1,6 +1,6 @@
 """What the project provider refuses, in the words of its wire."""
 
-from sandbox.asgi import Answer, as_json
+from sandbox.http import Response, json_response
 
 _HELP = (
     "For more information on API status codes and how to handle them, read the docs on errors:"
@@ -16,14 +16,14 @@ class Refused(Exception):
         self.status = status
         self.message = message
 
-    def answer(self) -> Answer:
+    def answer(self) -> Response:
         """Return the refusal as the wire words it."""
         return said(self.status, self.message)
 
 
-def said(status: int, message: str, headers: dict[str, str] | None = None) -> Answer:
+def said(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error body."""
-    return as_json({"errors": [{"message": message, "help": _HELP}]}, status, headers)
+    return json_response({"errors": [{"message": message, "help": _HELP}]}, status, headers)
 
 
 def bad(message: str) -> Refused:

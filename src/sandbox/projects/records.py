@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from sandbox.storage.documents import Kept
+from sandbox.storage.documents import Document
 
 
-class Workspace(Kept, frozen=True, kw_only=True):
+class Workspace(Document, frozen=True, kw_only=True):
     """A workspace; with teams it is an organization."""
 
     name: str
@@ -15,14 +15,14 @@ class Workspace(Kept, frozen=True, kw_only=True):
     email_domains: tuple[str, ...] = ()
 
 
-class Team(Kept, frozen=True, kw_only=True):
+class Team(Document, frozen=True, kw_only=True):
     """A team of a workspace (its owner)."""
 
     name: str
     members: tuple[str, ...] = ()
 
 
-class User(Kept, frozen=True, kw_only=True):
+class User(Document, frozen=True, kw_only=True):
     """Somebody of a workspace (the owner)."""
 
     name: str
@@ -30,7 +30,7 @@ class User(Kept, frozen=True, kw_only=True):
     is_guest: bool = False
 
 
-class Project(Kept, frozen=True, kw_only=True):
+class Project(Document, frozen=True, kw_only=True):
     """
     A project of a workspace (its owner).
 
@@ -55,7 +55,7 @@ class Project(Kept, frozen=True, kw_only=True):
     modified_at: str
 
 
-class Section(Kept, frozen=True, kw_only=True):
+class Section(Document, frozen=True, kw_only=True):
     """A section of a project (its owner)."""
 
     name: str
@@ -71,7 +71,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
 
 
-class CustomField(Kept, frozen=True, kw_only=True):
+class CustomField(Document, frozen=True, kw_only=True):
     """
     A custom field of a workspace (its owner).
 
@@ -98,7 +98,7 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     section: str
 
 
-class Task(Kept, frozen=True, kw_only=True):
+class Task(Document, frozen=True, kw_only=True):
     """
     A task of a workspace (its owner).
 
@@ -128,7 +128,7 @@ class Task(Kept, frozen=True, kw_only=True):
     modified_at: str
 
 
-class Story(Kept, frozen=True, kw_only=True):
+class Story(Document, frozen=True, kw_only=True):
     """Something that happened to a task (its owner); a comment when *kind* is "comment"."""
 
     text: str
@@ -141,7 +141,7 @@ class Story(Kept, frozen=True, kw_only=True):
     is_pinned: bool = False
 
 
-class Tag(Kept, frozen=True, kw_only=True):
+class Tag(Document, frozen=True, kw_only=True):
     """A tag of a workspace (its owner)."""
 
     name: str

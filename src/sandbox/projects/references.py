@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox.asgi import Answer, as_json
+from sandbox.http import Response, json_response
 from sandbox.projects import custom_field_values, errors, views
 from sandbox.projects.context import Desk
 from sandbox.projects.records import CustomField, Option, Workspace
@@ -16,33 +16,33 @@ _KINDS = ("text", "number", "enum", "multi_enum", "date", "people")
 # Workspaces, teams, users
 
 
-def workspaces(desk: Desk) -> Answer:
+def workspaces(desk: Desk) -> Response:
     """List the workspaces of the user."""
     return desk.many("workspace", [_workspace(desk, desk.me.owner)])
 
 
-def workspace(desk: Desk, gid: str) -> Answer:
+def workspace(desk: Desk, gid: str) -> Response:
     """Show a workspace."""
     return desk.one("workspace", _workspace(desk, gid))
 
 
-def teams(desk: Desk, gid: str) -> Answer:
+def teams(desk: Desk, gid: str) -> Response:
     """List a workspace's teams."""
     return desk.many("team", desk.store.teams.of(_workspace(desk, gid).id))
 
 
-def users(desk: Desk) -> Answer:
+def users(desk: Desk) -> Response:
     """List the users that the caller sees."""
     wanted = desk.request.first("workspace") or desk.me.owner
     return desk.many("user", desk.store.users.of(_workspace(desk, wanted).id))
 
 
-def workspace_users(desk: Desk, gid: str) -> Answer:
+def workspace_users(desk: Desk, gid: str) -> Response:
     """List a workspace's users."""
     return desk.many("user", desk.store.users.of(_workspace(desk, gid).id))
 
 
-def user(desk: Desk, gid: str) -> Answer:
+def user(desk: Desk, gid: str) -> Response:
     """Show a user: "me", an address or an id."""
     found = desk.user(gid)
     if found is None:
@@ -60,7 +60,7 @@ def _workspace(desk: Desk, gid: object, status: int = 404) -> Workspace:
 # Projects
 
 
-def projects(desk: Desk) -> Answer:
+def projects(desk: Desk) -> Response:
     """List projects, of one workspace or team when these are named."""
     wanted = desk.request.first("workspace")
     if wanted:
@@ -68,12 +68,12 @@ def projects(desk: Desk) -> Answer:
     return _projects(desk, wanted or desk.me.owner)
 
 
-def workspace_projects(desk: Desk, gid: str) -> Answer:
+def workspace_projects(desk: Desk, gid: str) -> Response:
     """List a workspace's projects."""
     return _projects(desk, _workspace(desk, gid).id)
 
 
-def _projects(desk: Desk, workspace_id: str) -> Answer:
+def _projects(desk: Desk, workspace_id: str) -> Response:
     found = [one for one in desk.store.projects.of(workspace_id) if desk.sees(one)]
     archived, team = desk.flag("archived"), desk.request.first("team")
     if archived is not None:
@@ -83,12 +83,12 @@ def _projects(desk: Desk, workspace_id: str) -> Answer:
     return desk.many("project", found)
 
 
-def project(desk: Desk, gid: str) -> Answer:
+def project(desk: Desk, gid: str) -> Response:
     """Show a project."""
     return desk.one("project", desk.project(gid))
 
 
-def create_project(desk: Desk) -> Answer:
+def create_project(desk: Desk) -> Response:
     """Make a project."""
     name = desk.data.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -105,7 +105,7 @@ def create_project(desk: Desk) -> Answer:
     return desk.one("project", made, status=201)
 
 
-def update_project(desk: Desk, gid: str) -> Answer:
+def update_project(desk: Desk, gid: str) -> Response:
     """Change what the body names of a project."""
     old = desk.project(gid)
     changed = _project_changes(desk)
@@ -127,7 +127,7 @@ def _project_changes(desk: Desk) -> dict[str, Any]:
     return changed
 
 
-def delete_project(desk: Desk, gid: str) -> Answer:
+def delete_project(desk: Desk, gid: str) -> Response:
     """Delete a project; tasks that stand in no other go with it."""
     gone = desk.project(gid)
     for task in desk.store.project_tasks(gone.id):
@@ -142,7 +142,7 @@ def delete_project(desk: Desk, gid: str) -> Answer:
     return desk.nothing()
 
 
-def task_counts(desk: Desk, gid: str) -> Answer:
+def task_counts(desk: Desk, gid: str) -> Response:
     """Count a project's tasks; every count is opt-in."""
     tasks = desk.store.project_tasks(desk.project(gid).id)
     done = sum(task.completed_at is not None for task in tasks)
@@ -154,23 +154,23 @@ def task_counts(desk: Desk, gid: str) -> Answer:
         "num_milestones": len(stones),
     }
     asked = desk.tree or {}
-    return as_json({"data": {name: one for name, one in counts.items() if name in asked}})
+    return json_response({"data": {name: one for name, one in counts.items() if name in asked}})
 
 
 # Sections
 
 
-def sections(desk: Desk, gid: str) -> Answer:
+def sections(desk: Desk, gid: str) -> Response:
     """List a project's sections in their order."""
     return desk.many("section", desk.store.sections.of(desk.project(gid).id))
 
 
-def section(desk: Desk, gid: str) -> Answer:
+def section(desk: Desk, gid: str) -> Response:
     """Show a section."""
     return desk.one("section", desk.section(gid))
 
 
-def create_section(desk: Desk, gid: str) -> Answer:
+def create_section(desk: Desk, gid: str) -> Response:
     """Make a section behind the others."""
     over, name = desk.project(gid), desk.data.get("name")
     if not isinstance(name, str) or not name:
@@ -178,7 +178,7 @@ def create_section(desk: Desk, gid: str) -> Answer:
     return desk.one("section", desk.store.add_section(over.id, name), status=201)
 
 
-def update_section(desk: Desk, gid: str) -> Answer:
+def update_section(desk: Desk, gid: str) -> Response:
     """Rename a section."""
     old, name = desk.section(gid), desk.data.get("name")
     if not isinstance(name, str) or not name:
@@ -186,7 +186,7 @@ def update_section(desk: Desk, gid: str) -> Answer:
     return desk.one("section", desk.store.sections.put(msgspec.structs.replace(old, name=name)))
 
 
-def delete_section(desk: Desk, gid: str) -> Answer:
+def delete_section(desk: Desk, gid: str) -> Response:
     """Delete an empty section that is not the last."""
     gone = desk.section(gid)
     if desk.store.section_tasks(gone.id):
@@ -200,22 +200,22 @@ def delete_section(desk: Desk, gid: str) -> Answer:
 # Custom fields
 
 
-def settings(desk: Desk, gid: str) -> Answer:
+def settings(desk: Desk, gid: str) -> Response:
     """List how custom fields stand on a project."""
     return desk.many("custom_field_setting", views.settings_of(desk.store, desk.project(gid)))
 
 
-def workspace_fields(desk: Desk, gid: str) -> Answer:
+def workspace_fields(desk: Desk, gid: str) -> Response:
     """List a workspace's custom fields."""
     return desk.many("custom_field", desk.store.fields.of(_workspace(desk, gid).id))
 
 
-def field(desk: Desk, gid: str) -> Answer:
+def field(desk: Desk, gid: str) -> Response:
     """Show a custom field."""
     return desk.one("custom_field", _field(desk, gid))
 
 
-def create_field(desk: Desk) -> Answer:
+def create_field(desk: Desk) -> Response:
     """Make a custom field in a workspace."""
     _paid(desk)
     kind, name = desk.data.get("resource_subtype") or desk.data.get("type"), desk.data.get("name")
@@ -247,7 +247,7 @@ def create_field(desk: Desk) -> Answer:
     return desk.one("custom_field", desk.store.fields.put(made), status=201)
 
 
-def add_field(desk: Desk, gid: str) -> Answer:
+def add_field(desk: Desk, gid: str) -> Response:
     """Put a custom field onto a project."""
     _paid(desk)
     over = desk.project(gid)
@@ -275,23 +275,23 @@ def _field(desk: Desk, gid: object, status: int = 404) -> CustomField:
 # Tags
 
 
-def tags(desk: Desk) -> Answer:
+def tags(desk: Desk) -> Response:
     """List the tags of a workspace."""
     wanted = desk.request.first("workspace") or desk.me.owner
     return desk.many("tag", desk.store.tags.of(_workspace(desk, wanted, status=400).id))
 
 
-def workspace_tags(desk: Desk, gid: str) -> Answer:
+def workspace_tags(desk: Desk, gid: str) -> Response:
     """List a workspace's tags."""
     return desk.many("tag", desk.store.tags.of(_workspace(desk, gid).id))
 
 
-def tag(desk: Desk, gid: str) -> Answer:
+def tag(desk: Desk, gid: str) -> Response:
     """Show a tag."""
     return desk.one("tag", desk.tag(gid))
 
 
-def create_tag(desk: Desk) -> Answer:
+def create_tag(desk: Desk) -> Response:
     """Make a tag."""
     over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
     name = desk.data.get("name")

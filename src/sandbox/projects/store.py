@@ -19,8 +19,8 @@ from sandbox.projects.records import (
     User,
     Workspace,
 )
-from sandbox.storage.database import Store
-from sandbox.storage.documents import Shelf
+from sandbox.storage.database import Database
+from sandbox.storage.documents import DocumentTable
 
 _FIRST = 1_208_431_000_000_000
 _FREE = "projects:free"  # meta key: whether the workspace is on the free plan
@@ -34,19 +34,19 @@ class ProjectStore:
         workspaces, teams, users, projects, sections, fields, tasks, stories, tags: Their records.
     """
 
-    def __init__(self, db: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* tells seconds since the epoch."""
         self.db = db
         self._clock = clock
-        self.workspaces = Shelf(db, "projects.workspace", Workspace)
-        self.teams = Shelf(db, "projects.team", Team)
-        self.users = Shelf(db, "projects.user", User)
-        self.projects = Shelf(db, "projects.project", Project)
-        self.sections = Shelf(db, "projects.section", Section)
-        self.fields = Shelf(db, "projects.field", CustomField)
-        self.tasks = Shelf(db, "projects.task", Task)
-        self.stories = Shelf(db, "projects.story", Story)
-        self.tags = Shelf(db, "projects.tag", Tag)
+        self.workspaces = DocumentTable(db, "projects.workspace", Workspace)
+        self.teams = DocumentTable(db, "projects.team", Team)
+        self.users = DocumentTable(db, "projects.user", User)
+        self.projects = DocumentTable(db, "projects.project", Project)
+        self.sections = DocumentTable(db, "projects.section", Section)
+        self.fields = DocumentTable(db, "projects.field", CustomField)
+        self.tasks = DocumentTable(db, "projects.task", Task)
+        self.stories = DocumentTable(db, "projects.story", Story)
+        self.tags = DocumentTable(db, "projects.tag", Tag)
 
     def seconds(self) -> float:
         """Return the time, in seconds since the epoch."""

@@ -2,19 +2,19 @@
 
 import msgspec
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.projects import errors, views
 from sandbox.projects.context import Desk
 from sandbox.projects.records import Story
 
 
-def of_task(desk: Desk, gid: str) -> Answer:
+def of_task(desk: Desk, gid: str) -> Response:
     """List a task's stories."""
     found = desk.store.stories.of(desk.task(gid).id)
     return desk.many("story", sorted(found, key=lambda one: (one.created_at, one.id)))
 
 
-def create(desk: Desk, gid: str) -> Answer:
+def create(desk: Desk, gid: str) -> Response:
     """Comment on a task."""
     task = desk.task(gid)
     text, markup = _text(desk)
@@ -23,12 +23,12 @@ def create(desk: Desk, gid: str) -> Answer:
     return desk.one("story", story, status=201)
 
 
-def get(desk: Desk, gid: str) -> Answer:
+def get(desk: Desk, gid: str) -> Response:
     """Show a story."""
     return desk.one("story", _story(desk, gid))
 
 
-def update(desk: Desk, gid: str) -> Answer:
+def update(desk: Desk, gid: str) -> Response:
     """Change the text of one's own comment."""
     story = _mine(desk, gid)
     text, markup = _text(desk)
@@ -36,7 +36,7 @@ def update(desk: Desk, gid: str) -> Answer:
     return desk.one("story", desk.store.stories.put(new))
 
 
-def delete(desk: Desk, gid: str) -> Answer:
+def delete(desk: Desk, gid: str) -> Response:
     """Delete one's own comment."""
     desk.store.stories.drop(_mine(desk, gid).id)
     return desk.nothing()

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.projects import custom_field_values, errors
 from sandbox.projects.context import Desk
 from sandbox.projects.records import Membership, Project, Task
@@ -21,30 +21,30 @@ _ONE_FILTER = (
 # Listing
 
 
-def of_project(desk: Desk, gid: str) -> Answer:
+def of_project(desk: Desk, gid: str) -> Response:
     """List a project's tasks."""
     tasks = desk.store.project_tasks(desk.project(gid).id)
     return desk.many("task", _filtered(desk, tasks))
 
 
-def of_section(desk: Desk, gid: str) -> Answer:
+def of_section(desk: Desk, gid: str) -> Response:
     """List a section's tasks."""
     tasks = desk.store.section_tasks(desk.section(gid).id)
     return desk.many("task", _filtered(desk, tasks))
 
 
-def of_tag(desk: Desk, gid: str) -> Answer:
+def of_tag(desk: Desk, gid: str) -> Response:
     """List the tasks with a tag."""
     tag = desk.tag(gid)
     return desk.many("task", [one for one in _visible(desk) if tag.id in one.tags])
 
 
-def below(desk: Desk, gid: str) -> Answer:
+def below(desk: Desk, gid: str) -> Response:
     """List a task's own tasks."""
     return desk.many("task", desk.store.sub_tasks(desk.task(gid).id))
 
 
-def by_filter(desk: Desk) -> Answer:
+def by_filter(desk: Desk) -> Response:
     """List the tasks of one project, section, tag or assignee."""
     given = {name for name in ("project", "section", "tag", "assignee") if desk.request.first(name)}
     if len(given) != 1 or (given == {"assignee"} and not desk.request.first("workspace")):
@@ -66,7 +66,7 @@ def by_filter(desk: Desk) -> Answer:
     return desk.many("task", _filtered(desk, tasks))
 
 
-def search(desk: Desk, gid: str) -> Answer:
+def search(desk: Desk, gid: str) -> Response:
     """Find tasks of a workspace by text, project, section, assignee and completion."""
     if desk.store.is_free:
         raise errors.Refused(402, "Search is only available to premium users.")
@@ -131,22 +131,22 @@ def _filtered(desk: Desk, tasks: list[Task]) -> list[Task]:
 # One task
 
 
-def get(desk: Desk, gid: str) -> Answer:
+def get(desk: Desk, gid: str) -> Response:
     """Show a task."""
     return desk.one("task", desk.task(gid))
 
 
-def create(desk: Desk) -> Answer:
+def create(desk: Desk) -> Response:
     """Make a task in a workspace, in projects, or below another task."""
     return desk.one("task", _made(desk, parent=desk.data.get("parent")), status=201)
 
 
-def create_below(desk: Desk, gid: str) -> Answer:
+def create_below(desk: Desk, gid: str) -> Response:
     """Make a task below another one."""
     return desk.one("task", _made(desk, parent=desk.task(gid).id), status=201)
 
 
-def update(desk: Desk, gid: str) -> Answer:
+def update(desk: Desk, gid: str) -> Response:
     """Change what the body names of a task."""
     task = desk.task(gid)
     for name in desk.data:
@@ -158,7 +158,7 @@ def update(desk: Desk, gid: str) -> Answer:
     return desk.one("task", task)
 
 
-def delete(desk: Desk, gid: str) -> Answer:
+def delete(desk: Desk, gid: str) -> Response:
     """Delete a task and what is below it."""
     desk.store.delete_task(desk.task(gid))
     return desk.nothing()
@@ -231,7 +231,7 @@ def _told(desk: Desk, task: Task, changed: Mapping[str, Any]) -> None:
 # Where it stands
 
 
-def add_project(desk: Desk, gid: str) -> Answer:
+def add_project(desk: Desk, gid: str) -> Response:
     """Put a task into a project, or elsewhere in it."""
     task = desk.task(gid)
     project = desk.project(desk.data.get("project"), status=400)
@@ -243,7 +243,7 @@ def add_project(desk: Desk, gid: str) -> Answer:
     return desk.nothing()
 
 
-def add_to_section(desk: Desk, gid: str) -> Answer:
+def add_to_section(desk: Desk, gid: str) -> Response:
     """Put a task into a section."""
     section = desk.section(gid)
     task = desk.task(desk.data.get("task"), status=400)
@@ -256,7 +256,7 @@ def _stand(desk: Desk, task: Task, place: Membership) -> None:
     desk.store.tasks.put(msgspec.structs.replace(task, places=(*others, place)))
 
 
-def remove_project(desk: Desk, gid: str) -> Answer:
+def remove_project(desk: Desk, gid: str) -> Response:
     """Take a task out of a project."""
     task, project = desk.task(gid), desk.project(desk.data.get("project"), status=400)
     places = tuple(place for place in task.places if place.project != project.id)
@@ -264,34 +264,34 @@ def remove_project(desk: Desk, gid: str) -> Answer:
     return desk.nothing()
 
 
-def add_tag(desk: Desk, gid: str) -> Answer:
+def add_tag(desk: Desk, gid: str) -> Response:
     """Tag a task."""
     task, tag = desk.task(gid), desk.tag(desk.data.get("tag"), status=400)
     desk.store.change_task(task, tags=tuple(dict.fromkeys((*task.tags, tag.id))))
     return desk.nothing()
 
 
-def remove_tag(desk: Desk, gid: str) -> Answer:
+def remove_tag(desk: Desk, gid: str) -> Response:
     """Take a tag off a task."""
     task, tag = desk.task(gid), desk.tag(desk.data.get("tag"), status=400)
     desk.store.change_task(task, tags=tuple(one for one in task.tags if one != tag.id))
     return desk.nothing()
 
 
-def set_parent(desk: Desk, gid: str) -> Answer:
+def set_parent(desk: Desk, gid: str) -> Response:
     """Put a task below another one, or below none."""
     task, wanted = desk.task(gid), desk.data.get("parent")
     parent = None if wanted is None else desk.task(wanted, named="parent", status=400).id
     return desk.one("task", desk.store.change_task(task, parent=parent))
 
 
-def tags(desk: Desk, gid: str) -> Answer:
+def tags(desk: Desk, gid: str) -> Response:
     """List a task's tags."""
     found = (desk.store.tags.find(tag) for tag in desk.task(gid).tags)
     return desk.many("tag", [one for one in found if one is not None])
 
 
-def projects(desk: Desk, gid: str) -> Answer:
+def projects(desk: Desk, gid: str) -> Response:
     """List a task's projects."""
     found = (desk.store.projects.find(place.project) for place in desk.task(gid).places)
     seen: list[Project] = [one for one in found if one is not None and desk.sees(one)]

@@ -17,7 +17,7 @@ from sandbox.projects.records import CustomField, Project, Story, Task, User
 from sandbox.projects.store import ProjectStore
 
 if TYPE_CHECKING:
-    from sandbox.storage.documents import Kept
+    from sandbox.storage.documents import Document
 
 _MARKUP = re.compile(r"<[^>]*>")
 _BREAKS = re.compile(r"<br\s*/?>|</li>|</h\d>")
@@ -89,20 +89,20 @@ def _const(value: Any) -> Show:
     return lambda *_: value
 
 
-def _ref(kind: str, shelf: str, name: str) -> Show:
+def _ref(kind: str, table: str, name: str) -> Show:
     """Show the record that a field names, None when it names none."""
 
     def show(store: ProjectStore, record: Any) -> Ref | None:
         wanted = getattr(record, name)
-        found: Kept | None = getattr(store, shelf).find(wanted) if wanted else None
+        found: Document | None = getattr(store, table).find(wanted) if wanted else None
         return None if found is None else Ref(kind, found)
 
     return show
 
 
-def _refs(kind: str, shelf: str, name: str) -> Show:
+def _refs(kind: str, table: str, name: str) -> Show:
     def show(store: ProjectStore, record: Any) -> list[Ref]:
-        found = (getattr(store, shelf).find(one) for one in getattr(record, name))
+        found = (getattr(store, table).find(one) for one in getattr(record, name))
         return [Ref(kind, one) for one in found if one is not None]
 
     return show

@@ -12,20 +12,20 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from sandbox.asgi import Answer, Handler, Request, read_target
 from sandbox.error_bodies import provider_a
-from sandbox.state import Ground
+from sandbox.http import Handler, Request, Response, parse_target
+from sandbox.state import SandboxState
 
 MOST_CALLS = 100
 _LINE = re.compile(rb"\A\s*([A-Z]+) (\S+)(?: HTTP/[\d.]+)?[ \t]*\r?\n")
 
 
-def open_wire(_ground: Ground) -> Handler:
+def create_handler(_state: SandboxState) -> Handler:
     """Return the wire below ``batch``."""
     return _batch
 
 
-async def _batch(request: Request) -> Answer | None:
+async def _batch(request: Request) -> Response | None:
     if request.method != "POST" or request.inner is None or request.batch is not None:
         return None
     head = f"Content-Type: {request.headers.get('content-type', '')}\r\n\r\n"
@@ -41,7 +41,7 @@ async def _batch(request: Request) -> Answer | None:
         await _answer_part(request, part, batch) for part in parts if isinstance(part, Message)
     ]
     body = b"".join(b"--" + batch.encode() + b"\r\n" + piece for piece in pieces)
-    return Answer(
+    return Response(
         body=body + b"--" + batch.encode() + b"--\r\n",
         headers={"content-type": f"multipart/mixed; boundary={batch}"},
     )
@@ -70,7 +70,7 @@ def _inner(request: Request, payload: bytes, batch: str) -> Request | None:
     target = line[2].decode("latin-1")
     # Clients write the path as they would on its own, mount prefix included; the real one has none.
     path = re.sub(r"^https?://[^/]+", "", target).removeprefix(urlsplit(request.public).path)
-    segments, query = read_target(path)
+    segments, query = parse_target(path)
     headers, _, body = payload[line.end() :].replace(b"\r\n", b"\n").partition(b"\n\n")
     own = message_from_bytes(headers + b"\n\n")
     return replace(

@@ -1,7 +1,7 @@
 """A call that provider A refuses, raised where it is known and worded in one place."""
 
-from sandbox.asgi import Answer
 from sandbox.error_bodies import provider_a
+from sandbox.http import Response
 from sandbox.oauth.tokens import TokenGrant
 
 FULL_SCOPE = "mail.google.com"
@@ -21,7 +21,7 @@ class Refused(Exception):
         self.message = message
         self.reason = reason
 
-    def answer(self) -> Answer:
+    def answer(self) -> Response:
         """Word it."""
         headers = {}
         if self.status == 403 and self.reason == "insufficientPermissions":

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import orjson
 
-from sandbox.asgi import Answer, Handler, Request, read_target
+from sandbox.http import Handler, Request, Response, parse_target
 from sandbox.provider_b.responses import Refusal, ok, problem
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 MAX_CALLS = 20
 AT_ONCE = 4
@@ -25,10 +25,10 @@ _METHODS = frozenset(("GET", "POST", "PATCH", "PUT", "DELETE"))
 _VERSIONS = ("v1.0", "beta")
 
 
-def open_wire(ground: Ground) -> Handler:  # noqa: ARG001 - every wire is opened on the ground
+def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - every wire is opened on the ground
     """Return the wire of ``/v1.0/$batch``."""
 
-    async def wire(request: Request) -> Answer | None:
+    async def wire(request: Request) -> Response | None:
         if request.method != "POST" or request.segments[1:] != ("$batch",):
             return None
         try:
@@ -78,7 +78,7 @@ def _check(name: str, step: Mapping[str, Any]) -> None:
         raise _bad(f"Write request id : {name} does not contain Content-Type header or body.")
 
 
-async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Answer:
+async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Response:
     batch = request.headers.get("client-request-id") or str(uuid4())
     free = asyncio.Semaphore(AT_ONCE)
     running: dict[str, asyncio.Task[dict[str, Any]]] = {}
@@ -100,8 +100,8 @@ async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Answ
     return ok({"responses": parts[::-1]})
 
 
-async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Answer:
-    segments, query = read_target(_target(step["url"]))
+async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Response:
+    segments, query = parse_target(_target(step["url"]))
     if segments[:1] and segments[0] not in _VERSIONS:
         segments = (request.segments[0], *segments)
     if segments[1:2] == ("$batch",) or request.inner is None:
@@ -162,7 +162,7 @@ def _depends(step: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(str(one) for one in named)
 
 
-def _part(name: str, answer: Answer) -> dict[str, Any]:
+def _part(name: str, answer: Response) -> dict[str, Any]:
     part: dict[str, Any] = {
         "id": name,
         "status": answer.status,
@@ -181,7 +181,7 @@ def _json(body: bytes) -> Any:
         return body.decode("utf-8", "replace")
 
 
-def _failed_dependency(request: Request) -> Answer:
+def _failed_dependency(request: Request) -> Response:
     return problem(
         Refusal(424, "FailedDependency", "A request that this one depends on has failed."), request
     )

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Label
 from sandbox.provider_b.endpoint import USER, Call, Door
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.responses import Refusal, not_found, ok
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _USER = Shape(
     name="microsoft.graph.user",
@@ -47,9 +47,9 @@ _READ_SETTINGS = ("MailboxSettings.Read", "MailboxSettings.ReadWrite")
 class Directory:
     """The endpoints of the user and of the user's categories."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._mails = ground.mails
-        self._store = ground.store
+    def __init__(self, state: SandboxState) -> None:
+        self._mails = state.mails
+        self._store = state.database
 
     def join(self, door: Door) -> None:
         """Add the routes."""
@@ -59,7 +59,7 @@ class Directory:
         add("POST", "/outlook/masterCategories", self.add_category)
         add("GET", "/outlook/masterCategories/{category}", self.category)
 
-    def user(self, call: Call) -> Answer:
+    def user(self, call: Call) -> Response:
         """``GET /me`` and ``GET /users/{id}``."""
         if not _has_any(call, _READ_USER):
             raise Refusal(
@@ -85,7 +85,7 @@ class Directory:
         }
         return ok(query_options.selected(record, options.select, always=()))
 
-    def categories(self, call: Call) -> Answer:
+    def categories(self, call: Call) -> Response:
         """``GET /outlook/masterCategories``."""
         call.needs(*_READ_SETTINGS)
         options = query_options.read(call.request.query, _CATEGORY, expandable={})
@@ -98,7 +98,7 @@ class Directory:
             }
         )
 
-    def category(self, call: Call, category: str) -> Answer:
+    def category(self, call: Call, category: str) -> Response:
         """``GET /outlook/masterCategories/{id}``."""
         call.needs(*_READ_SETTINGS)
         for user_label in self._mails.user_labels(PROVIDER_B):
@@ -107,7 +107,7 @@ class Directory:
                 return ok({"@odata.context": context, **self._record(user_label)})
         raise not_found()
 
-    def add_category(self, call: Call) -> Answer:
+    def add_category(self, call: Call) -> Response:
         """``POST /outlook/masterCategories``: 201, or 409 when the name is taken."""
         call.needs("MailboxSettings.ReadWrite")
         wanted = call.json()

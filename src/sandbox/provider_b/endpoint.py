@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from sandbox.asgi import Answer, Handler, Request, Routes
+from sandbox.http import Handler, Request, Response, Router
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.responses import Refusal, access_denied, problem, query_refusal
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _IMMUTABLE = re.compile(r'\bIdType\s*=\s*"?ImmutableId"?', re.IGNORECASE)
 _BODY_TYPE = re.compile(r'\boutlook\.body-content-type\s*=\s*"?(text|html)"?', re.IGNORECASE)
@@ -140,7 +140,7 @@ class Call:
         return self.request.headers.get("content-type", "").lower().startswith("text/plain")
 
 
-UserEndpoint = Callable[..., Answer]
+UserEndpoint = Callable[..., Response]
 
 
 class Door:
@@ -151,19 +151,19 @@ class Door:
         routes: (method, pattern below the user) -> ``endpoint(call, **taken)``.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self.routes = Routes()
+    def __init__(self, state: SandboxState) -> None:
+        self._state = state
+        self.routes = Router()
 
     def handler(self) -> Handler:
         """Return the wire; paths that no route knows are left to other wires."""
 
-        async def wire(request: Request) -> Answer | None:
+        async def wire(request: Request) -> Response | None:
             return self.answer(request)
 
         return wire
 
-    def answer(self, request: Request) -> Answer | None:
+    def answer(self, request: Request) -> Response | None:
         """Answer a call, None when its path is not ours."""
         segments = _normal(request.segments)
         if segments[:1] != ("v1.0",) or segments[1:2] not in (("me",), ("users",)):
@@ -179,13 +179,13 @@ class Door:
             answer = problem(refusal, request)
         return _echoed(answer, request)
 
-    def _answer(self, request: Request, segments: tuple[str, ...], below: int) -> Answer:
+    def _answer(self, request: Request, segments: tuple[str, ...], below: int) -> Response:
         found = self.routes.find(request.method, _rest(segments, below))
         if found is None:
             raise Refusal(405, "BadRequest", "The HTTP method is not supported for this resource.")
         endpoint, taken = found
         call = self._call(request, segments[1:below], is_directory=len(segments) == below)
-        answer: Answer = endpoint(call, **taken)  # type: ignore[assignment]  # ours are synchronous
+        answer: Response = endpoint(call, **taken)  # type: ignore[assignment]  # ours are synchronous
         if call.applied:
             applied = {"preference-applied": ", ".join(call.applied)}
             answer = replace(answer, headers={**answer.headers, **applied})
@@ -218,7 +218,7 @@ class Door:
         )
 
     def _user(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> User:
-        account = self._ground.mails.account(PROVIDER_B)
+        account = self._state.mails.account(PROVIDER_B)
         user = User(
             id=str(uuid5(NAMESPACE_DNS, account.email)), email=account.email, name=account.name
         )
@@ -258,7 +258,7 @@ def _normal(segments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _echoed(answer: Answer, request: Request) -> Answer:
+def _echoed(answer: Response, request: Request) -> Response:
     given = request.headers.get("client-request-id")
     if given is None:
         return answer

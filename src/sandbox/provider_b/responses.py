@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox.asgi import Answer, Request, as_json
+from sandbox.http import Request, Response, json_response
 from sandbox.provider_b.odata.schema import QueryError
 
 KIND = "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8"  # noqa: E501 - one header value
@@ -61,17 +61,17 @@ def query_refusal(error: QueryError, *, code: str) -> Refusal:
     return Refusal(400, error.code or code, error.message)
 
 
-def ok(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+def ok(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Answer with a JSON record."""
     try:
-        return as_json(content, status, headers, kind=KIND)
+        return json_response(content, status, headers, kind=KIND)
     except TypeError:  # a lone surrogate, out of a letter in an odd character set
-        return as_json(_writable(content), status, headers, kind=KIND)
+        return json_response(_writable(content), status, headers, kind=KIND)
 
 
-def empty(status: int) -> Answer:
+def empty(status: int) -> Response:
     """Answer without a body (202, 204)."""
-    return Answer(status=status)
+    return Response(status=status)
 
 
 def _writable(value: Any) -> Any:
@@ -82,7 +82,7 @@ def _writable(value: Any) -> Any:
     return [_writable(one) for one in value] if isinstance(value, list) else value
 
 
-def problem(refusal: Refusal, request: Request) -> Answer:
+def problem(refusal: Refusal, request: Request) -> Response:
     """Write an error body, with the request's ids in it."""
     request_id = str(uuid.uuid4())
     inner = {

@@ -1,9 +1,9 @@
 """
-The one file that every sandbox upstream keeps its state in: SQLite, WAL, synchronous calls.
+The SQLite file that holds the state of every sandbox upstream, in WAL mode, with synchronous calls.
 
-Each part defines its own tables with `Store.define` and reads and writes through the same
-connection. A second process may write to the file (the import command does); `Store.foreign_writes`
-tells a cache when that happened.
+Each protocol defines its tables with `Database.define` and uses the same connection. Another
+process may write to the file, as the import command does: caches notice by
+`Database.foreign_writes`.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]
 
 
-class Store:
+class Database:
     """
     One connection to the store file. Usable from several threads, one call at a time.
 
@@ -122,12 +122,12 @@ class Store:
             self._db.close()
 
 
-def open_store(data_dir: Path) -> Store:
+def open_database(data_dir: Path) -> Database:
     """Open the store file of *data_dir*, creating both when missing."""
     data_dir.mkdir(parents=True, exist_ok=True)
     file = data_dir / FILE_NAME
     file.touch(mode=0o600)  # imported mail may be real; SQLite's side files take its mode
-    return Store(file)
+    return Database(file)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from sandbox.storage.database import Row, Store
+from sandbox.storage.database import Database, Row
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS shelf (
@@ -24,7 +24,7 @@ _UPSERT = (
 )
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class Document(msgspec.Struct, frozen=True, kw_only=True):
     """
     What can stand on a shelf.
 
@@ -38,13 +38,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     position: float = 0.0
 
 
-T = TypeVar("T", bound=Kept)
+T = TypeVar("T", bound=Document)
 
 
-class Shelf(Generic[T]):
+class DocumentTable(Generic[T]):
     """All records of one *kind*; what is written is seen by every process at once."""
 
-    def __init__(self, db: Store, kind: str, record: type[T]) -> None:
+    def __init__(self, db: Database, kind: str, record: type[T]) -> None:
         self._db = db
         self._kind = kind
         self._decoder = msgspec.json.Decoder(record)

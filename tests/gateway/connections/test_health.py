@@ -196,7 +196,7 @@ async def test_a_serving_gateway_writes_last_ok_at(gateway, sandbox):
             provider="PROVIDER_A",
             accountEmail=ACCOUNT,
             grantedScopes=scopes,
-            credentials={"accessToken": sandbox.ground.tokens.issue("providerA", ACCOUNT, scopes)},
+            credentials={"accessToken": sandbox.state.tokens.issue("providerA", ACCOUNT, scopes)},
         )
         token = await made(
             "access-tokens",

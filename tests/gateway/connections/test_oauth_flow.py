@@ -22,7 +22,7 @@ EVERY = pytest.mark.parametrize("provider", KINDS)
 
 @pytest.fixture(scope="module")
 def sandbox(sandbox):
-    boards.seed(sandbox.ground.store)
+    boards.seed(sandbox.state.database)
     return sandbox
 
 

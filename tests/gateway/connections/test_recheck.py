@@ -64,7 +64,7 @@ async def renewing(sandbox, operator, resource):
         "grantedScopes": SCOPES,
         "credentials": {
             "accessToken": "ended",
-            "refreshToken": sandbox.ground.tokens.issue_refresh("providerA", ACCOUNT, SCOPES),
+            "refreshToken": sandbox.state.tokens.issue_refresh("providerA", ACCOUNT, SCOPES),
             "expiresAt": "2026-01-01T00:00:00Z",
         },
     }

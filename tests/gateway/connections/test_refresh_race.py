@@ -26,7 +26,7 @@ async def served():
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     sandbox = create(None, public_base=url)
-    Clients(sandbox.ground.store).register("provider-b", "gateway", "its secret", [])
+    Clients(sandbox.state.database).register("provider-b", "gateway", "its secret", [])
     server = uvicorn.Server(uvicorn.Config(sandbox, log_config=None, lifespan="off"))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     yield sandbox, url
@@ -62,7 +62,7 @@ async def connection(connected):
 async def expire(database, sandbox):
     """Give the connection a token that has ended, and what renews it once."""
     keyring = Keyring(["a secret key of the tests"])
-    renew = sandbox.ground.tokens.issue_refresh("providerB", "o@example.org", ["Mail.Read"])
+    renew = sandbox.state.tokens.issue_refresh("providerB", "o@example.org", ["Mail.Read"])
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
         old = {"accessToken": "old", "refreshToken": renew, "expiresAt": 1}
@@ -82,7 +82,7 @@ async def test_a_token_is_renewed_once_by_many_processes(database, served, proce
 
         assert got[0] == got[1]
         (token,) = got[0]
-        assert sandbox.ground.tokens.read("providerB", token) is not None
+        assert sandbox.state.tokens.read("providerB", token) is not None
         assert len(calls) == 1
     async with database.reading() as session:
         row = await session.get(ConnectionRow, 1)

@@ -209,8 +209,8 @@ async def opened(plans):
     origins = Origins(apps={BASE: upstream})
     connections = []
     for number, (provider, (mailbox, name, scopes)) in enumerate(WIRES.items(), 1):
-        store = upstream.ground.calendars
-        account = upstream.ground.mails.account(mailbox).email
+        store = upstream.state.calendars
+        account = upstream.state.mails.account(mailbox).email
         calendar = store.add_calendar(mailbox, "Own", zone="America/Los_Angeles", is_primary=True)
         store.add_events(
             calendar,
@@ -224,7 +224,7 @@ async def opened(plans):
             account_email=account,
             base_url=f"{BASE}/{mailbox}",
         )
-        held = Held(upstream.ground.tokens.issue(name, account, scopes))
+        held = Held(upstream.state.tokens.issue(name, account, scopes))
         way = registry.open_upstream(origins, info, held)
         connections.append((info, registry.CalendarRegistry().open(info, way)))
     try:

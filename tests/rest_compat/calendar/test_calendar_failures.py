@@ -89,7 +89,7 @@ async def test_no_kind_of_failure_looks_free(filled, upstream, kind):
 
 async def test_deleted_and_new_calendars_take_effect_at_once(filled):
     ids = await filled.ids()
-    store = filled.world.sandbox.ground.calendars
+    store = filled.world.sandbox.state.calendars
     store.put_calendar(replace(filled.calendars["club"], is_deleted=True))
     new = store.add_calendar("provider-b", "New", zone="UTC")
 

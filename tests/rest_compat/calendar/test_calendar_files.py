@@ -10,7 +10,7 @@ from dateutil.rrule import rruleset, rrulestr
 from icalendar import Calendar, Event
 
 from sandbox.importing.dispatch import import_path
-from sandbox.storage.database import open_store
+from sandbox.storage.database import open_database
 
 SPEC = find_spec("icalendar")
 SHIPPED = Path(SPEC.origin).parent / "tests" if SPEC and SPEC.origin else Path()
@@ -78,7 +78,9 @@ async def test_rest_returns_the_instances_of_the_librarys_own_expansion(agendas,
     path = SHIPPED / name
     first, last, count = FILES[name]
     before = set((await agendas.ids()).values())
-    import_path(open_store(agendas.world.gateway.services.settings.data_dir), into=into, path=path)
+    import_path(
+        open_database(agendas.world.gateway.services.settings.data_dir), into=into, path=path
+    )
 
     (calendar,) = set((await agendas.ids()).values()) - before
     query = {"calendarId": calendar, "from_": f"{first}-01-01", "to": f"{last}-01-01"}

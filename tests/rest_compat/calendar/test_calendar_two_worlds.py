@@ -107,7 +107,7 @@ async def answers(agendas, token):
 def change(agendas, other):
     for event in [*agendas.events.values()][::2]:
         changed = replace(event, content=replace(event.content, **other))
-        agendas.world.sandbox.ground.calendars.put(changed)
+        agendas.world.sandbox.state.calendars.put(changed)
 
 
 @pytest.mark.parametrize("word", OTHER, ids=str)

@@ -32,7 +32,7 @@ def titles(response):
 async def test_a_deleted_event_is_reported_as_upstream_reports_it(agendas, calendar, found):
     stored = agendas.plant(calendar, "gone", meeting(at(1, "09:00"), at(1, "10:00"), "Gone"))
     event = (await agendas.get("/events")).json()["events"][0]
-    agendas.world.sandbox.ground.calendars.delete(stored)
+    agendas.world.sandbox.state.calendars.delete(stored)
 
     response = await agendas.get(f"/events/{event['id']}")
 
@@ -190,7 +190,7 @@ async def test_times_of_a_series_keep_their_ids_when_one_is_moved(agendas):
     )
     before = (await agendas.get("/events")).json()["events"]
     moved = stored.content.at(moment(at(5, "15:00")))
-    agendas.world.sandbox.ground.calendars.override(
+    agendas.world.sandbox.state.calendars.override(
         stored, moment(at(2, "09:00")), moved, cancelled=False
     )
 

@@ -100,7 +100,7 @@ async def test_quoted_text_in_a_filter_is_not_a_column(readonly):
 
 
 async def test_the_list_of_a_library_hides_masked_names_types_and_sizes(readonly):
-    shelf = readonly.world.sandbox.ground.shelf
+    shelf = readonly.world.sandbox.state.content
     drive = readonly.resources["documents"].drive_id
     (of,) = [site_list for site_list in shelf.every(SiteList) if site_list.drive_id == drive]
     path = f"/sites/{readonly.id('yard')}/lists/{readonly.id('yard')}:list:{of.id.lower()}/items"

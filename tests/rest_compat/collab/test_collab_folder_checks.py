@@ -172,7 +172,7 @@ async def test_checking_a_folder_costs_one_page_per_200_entries(content):
 async def test_deleting_the_list_item_of_a_folder_checks_its_contents(content):
     from sandbox.collab.records import SiteList
 
-    shelf = content.world.sandbox.ground.shelf
+    shelf = content.world.sandbox.state.content
     boats = content.resources["boats"]
     (of,) = [
         site_list for site_list in shelf.every(SiteList) if site_list.drive_id == boats.drive_id

@@ -266,7 +266,7 @@ async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, wa
     rules, allow_all = rules_hiding_a_berth(tolls)[case]
     number = 3 if case == "what is allowed in part" else 2
     token = await tolls.token(*rules, collabAllowAllDefault=allow_all)
-    shelf = tolls.world.sandbox.ground.shelf
+    shelf = tolls.world.sandbox.state.content
     hidden = shelf.row(tolls.resources["berths"].id, number)
     before = await comparable_responses(tolls, token)
 

@@ -145,7 +145,7 @@ async def test_a_created_resource_is_found_and_its_rule_stored(
 async def test_a_resource_with_an_unreadable_response_gets_its_rule(
     content, token, recovery, making, call
 ):
-    shelf, boats = content.world.sandbox.ground.shelf, content.resources["boats"]
+    shelf, boats = content.world.sandbox.state.content, content.resources["boats"]
     berths = content.resources["berths"].id
     before = {file.id for file in shelf.children(boats)} | {
         item.number for item in shelf.rows(berths)
@@ -179,7 +179,7 @@ async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, 
 async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery, change):
     """The name is the same, everything else differs."""
     await upload_file(content, token)
-    shelf = content.world.sandbox.ground.shelf
+    shelf = content.world.sandbox.state.content
     boats = content.resources["boats"]
     made = shelf.child(boats, "mine.txt")
     other = {
@@ -198,7 +198,7 @@ async def test_a_row_with_other_values_gets_no_rule(content, token, recovery):
     await create_row(content, token)
     number = max(
         int(row.number)
-        for row in content.world.sandbox.ground.shelf.rows(content.resources["berths"].id)
+        for row in content.world.sandbox.state.content.rows(content.resources["berths"].id)
     )
     path = content.path("berths", number)
     changed = await content.call("PATCH", path, json={"fields": {"Length": 8}})

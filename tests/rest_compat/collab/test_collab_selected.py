@@ -22,12 +22,12 @@ async def selected_sites(content_template, tmp_path_factory):
     """A world with a resource whose connection has selected sites only."""
     folder = tmp_path_factory.mktemp("selected")
     async with content_world.opened(content_template, folder) as content:
-        ground = content.world.sandbox.ground
+        state = content.world.sandbox.state
         sites = {"yard": "write", "company": "read"}
         for name, role in sites.items():
             grant = SiteGrant(site_id=content.resources[name].id, application="app", role=role)
-            ground.shelf.put(grant)
-        issued = ground.tokens.issue("collab", "app", SCOPES, app_only=True)
+            state.content.put(grant)
+        issued = state.tokens.issue("collab", "app", SCOPES, app_only=True)
         await content_world.connect(
             content.world,
             resource=EMPTY,

@@ -55,7 +55,7 @@ async def worlds(content_template, tmp_path_factory):
 @asynccontextmanager
 async def records_changed(worlds, *changes):
     """Change every record of some kinds inside the context: (kind, record -> other values)."""
-    shelf = worlds.world.sandbox.ground.shelf
+    shelf = worlds.world.sandbox.state.content
     before = [record for kind, _ in changes for record in changeable_records(shelf, kind)]
     after = [
         msgspec.structs.replace(record, **change(record))
@@ -251,7 +251,7 @@ EXTRA = r.ContentType(id="0x0777", name="Extra")
 @pytest.fixture(autouse=True)
 async def library(worlds):
     """The list of the library "Documents"."""
-    shelf = worlds.world.sandbox.ground.shelf
+    shelf = worlds.world.sandbox.state.content
     worlds.library = shelf.get(r.Library, worlds.resources["documents"].drive_id).list_id
 
 
@@ -363,7 +363,7 @@ CASES = [
 @pytest.mark.parametrize(("case", "way"), CASES)
 async def test_blocked_differences_do_not_change_any_response(worlds, case, way):
     rules, names = HIDDEN[case]
-    shelf = worlds.world.sandbox.ground.shelf
+    shelf = worlds.world.sandbox.state.content
     given = [written(worlds, rule) for rule in rules]
     allow_all = all(action == "block" for _, _, action in rules)
     hidden = [

@@ -92,7 +92,7 @@ MAKINGS = [
 
 def count_resources(content):
     """Count all resources that the creations may add."""
-    shelf = content.world.sandbox.ground.shelf
+    shelf = content.world.sandbox.state.content
     rows = shelf.rows(content.resources["berths"].id)
     return (
         len(rows) + len(shelf.shares(content.resources["sketch"])) + len(content.names("documents"))

@@ -75,7 +75,7 @@ def raw(number, **other):
 @pytest.fixture
 def letters(world):
     """Three unread letters in a thread of each mailbox, an hour apart."""
-    mails = world.sandbox.ground.mails
+    mails = world.sandbox.state.mails
     return [
         mails.add(
             mailbox,
@@ -92,7 +92,7 @@ def letters(world):
 
 def change(world, letters, other):
     """Write other letters in the places of these."""
-    mails = world.sandbox.ground.mails
+    mails = world.sandbox.state.mails
     more = dict(other)
     labels = more.pop("labels", None)
     for number, one in enumerate(letters):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from sandbox.app import Sandbox
-from sandbox.state import open_ground
+from sandbox.state import open_state
 from sandbox.world.tasks.boards import seed
 
 ACCOUNT = "nora.lindqvist@harbourlight.example"
@@ -41,7 +41,7 @@ class Boards:
 
     def issue(self, *scopes: str, account: str = ACCOUNT) -> dict[str, str]:
         """Return the header of a new token."""
-        token = self.sandbox.ground.tokens.issue("tasks", account, scopes)
+        token = self.sandbox.state.tokens.issue("tasks", account, scopes)
         return {"authorization": token}
 
 
@@ -49,9 +49,9 @@ class Boards:
 async def boards():
     """The demo's boards as of 20 November 2026, 08:00 UTC; ``clock[0]`` moves the time on."""
     clock = [datetime(2026, 11, 20, 8, tzinfo=UTC).timestamp()]
-    ground = open_ground(None, clock=lambda: clock[0])
-    sandbox = Sandbox(ground, public_base="http://sandbox.test")
-    seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
+    state = open_state(None, clock=lambda: clock[0])
+    sandbox = Sandbox(state, public_base="http://sandbox.test")
+    seed(state.database, datetime(2026, 11, 20, tzinfo=UTC))
     transport = httpx.ASGITransport(app=sandbox)
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as http:
         world = Boards(sandbox, http, clock)

@@ -123,7 +123,7 @@ async def test_a_body_that_is_no_request_is_a_bad_request(boards, body):
 
 
 async def test_the_budget_runs_out_and_is_full_again_after_a_minute(boards):
-    set_budget(boards.sandbox.ground.store, 100)
+    set_budget(boards.sandbox.state.database, 100)
     shown = await boards.data("{complexity{before query after reset_in_x_seconds}}")
     assert shown["complexity"] == {
         "before": 100,
@@ -155,7 +155,7 @@ async def test_an_account_without_a_set_budget_never_runs_out(boards):
 
 
 async def test_the_budget_is_worded_as_its_version_does(boards):
-    set_budget(boards.sandbox.ground.store, 10)
+    set_budget(boards.sandbox.state.database, 10)
     document = "{boards(limit:100){id}}"
     middle = await boards.ask(document, version="2025-01")
     old = await boards.ask(document, version="2024-07")

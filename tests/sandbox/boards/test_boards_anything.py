@@ -13,7 +13,7 @@ from sandbox.boards.labels import LabelBook
 from sandbox.boards.records import Column
 from sandbox.boards.settings import dropdown_settings, status_settings
 from sandbox.boards.store import BoardStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.tasks.boards import seed
 
 LEAVES = (
@@ -36,7 +36,7 @@ SETTINGS = {"status": status_settings(), "dropdown": dropdown_settings("A", "B")
 
 @pytest.fixture(scope="module")
 def store():
-    db = Store(":memory:")
+    db = Database(":memory:")
     seed(db)
     return BoardStore(db)
 

@@ -5,7 +5,7 @@ import pytest
 from sandbox.boards.store import BoardStore
 from sandbox.importing.dispatch import import_path
 from sandbox.importing.report import CannotImport
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 TABLE = """Task,Section,Status,Assignee,Due date,Hours,Paid,Contact,Sheet,Tags,Remarks
 "The ""old"" mast",Yard,Open,Jonas Ekström,2026-12-01,2.5,yes,a@b.test,http://x.test,"oak, urgent",x
@@ -28,12 +28,12 @@ def table(tmp_path):
 
 
 def board_of(boards, name):
-    store = BoardStore(boards.sandbox.ground.store)
+    store = BoardStore(boards.sandbox.state.database)
     return next(one for one in store.boards.all() if one.name == name)
 
 
 async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
-    report = import_path(boards.sandbox.ground.store, into="tasks", path=table, board_name="Jobs")
+    report = import_path(boards.sandbox.state.database, into="tasks", path=table, board_name="Jobs")
     found = await boards.data(ITEMS, b=[board_of(boards, "Jobs").id])
     board = found["boards"][0]
     first, second, third, _ = board["items_page"]["items"]
@@ -64,7 +64,7 @@ async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
 
 
 async def test_a_second_import_adds_only_what_is_new(boards, table):
-    store = boards.sandbox.ground.store
+    store = boards.sandbox.state.database
     import_path(store, into="tasks", path=table)
     table.write_text(TABLE + "Fresh,Loft,Brand new,,,,,,,,\n", encoding="utf-8")
     report = import_path(store, into="tasks", path=table)
@@ -83,7 +83,7 @@ async def test_a_second_import_adds_only_what_is_new(boards, table):
 async def test_a_table_comes_into_an_account_that_has_nobody_yet(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_bytes("Größe;Wert\nklein;1,5\n".encode("cp1252"))
-    store = Store(":memory:")
+    store = Database(":memory:")
     report = import_path(store, into="tasks", path=path)
     boards = BoardStore(store)
     (item,) = boards.items.all()
@@ -96,7 +96,7 @@ async def test_a_table_comes_into_an_account_that_has_nobody_yet(tmp_path):
 def test_what_is_no_table_or_has_other_options_is_refused(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_text("a,b\nx,1\n", encoding="utf-8")
-    store = Store(":memory:")
+    store = Database(":memory:")
     import_path(store, into="tasks", path=path)
 
     with pytest.raises(CannotImport, match="without the options"):

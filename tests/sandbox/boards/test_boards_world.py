@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from sandbox.boards.store import BoardStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.tasks.boards import seed
 
 # Types of columns that are filled on some items and empty on others.
@@ -35,7 +35,7 @@ async def test_it_holds_boards_of_every_kind_but_those_hidden_from_the_account(b
 
 
 async def test_two_active_boards_have_all_that_the_tasks_surface_reads(boards):
-    facts = seed(boards.sandbox.ground.store)
+    facts = seed(boards.sandbox.state.database)
     for name in ("Boat orders", "Competition entries 設計競技"):
         found = (await boards.data(ITEMS, b=[facts.boards[name]]))["boards"][0]
         items = found["items_page"]["items"]
@@ -48,7 +48,7 @@ async def test_two_active_boards_have_all_that_the_tasks_surface_reads(boards):
 
 
 async def test_the_big_board_fills_every_type_of_column(boards):
-    facts = seed(boards.sandbox.ground.store)
+    facts = seed(boards.sandbox.state.database)
     found = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
     items = found["boards"][0]["items_page"]["items"]
     filled = Counter(
@@ -69,7 +69,7 @@ async def test_the_big_board_fills_every_type_of_column(boards):
 
 def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
     day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
-    stores = Store(":memory:"), Store(":memory:")
+    stores = Database(":memory:"), Database(":memory:")
     first = [seed(store, day) for store in stores]
     again = seed(stores[0], datetime(2027, 1, 1, tzinfo=UTC))
 

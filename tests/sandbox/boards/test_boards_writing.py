@@ -19,7 +19,7 @@ SIMPLE = """mutation($b:ID!,$i:ID,$c:String!,$v:String){change_simple_column_val
 
 @pytest.fixture
 def store(boards):
-    return BoardStore(boards.sandbox.ground.store)
+    return BoardStore(boards.sandbox.state.database)
 
 
 @pytest.fixture

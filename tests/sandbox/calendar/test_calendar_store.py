@@ -15,7 +15,7 @@ from sandbox.calendar.records import (
     by_clock,
 )
 from sandbox.calendar.store import HORIZON, CalendarStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 ZONE = "Europe/Stockholm"
@@ -35,7 +35,7 @@ def meeting(start, end, **more):
 
 @pytest.fixture
 def store():
-    return CalendarStore(Store(":memory:"), clock=NOW.timestamp)
+    return CalendarStore(Database(":memory:"), clock=NOW.timestamp)
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_what_the_series_does_not_give_is_no_occurrence(store, standup, start):
 
 
 def test_another_store_on_the_same_file_sees_what_was_written(tmp_path):
-    one, other = (CalendarStore(Store(tmp_path / "s.db")) for _ in range(2))
+    one, other = (CalendarStore(Database(tmp_path / "s.db")) for _ in range(2))
     calendar = one.add_calendar("provider-b", "Sites", zone=ZONE)
     (event,) = one.add_events(
         calendar, (NewEvent(content=meeting("2026-01-05T09:00", "2026-01-05T10:00")),)
@@ -164,14 +164,14 @@ def test_another_store_on_the_same_file_sees_what_was_written(tmp_path):
 
 
 def test_everything_comes_back_as_it_was_kept(tmp_path, standup):
-    first = CalendarStore(Store(tmp_path / "s.db"))
+    first = CalendarStore(Database(tmp_path / "s.db"))
     calendar = first.add_calendar("provider-a", "Yard", zone=ZONE)
     new = NewEvent(
         content=standup.content, recurrence=standup.recurrence, overrides=standup.overrides
     )
     (kept,) = first.add_events(calendar, (new,))
 
-    assert CalendarStore(Store(tmp_path / "s.db")).find("provider-a", kept.id) == (kept,)
+    assert CalendarStore(Database(tmp_path / "s.db")).find("provider-a", kept.id) == (kept,)
 
 
 def test_an_account_has_a_calendar_from_the_beginning(store):

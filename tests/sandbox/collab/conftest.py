@@ -14,7 +14,7 @@ import pytest
 from sandbox.app import Sandbox
 from sandbox.collab import records as r
 from sandbox.collab.builders import Maker
-from sandbox.state import open_ground
+from sandbox.state import open_state
 
 DATA = Path(__file__).parents[1] / "provider_b" / "data" / "graph_types_min.json"
 TYPES = json.loads(DATA.read_text())
@@ -55,13 +55,13 @@ class World:
 
     def __init__(self, data_dir: Path | None = None) -> None:
         self.now = NOW
-        self.ground = open_ground(data_dir, clock=lambda: self.now)
+        self.state = open_state(data_dir, clock=lambda: self.now)
         self.app = Sandbox(
-            self.ground, public_base="http://sandbox.test", content_base="http://content.test"
+            self.state, public_base="http://sandbox.test", content_base="http://content.test"
         )
-        self.shelf = self.ground.shelf
-        self.shelf.refresh()
-        make = self.make = Maker(self.shelf, when="2026-01-05T08:00:00Z", author=ANN)
+        self.store = self.state.content
+        self.store.refresh()
+        make = self.make = Maker(self.store, when="2026-01-05T08:00:00Z", author=ANN)
         make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
         self.root = make.site(HOST, "", "Company", created="2025-01-01T00:00:00Z")
         self.yard = make.site(HOST, "/sites/yard", "Yard", followers=(ANN,))
@@ -106,13 +106,13 @@ class World:
         self.hidden = make.list_in(self.yard, "Hidden", (), is_hidden=True)
         self.system = make.list_in(self.yard, "System", (), is_system=True)
         make.keep()
-        self.shelf.put(r.SiteGrant(site_id=self.yard.id, application="app", role="read"))
+        self.store.put(r.SiteGrant(site_id=self.yard.id, application="app", role="read"))
 
     def token(self, *scopes: str, account: str = ANN, app_only: bool = False) -> str:
-        return self.ground.tokens.issue("collab", account, scopes, app_only=app_only)
+        return self.state.tokens.issue("collab", account, scopes, app_only=app_only)
 
     def item(self, item: r.Item) -> r.Item | None:
-        return self.shelf.item(item.drive_id, item.id)
+        return self.store.item(item.drive_id, item.id)
 
 
 def _column(name: str, kind: str, **more: Any) -> r.Column:
@@ -230,14 +230,14 @@ class Demo:
         from sandbox.world.collab import sites
         from sandbox.world.people import STUDIO_ACCOUNT
 
-        self.ground = open_ground(None, clock=lambda: NOW)
+        self.state = open_state(None, clock=lambda: NOW)
         self.app = Sandbox(
-            self.ground, public_base="http://sandbox.test", content_base="http://content.test"
+            self.state, public_base="http://sandbox.test", content_base="http://content.test"
         )
-        self.shelf = self.ground.shelf
+        self.store = self.state.content
         day = datetime(2026, 11, 20, tzinfo=UTC)
-        self.facts = sites.seed(self.ground.store, self.shelf, day)
-        tokens = self.ground.tokens
+        self.facts = sites.seed(self.state.database, self.store, day)
+        tokens = self.state.tokens
         self.token = tokens.issue("collab", STUDIO_ACCOUNT, SCOPES)
         self.app_token = tokens.issue(
             "collab", sites.APPLICATION, ("Sites.Selected",), app_only=True

@@ -7,7 +7,7 @@ import httpx
 
 from sandbox.collab import records as r
 from sandbox.collab.files import content
-from sandbox.state import open_ground
+from sandbox.state import open_state
 from sandbox.world.collab import sites
 from sandbox.world.collab.edge_cases import NAMES
 
@@ -48,11 +48,11 @@ async def test_every_file_is_reached_by_walking_down(demo):
                         waiting.append(f"/drives/{drive['id']}/items/{item['id']}/children")
                     else:
                         kinds["package" if "package" in item else "file"] += 1
-    shelf = demo.shelf
+    store = demo.store
     closed = {"/sites/council", "/personal/jonas_harbourlight_example"}
-    open_sites = [site.id for site in shelf.every(r.Site) if site.path not in closed]
-    drives = {one.id for one in shelf.every(r.Library) if one.site_id in open_sites}
-    inside = [item for item in shelf.every(r.Item) if item.drive_id in drives and item.parent_id]
+    open_sites = [site.id for site in store.every(r.Site) if site.path not in closed]
+    drives = {one.id for one in store.every(r.Library) if one.site_id in open_sites}
+    inside = [item for item in store.every(r.Item) if item.drive_id in drives and item.parent_id]
 
     assert kinds.total() == len(inside)
     assert kinds["package"] == 1
@@ -62,7 +62,7 @@ async def test_every_file_is_reached_by_walking_down(demo):
 def test_every_file_has_the_bytes_that_it_says(demo):
     wrong = [
         item.name
-        for item in demo.shelf.every(r.Item)
+        for item in demo.store.every(r.Item)
         if item.source and len(content.make(item.source)) != item.size
     ]
 
@@ -110,15 +110,15 @@ async def test_the_application_sees_its_selected_sites_alone(demo):
 
 def test_the_world_is_the_same_after_it_was_opened_again(tmp_path):
     day = datetime(2026, 11, 20, tzinfo=UTC)
-    first = open_ground(tmp_path)
-    made = sites.seed(first.store, first.shelf, day)
-    again = open_ground(tmp_path)
-    found = sites.seed(again.store, again.shelf)
+    first = open_state(tmp_path)
+    made = sites.seed(first.database, first.content, day)
+    again = open_state(tmp_path)
+    found = sites.seed(again.database, again.content)
 
     assert (made.created, found.created) == (True, False)
     assert (made.sites, made.subjects, made.day) == (found.sites, found.subjects, found.day)
     for kind in (r.Site, r.Library, r.Item, r.SiteList, r.Row, r.Share, r.Label, r.Person):
-        assert first.shelf.every(kind) == again.shelf.every(kind)
+        assert first.content.every(kind) == again.content.every(kind)
 
 
 async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
@@ -163,6 +163,6 @@ async def test_it_holds_what_makes_programs_stumble(demo):
 
 
 def test_names_that_programs_get_wrong_are_names_all_the_same(demo):
-    kept = {item.name for item in demo.shelf.every(r.Item)}
+    kept = {item.name for item in demo.store.every(r.Item)}
 
     assert set(NAMES) <= kept

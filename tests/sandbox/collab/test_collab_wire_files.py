@@ -253,7 +253,7 @@ async def test_a_name_that_upstream_refuses_is_refused(client, world, name):
     response = await client.post(place, json={"name": name, "folder": {}})
 
     assert response.status_code == 400
-    assert len(world.shelf.children(world.documents)) == 2
+    assert len(world.store.children(world.documents)) == 2
 
 
 async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
@@ -268,7 +268,7 @@ async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
     assert renamed.json()["file"]["mimeType"] == "text/markdown"
     assert code(stale) == (412, "resourceModified")
     assert moved.json()["parentReference"]["id"] == world.boats.id
-    assert [child.name for child in world.shelf.children(world.documents)] == ["Boats"]
+    assert [child.name for child in world.store.children(world.documents)] == ["Boats"]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ async def test_deleting_a_folder_recycles_what_is_in_it(client, world):
 async def test_a_locked_file_cannot_be_changed(client, world, method):
     import msgspec
 
-    world.shelf.put(msgspec.structs.replace(world.text, is_locked=True))
+    world.store.put(msgspec.structs.replace(world.text, is_locked=True))
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
     path = f"{place}/content" if method == "PUT" else place
     response = await client.request(method, path, json={"name": "b"})

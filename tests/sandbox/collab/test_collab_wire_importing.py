@@ -8,7 +8,7 @@ from sandbox.collab.store import FILES
 from sandbox.importing import csv_tables
 from sandbox.importing.dispatch import import_path
 from sandbox.importing.report import CannotImport
-from sandbox.storage.database import open_store
+from sandbox.storage.database import open_database
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def world(tmp_path, world_in):
 
 def bring(world, path, **options):
     """Import as the command does: over a connection of its own."""
-    store = open_store(world.ground.store.folder)
+    store = open_database(world.state.database.folder)
     try:
         return import_path(store, into="collab", path=path, **options)
     finally:
@@ -161,7 +161,7 @@ async def test_what_was_loaded_is_readable_by_its_owner_alone(tmp_path, world):
         bring(world, source)
     finally:
         os.umask(before)
-    folder = world.ground.store.folder / FILES
+    folder = world.state.database.folder / FILES
 
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]

@@ -192,12 +192,12 @@ async def test_words_of_the_language_may_stand_in_texts(client, rows):
     ],
 )
 async def test_a_large_list_answers_narrow_questions_only(client, world, rows, query, found):
-    world.shelf.settings.threshold = 4
+    world.store.settings.threshold = 4
     if found is not None:
         assert await numbers(client, rows, query, headers=HONOUR) == found
         return
     plain = await client.get(f"{rows}?{query}", headers=HONOUR)
-    world.shelf.settings.threshold_status = 429
+    world.store.settings.threshold_status = 429
     busy = await client.get(f"{rows}?{query}", headers=HONOUR)
 
     assert code(plain) == (400, "invalidRequest")
@@ -247,13 +247,13 @@ async def test_values_that_do_not_fit_are_refused(client, world, rows, fields):
     changed = await client.patch(f"{rows}/1/fields", json=fields)
 
     assert (made.status_code, changed.status_code) == (400, 400)
-    assert len(world.shelf.rows(world.berths.id)) == 7
-    assert world.shelf.row(world.berths.id, 1).version == 1
+    assert len(world.store.rows(world.berths.id)) == 7
+    assert world.store.row(world.berths.id, 1).version == 1
 
 
 async def test_a_row_takes_a_content_type_of_its_list(client, world, lists):
     kinds = (r.ContentType(id="0x01AA", name="One"), r.ContentType(id="0x01BB", name="Two"))
-    world.shelf.put(msgspec.structs.replace(world.hidden, content_types=kinds))
+    world.store.put(msgspec.structs.replace(world.hidden, content_types=kinds))
     rows = f"{lists}/{world.hidden.id}/items"
     usual = (await client.post(rows, json={"fields": {}})).json()
     other = (await client.post(rows, json={"contentType": {"id": "0x01BB"}})).json()
@@ -272,7 +272,7 @@ async def test_lookups_are_written_by_number_and_read_by_text_when_selected(clie
         name="Berth", title="Berth", kind="lookup",
         facet={"listId": world.berths.id, "columnName": "Title"},
     )  # fmt: skip
-    world.shelf.put(msgspec.structs.replace(world.hidden, columns=(column,)))
+    world.store.put(msgspec.structs.replace(world.hidden, columns=(column,)))
     rows = f"{lists}/{world.hidden.id}/items"
     wrong = await client.post(rows, json={"fields": {"Berth": "Berth 2"}})
     made = (await client.post(rows, json={"fields": {"BerthLookupId": 2}})).json()
@@ -292,9 +292,9 @@ async def test_a_library_takes_no_rows_but_changes_its_files_values(client, worl
 
     assert code(made) == (400, "notSupported")
     assert (changed.json()["Scale"], changed.json()["FileLeafRef"]) == ("1:10", "b.pdf")
-    assert world.shelf.child(world.drawings, "b.pdf") is not None
+    assert world.store.child(world.drawings, "b.pdf") is not None
     assert (await client.delete(f"{rows}/1")).status_code == 204
-    assert world.shelf.recycled(world.drawings.drive_id)[0].name == "b.pdf"
+    assert world.store.recycled(world.drawings.drive_id)[0].name == "b.pdf"
 
 
 @pytest.mark.parametrize("path", ["/items/99", "/items/x", "/items/1/fields/x", "/nothing"])

@@ -125,7 +125,7 @@ async def test_a_file_is_a_list_item_when_only_those_are_asked_for(client, world
 
 
 async def test_a_file_can_be_found_twice(client, world):
-    world.shelf.settings.doubles_hits = True
+    world.store.settings.doubles_hits = True
     found = await container(client, "keel")
     kinds = [hit["resource"]["@odata.type"] for hit in found["hits"]]
 

@@ -77,7 +77,7 @@ async def test_an_invitation_that_makes_no_sense_is_refused(client, world, place
     body = {"recipients": [{"email": "bob@x.test"}], "roles": ["read"], **change}
 
     assert (await client.post(f"{place}/invite", json=body)).status_code == 400
-    assert world.shelf.shares(world.text) == []
+    assert world.store.shares(world.text) == []
 
 
 async def test_a_link_of_a_kind_is_made_once(client, place):
@@ -104,7 +104,7 @@ async def test_a_link_of_a_kind_is_made_once(client, place):
 )
 async def test_the_policy_of_a_site_holds(client, world, place, row):
     sharing, scope, allowed = row
-    world.shelf.put(msgspec.structs.replace(world.yard, sharing=sharing))
+    world.store.put(msgspec.structs.replace(world.yard, sharing=sharing))
     response = await client.post(f"{place}/createLink", json={"type": "view", "scope": scope})
 
     assert (response.status_code == 201) is allowed
@@ -140,7 +140,7 @@ def label(world):
         id="bb", name="Deep", description="", tooltip="", color="", priority=2, parent="aa",
         is_active=False,
     )  # fmt: skip
-    world.shelf.put(above, below)
+    world.store.put(above, below)
     return above
 
 
@@ -150,9 +150,9 @@ async def extracted(client, item):
 
 
 async def test_a_files_label_is_read_out_of_it(client, world, label):
-    world.shelf.put(msgspec.structs.replace(world.plan, label="aa", label_method="auto"))
+    world.store.put(msgspec.structs.replace(world.plan, label="aa", label_method="auto"))
     plain = (await extracted(client, world.plan)).json()
-    world.shelf.settings.wraps_labels = True
+    world.store.settings.wraps_labels = True
     wrapped = (await extracted(client, world.plan)).json()
 
     expected = [
@@ -180,7 +180,7 @@ async def test_a_file_without_a_label_has_none(client, world):
 )
 async def test_a_label_that_cannot_be_read_is_said_so(client, world, which, change, expected):
     item = getattr(world, which)
-    world.shelf.put(msgspec.structs.replace(item, **change))
+    world.store.put(msgspec.structs.replace(item, **change))
 
     assert code(await extracted(client, item)) == expected
 
@@ -228,7 +228,7 @@ async def test_each_catalogue_needs_its_own_permission(client_with, label):
 
 
 async def test_beta_tells_the_label_with_the_item(client_with, world, label):
-    world.shelf.put(msgspec.structs.replace(world.plan, label="aa"))
+    world.store.put(msgspec.structs.replace(world.plan, label="aa"))
     client = client_with("Files.Read.All", version="beta")
     place = f"/drives/{world.plan.drive_id}/items/{world.plan.id}"
     record = (await client.get(f"{place}?$select=id,sensitivityLabel")).json()

@@ -149,7 +149,7 @@ async def test_the_granted_role_decides_about_writing(client_with, world):
     place = f"/drives/{world.documents.drive_id}/root/children"
     body = {"name": "n", "folder": {}}
     refused = await client.post(place, json=body)
-    world.shelf.put(r.SiteGrant(site_id=world.yard.id, application="app", role="write"))
+    world.store.put(r.SiteGrant(site_id=world.yard.id, application="app", role="write"))
     made = await client.post(place, json=body)
 
     assert code(refused) == (403, "accessDenied")
@@ -184,7 +184,7 @@ async def test_an_unknown_token_is_refused_in_upstreams_words(world):
 
 
 async def test_a_budget_of_units_is_told_and_kept(client, world):
-    world.shelf.settings.units = 10
+    world.store.settings.units = 10
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
     answers = [await client.get(f"{place}/permissions")]
     answers += [await client.get(place) for _ in range(6)]

@@ -57,7 +57,7 @@ async def test_a_link_that_is_no_longer_good_gives_nothing(client, world, outsid
     if spoil == "forged":
         link = link.replace("tempauth=", "tempauth=0")
     elif spoil == "expired":
-        world.now += world.shelf.settings.link_seconds + 1
+        world.now += world.store.settings.link_seconds + 1
     else:
         await client.delete(place)
 
@@ -161,14 +161,14 @@ async def test_a_body_that_breaks_off_leaves_nothing(client, world):
     with pytest.raises(RuntimeError, match="broken"):
         await client.put(place, content=pieces())
 
-    assert world.shelf.child(world.documents, "streamed.bin") is None
-    assert list(world.shelf.blobs.folder.iterdir()) == []
+    assert world.store.child(world.documents, "streamed.bin") is None
+    assert list(world.store.blobs.folder.iterdir()) == []
 
 
 async def test_a_full_library_takes_nothing(client, world):
-    drive = world.shelf.get(r.Library, world.documents.drive_id)
-    room = world.shelf.used(drive.id) + 100
-    world.shelf.put(msgspec.structs.replace(drive, quota=room))
+    drive = world.store.get(r.Library, world.documents.drive_id)
+    room = world.store.used(drive.id) + 100
+    world.store.put(msgspec.structs.replace(drive, quota=room))
     place = f"/drives/{drive.id}/root:/x.bin"
     small = await client.put(f"{place}:/content", content=b"x" * 100)
     large = await client.put(f"{place}2:/content", content=b"x" * 101)
@@ -252,12 +252,12 @@ async def test_a_cancelled_session_leaves_nothing(client, world, outside):
 
     assert cancelled.status_code == 204
     assert (await outside.get(url)).status_code == 404
-    assert list(world.shelf.blobs.folder.iterdir()) == []
+    assert list(world.store.blobs.folder.iterdir()) == []
 
 
 async def test_a_session_ends_with_its_time(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
-    world.now += world.shelf.settings.session_seconds + 1
+    world.now += world.store.settings.session_seconds + 1
 
     assert (await outside.put(url, content=b"a", headers=part(0, 1, 1))).status_code == 404
 
@@ -274,7 +274,7 @@ async def test_a_taken_name_shows_at_the_end_of_a_session(client, world, outside
     assert response.status_code == status
     if name is None:
         assert code(response) == (409, "nameAlreadyExists")
-        assert len(world.shelf.children(world.documents)) == 2
+        assert len(world.store.children(world.documents)) == 2
     else:
         assert response.json()["name"] == name
 

@@ -17,7 +17,7 @@ from sandbox.calendar.store import CalendarStore
 from sandbox.importing import ical_files
 from sandbox.importing.dispatch import import_path
 from sandbox.importing.report import ALREADY_THERE, CannotImport
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 SPEC = find_spec("icalendar")
 SHIPPED = Path(SPEC.origin).parent / "tests" if SPEC and SPEC.origin else Path()
@@ -43,7 +43,7 @@ END:VTIMEZONE
 
 @pytest.fixture
 def store():
-    return Store(":memory:")
+    return Database(":memory:")
 
 
 @pytest.fixture
@@ -537,7 +537,7 @@ def test_any_text_is_a_calendar_or_refused(pieces):
         found = ical_files.read("".join(pieces).encode("utf-8", "replace"), zone="UTC", account="a")
     except ValueError:
         return
-    store = CalendarStore(Store(":memory:"))
+    store = CalendarStore(Database(":memory:"))
     kept = store.add_events(store.primary("provider-a"), found.events)
     for one in kept:
         list(store.occurrences(one, Window(until=datetime(2026, 3, 1, tzinfo=UTC))))

@@ -20,8 +20,8 @@ from sandbox.importing.dispatch import import_path
 from sandbox.importing.report import ALREADY_THERE, CannotImport
 from sandbox.mail.mime import parse
 from sandbox.mail.store import MailStore
-from sandbox.state import open_ground
-from sandbox.storage.database import Store
+from sandbox.state import open_state
+from sandbox.storage.database import Database
 
 DATA = Path(__file__).parent / "data"
 ENVELOPE = b"From ann@x.example Mon Mar  2 10:00:00 2026\n"
@@ -35,7 +35,7 @@ def letter(subject, *lines, body=b"Hello.\n", sender=b"ann@x.example"):
 
 @pytest.fixture
 def store():
-    return Store(":memory:")
+    return Database(":memory:")
 
 
 def stored(store, mailbox=BOX):
@@ -430,7 +430,7 @@ PIECES = st.sampled_from(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(PIECES, max_size=14), suffix=st.sampled_from([".mbox", ".eml", ".emlx"]))
 def test_any_bytes_come_in_or_are_named(tmp_path, pieces, suffix):
-    store, path = Store(":memory:"), tmp_path / f"any{suffix}"
+    store, path = Database(":memory:"), tmp_path / f"any{suffix}"
     path.write_bytes(b"".join(pieces))
     report = import_path(store, into=BOX, path=path)
 
@@ -483,18 +483,18 @@ needs_messages = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def strangers():
     """The sandbox after the import of every such message into both mailboxes."""
-    ground = open_ground(None)
+    state = open_state(None)
     skipped = {}
     for path in MESSAGES:
         for mailbox in ("provider-a", "provider-b"):
-            skipped |= dict(import_path(ground.store, into=mailbox, path=path).skipped)
-    ground.mails.change()
-    return Sandbox(open_again(ground), public_base="http://sandbox.test"), skipped
+            skipped |= dict(import_path(state.database, into=mailbox, path=path).skipped)
+    state.mails.change()
+    return Sandbox(open_again(state), public_base="http://sandbox.test"), skipped
 
 
-def open_again(ground):
+def open_again(state):
     """Look at the store with fresh eyes, as the server does after an import by command."""
-    return replace(ground, mails=MailStore(ground.store))
+    return replace(state, mails=MailStore(state.store))
 
 
 @needs_messages
@@ -503,7 +503,7 @@ def test_every_message_of_the_interpreter_comes_in(strangers):
 
     assert set(skipped) == NO_HEADERS
     for mailbox in ("provider-a", "provider-b"):
-        assert len(sandbox.ground.mails.all(mailbox)) == len(MESSAGES) - len(NO_HEADERS)
+        assert len(sandbox.state.mails.all(mailbox)) == len(MESSAGES) - len(NO_HEADERS)
 
 
 # Where the wires read otherwise than the interpreter, and why: file -> the body they show.
@@ -605,9 +605,9 @@ def body_on_a(payload):
 async def test_provider_a_shows_the_messages_of_strangers(strangers):
     sandbox, _ = strangers
     scope = "https://www.googleapis.com/auth/gmail.readonly"
-    token = sandbox.ground.tokens.issue("providerA", "me@provider-a.example", (scope,))
+    token = sandbox.state.tokens.issue("providerA", "me@provider-a.example", (scope,))
     async with client_of(sandbox, token) as client:
-        for mail in sandbox.ground.mails.all("provider-a"):
+        for mail in sandbox.state.mails.all("provider-a"):
             path = f"/provider-a/gmail/v1/users/me/messages/{mail.id}"
             answer = await client.get(path, params={"format": "full"})
             raw = await client.get(path, params={"format": "raw"})
@@ -627,9 +627,9 @@ async def test_provider_a_shows_the_messages_of_strangers(strangers):
 async def test_provider_b_shows_the_messages_of_strangers(strangers):
     sandbox, _ = strangers
     scopes = ("Mail.ReadWrite", "User.Read")
-    token = sandbox.ground.tokens.issue("providerB", "me@provider-b.example", scopes)
+    token = sandbox.state.tokens.issue("providerB", "me@provider-b.example", scopes)
     async with client_of(sandbox, token) as client:
-        for mail in sandbox.ground.mails.all("provider-b"):
+        for mail in sandbox.state.mails.all("provider-b"):
             path = f"/provider-b/v1.0/me/messages/{mail.id}"
             reference = expected(mail.raw)
             kind = "text" if reference["subtype"] == "plain" else "html"

@@ -5,7 +5,7 @@ import pytest
 from sandbox.mail.delivery import send, without_bcc
 from sandbox.mail.mime import parse
 from sandbox.mail.store import NEW_THREAD, Account, MailStore
-from sandbox.storage.database import Store, open_store
+from sandbox.storage.database import Database, open_database
 
 FIRST = b"Message-ID: <a@x>\r\nSubject: Lease\r\n\r\nhello"
 ANSWER = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\nyes"
@@ -13,7 +13,7 @@ ANSWER = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\ny
 
 @pytest.fixture
 def mails() -> MailStore:
-    return MailStore(Store(":memory:"), clock=lambda: 1_700_000_000.5)
+    return MailStore(Database(":memory:"), clock=lambda: 1_700_000_000.5)
 
 
 def test_an_answer_joins_the_thread_it_refers_to(mails):
@@ -55,7 +55,7 @@ def test_a_move_renames_a_message_of_provider_b_only(mails):
 
 
 def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path):
-    mails = MailStore(open_store(tmp_path))
+    mails = MailStore(open_database(tmp_path))
     mails.add("provider-a", FIRST, folder="inbox")
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["sandbox.db", "sandbox.db-shm", "sandbox.db-wal"]
@@ -63,7 +63,7 @@ def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path):
 
 
 def test_writes_of_another_process_are_seen(tmp_path: Path):
-    here, there = MailStore(open_store(tmp_path)), MailStore(open_store(tmp_path))
+    here, there = MailStore(open_database(tmp_path)), MailStore(open_database(tmp_path))
     kept = here.add("provider-a", FIRST, folder="inbox")
     lost = here.add("provider-a", ANSWER, folder="inbox")
     assert len(there.all("provider-a")) == 2
@@ -78,7 +78,7 @@ def test_writes_of_another_process_are_seen(tmp_path: Path):
 
 
 def test_ids_are_the_same_in_every_run(mails):
-    again = MailStore(Store(":memory:"))
+    again = MailStore(Database(":memory:"))
 
     assert mails.add("provider-b", FIRST, folder="inbox").id == (
         again.add("provider-b", FIRST, folder="inbox").id

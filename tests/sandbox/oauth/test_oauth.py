@@ -32,7 +32,7 @@ EVERY = pytest.mark.parametrize("server", SERVERS)
 def sandbox():
     made = create(None, public_base="http://sandbox.test")
     for server in SERVERS:
-        Clients(made.ground.store).register(
+        Clients(made.state.database).register(
             server, "gateway", "its secret", [BACK, "http://127.0.0.1/back"]
         )
     return made
@@ -100,7 +100,7 @@ async def test_a_consent_becomes_tokens_once(client, sandbox, server):
 
     tokens = (await exchange(client, server, answer["code"])).json()
     upstream = {"provider-a": "providerA", "provider-b": "providerB"}.get(server, server)
-    grant = sandbox.ground.tokens.read(upstream, tokens["access_token"])
+    grant = sandbox.state.tokens.read(upstream, tokens["access_token"])
     assert (grant.account, "Mail.Read" in grant.scopes) == ("ada@example.org", True)
     assert tokens["refresh_token"]
     again = await exchange(client, server, answer["code"])
@@ -239,7 +239,7 @@ async def test_the_boards_server_tells_the_lifetime_in_its_token(client, sandbox
 
     assert tokens.keys() == {"access_token", "refresh_token", "token_type", "scope"}
     assert tokens["access_token"].count(".") == 2
-    assert sandbox.ground.tokens.read("tasks", tokens["access_token"]) is not None
+    assert sandbox.state.tokens.read("tasks", tokens["access_token"]) is not None
 
 
 @pytest.mark.parametrize(
@@ -264,8 +264,8 @@ async def test_content_scopes_lead_to_content_tokens(client, sandbox):
     tokens = (await exchange(client, "provider-b", code)).json()
 
     assert tokens["scope"] == "Files.ReadWrite.All"
-    assert sandbox.ground.tokens.read("collab", tokens["access_token"]) is not None
-    assert sandbox.ground.tokens.read("providerB", tokens["access_token"]) is None
+    assert sandbox.state.tokens.read("collab", tokens["access_token"]) is not None
+    assert sandbox.state.tokens.read("providerB", tokens["access_token"]) is None
 
 
 async def test_a_device_waits_for_its_person(client, sandbox):
@@ -285,5 +285,5 @@ async def test_a_device_waits_for_its_person(client, sandbox):
     assert (await client.post(begun["verification_uri"], data=decision)).status_code == 200
 
     tokens = (await client.post(f"{base}/token", data=ask)).json()
-    assert sandbox.ground.tokens.read("providerB", tokens["access_token"]) is not None
+    assert sandbox.state.tokens.read("providerB", tokens["access_token"]) is not None
     assert (await client.post(f"{base}/token", data=ask)).status_code == 400

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.app import Sandbox
 from sandbox.projects.store import ProjectStore
-from sandbox.state import open_ground
+from sandbox.state import open_state
 from sandbox.world.tasks.projects import ProjectFacts, seed
 
 BASE = "http://sandbox.test/projects/api/1.0"
@@ -46,7 +46,7 @@ class Projects:
         return answer.status_code, error["message"]
 
     def issue(self, *scopes: str, account: str = "nora@harbourlight-studio.example"):
-        token = self.sandbox.ground.tokens.issue("projects", account, scopes)
+        token = self.sandbox.state.tokens.issue("projects", account, scopes)
         return {"authorization": f"Bearer {token}"}
 
     def field(self, name: str):
@@ -57,12 +57,12 @@ class Projects:
 async def projects():
     """The demo's projects as of 20 November 2026, 08:00 UTC; ``clock[0]`` moves the time on."""
     clock = [datetime(2026, 11, 20, 8, tzinfo=UTC).timestamp()]
-    ground = open_ground(None, clock=lambda: clock[0])
-    sandbox = Sandbox(ground, public_base="http://sandbox.test")
-    facts = seed(ground.store, datetime(2026, 11, 20, tzinfo=UTC))
+    state = open_state(None, clock=lambda: clock[0])
+    sandbox = Sandbox(state, public_base="http://sandbox.test")
+    facts = seed(state.database, datetime(2026, 11, 20, tzinfo=UTC))
     transport = httpx.ASGITransport(app=sandbox)
     async with httpx.AsyncClient(transport=transport) as http:
-        store = ProjectStore(ground.store, clock=ground.clock)
+        store = ProjectStore(state.database, clock=state.clock)
         world = Projects(sandbox, store, facts, http, clock)
         http.headers.update(world.issue())
         yield world

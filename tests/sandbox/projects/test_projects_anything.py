@@ -4,11 +4,11 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.projects.endpoints import ROWS, Door
 from sandbox.projects.store import ProjectStore
-from sandbox.state import open_ground
+from sandbox.state import open_state
 from sandbox.world.tasks.projects import seed
 
 KEYS = st.sampled_from(
@@ -21,12 +21,12 @@ KEYS = st.sampled_from(
 )
 
 
-STORE = ProjectStore(open_ground(None).store)
+STORE = ProjectStore(open_state(None).database)
 FACTS = seed(STORE.db)
 # Ids of every kind, so that a call now and then names something.
 IDS = [
-    shelf.all()[0].id
-    for shelf in (
+    store.all()[0].id
+    for store in (
         *(STORE.workspaces, STORE.projects, STORE.sections, STORE.tasks, STORE.tags),
         *(STORE.fields, STORE.users, STORE.stories),
     )

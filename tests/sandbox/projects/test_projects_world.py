@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from sandbox.projects.store import ProjectStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.tasks.projects import seed
 
 
@@ -29,7 +29,7 @@ async def test_the_big_project_fills_every_type_of_field(projects):
 
 
 def test_every_project_has_five_tasks_at_least():
-    store = ProjectStore(Store(":memory:"))
+    store = ProjectStore(Database(":memory:"))
     facts = seed(store.db)
     counts = {name: len(store.project_tasks(gid)) for name, gid in facts.projects.items()}
 
@@ -44,7 +44,7 @@ def test_every_project_has_five_tasks_at_least():
 
 def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
     day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
-    stores = [ProjectStore(Store(":memory:")) for _ in range(2)]
+    stores = [ProjectStore(Database(":memory:")) for _ in range(2)]
     first = [seed(store.db, day) for store in stores]
     again = seed(stores[0].db, datetime(2027, 1, 1, tzinfo=UTC))
 

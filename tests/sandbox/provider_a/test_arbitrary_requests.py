@@ -80,7 +80,7 @@ texts = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_siz
 def candidate():
     sandbox = create(None, public_base="http://sandbox.test")
     raw = b"Subject: a\r\nFrom: a@x.test\r\n\r\na"
-    mail = sandbox.ground.mails.add("provider-a", raw, folder="inbox")
+    mail = sandbox.state.mails.add("provider-a", raw, folder="inbox")
     return Candidate(mail=mail, index=search_index.index(parse(raw)), labels=("inbox",))
 
 
@@ -140,8 +140,8 @@ def test_only_what_a_reader_sees_is_left(source, seen):
 @pytest.fixture
 async def client():
     sandbox = create(None, public_base="http://sandbox.test")
-    sandbox.ground.mails.add("provider-a", b"Subject: a\r\n\r\n", folder="inbox")
-    token = sandbox.ground.tokens.issue("providerA", "me", ["mail.google.com"])
+    sandbox.state.mails.add("provider-a", b"Subject: a\r\n\r\n", folder="inbox")
+    token = sandbox.state.tokens.issue("providerA", "me", ["mail.google.com"])
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=sandbox),
         base_url="http://sandbox.test",

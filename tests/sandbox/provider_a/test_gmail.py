@@ -39,18 +39,18 @@ def letter(subject="Lease", text="Hello <you> & 'me'", html=None, files=(), **he
 @pytest.fixture
 def sandbox():
     sandbox = create(None, public_base="http://sandbox.test/sandbox")
-    sandbox.ground.mails.set_account("provider-a", ACCOUNT)
-    sandbox.ground.mails.set_account("provider-b", Account("me@b.test", "B"))
+    sandbox.state.mails.set_account("provider-a", ACCOUNT)
+    sandbox.state.mails.set_account("provider-b", Account("me@b.test", "B"))
     return sandbox
 
 
 @pytest.fixture
 def mails(sandbox):
-    return sandbox.ground.mails
+    return sandbox.state.mails
 
 
 def client_of(sandbox, *scopes):
-    token = sandbox.ground.tokens.issue("providerA", ACCOUNT.email, scopes)
+    token = sandbox.state.tokens.issue("providerA", ACCOUNT.email, scopes)
     return httpx.AsyncClient(
         transport=httpx.ASGITransport(app=sandbox),
         base_url="http://sandbox.test",
@@ -292,13 +292,13 @@ async def test_a_mail_can_be_sent_as_an_upload(client, sandbox):
         headers={"content-type": 'multipart/related; boundary="b"'},
     )
     assert multipart.status_code == 200
-    assert sandbox.ground.mails.all("provider-a")[0].raw.endswith(b"\r\n\r\nhi")
+    assert sandbox.state.mails.all("provider-a")[0].raw.endswith(b"\r\n\r\nhi")
 
     start = await client.post(f"{path}?uploadType=resumable", json={})
     location = start.headers["location"].removeprefix("http://sandbox.test/sandbox")
     done = await client.put(location, content=raw)
     assert done.json()["labelIds"] == ["SENT"]
-    assert len(sandbox.ground.mails.all("provider-a")) == 3
+    assert len(sandbox.state.mails.all("provider-a")) == 3
 
 
 async def test_trash_takes_out_of_the_inbox_and_untrash_does_not_bring_back(client, mails):
@@ -526,8 +526,8 @@ async def test_answers_are_compressed_when_both_headers_ask(client, mails):
 
 async def test_messages_are_parsed_once_words_are_asked_for(sandbox, mails, client, monkeypatch):
     parsed = []
-    of = sandbox.ground.trees.of
-    monkeypatch.setattr(sandbox.ground.trees, "of", lambda mail: parsed.append(mail.id) or of(mail))
+    of = sandbox.state.trees.of
+    monkeypatch.setattr(sandbox.state.trees, "of", lambda mail: parsed.append(mail.id) or of(mail))
     first, second = (
         mails.add("provider-a", letter(character), folder="inbox") for character in "ab"
     )

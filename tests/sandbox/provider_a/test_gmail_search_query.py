@@ -7,7 +7,7 @@ from sandbox.mail.store import MailStore
 from sandbox.provider_a.gmail import search_index, search_query
 from sandbox.provider_a.gmail.labels import label_ids, normal
 from sandbox.provider_a.gmail.search_index import Candidate
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 NOW = 1_767_600_000.0  # 2026-01-05T08:00:00Z
 DAY = 86_400
@@ -42,7 +42,7 @@ LEASE = letter(
 
 @pytest.fixture(scope="module")
 def candidate():
-    mails = MailStore(Store(":memory:"))
+    mails = MailStore(Database(":memory:"))
     mail = mails.add(
         "provider-a",
         LEASE,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sandbox.app import Sandbox
 from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, by_clock
 from sandbox.mail.store import Account
-from sandbox.state import open_ground
+from sandbox.state import open_state
 
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 ZONE = "Europe/Stockholm"
@@ -34,10 +34,10 @@ class World:
     """A calendar of four events, and a second one of a single."""
 
     def __init__(self):
-        self.ground = open_ground(None, clock=NOW.timestamp)
-        self.ground.mails.set_account("provider-a", Account("me@x.test", "Me"))
-        self.store = self.ground.calendars
-        self.app = Sandbox(self.ground, public_base="http://sandbox.test")
+        self.state = open_state(None, clock=NOW.timestamp)
+        self.state.mails.set_account("provider-a", Account("me@x.test", "Me"))
+        self.store = self.state.calendars
+        self.app = Sandbox(self.state, public_base="http://sandbox.test")
         self.own = self.store.add_calendar("provider-a", "Own", zone=ZONE, is_primary=True)
         self.theirs = self.store.add_calendar("provider-a", "Tides", zone="UTC", can_edit=False)
         keel = content("2026-01-07T09:00", "2026-01-07T10:00", title="Keel", location="Shed 3")
@@ -61,7 +61,7 @@ class World:
         return self.store.add_events(self.own, (new,))[0]
 
     def client(self, *scopes):
-        token = self.ground.tokens.issue("providerA", "me@x.test", scopes)
+        token = self.state.tokens.issue("providerA", "me@x.test", scopes)
         return httpx.AsyncClient(
             transport=httpx.ASGITransport(app=self.app),
             base_url="http://sandbox.test/provider-a/calendar/v3",

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sandbox.app import Sandbox
-from sandbox.state import open_ground
+from sandbox.state import open_state
 
 TYPES = json.loads((Path(__file__).parent / "data" / "graph_types_min.json").read_text())
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
@@ -29,12 +29,12 @@ class World:
 
     def __init__(self) -> None:
         self.now = NOW
-        self.ground = open_ground(None, clock=lambda: self.now)
-        self.app = Sandbox(self.ground, public_base="http://sandbox.test")
-        self.mails = self.ground.mails
+        self.state = open_state(None, clock=lambda: self.now)
+        self.app = Sandbox(self.state, public_base="http://sandbox.test")
+        self.mails = self.state.mails
 
     def token(self, *scopes: str, app_only: bool = False) -> str:
-        return self.ground.tokens.issue(
+        return self.state.tokens.issue(
             "providerB", "me@provider-b.example", scopes, app_only=app_only
         )
 

@@ -29,7 +29,7 @@ class Diary:
     """A calendar of five events, and a second one of a single."""
 
     def __init__(self, world):
-        self.store = world.ground.calendars
+        self.store = world.state.calendars
         self.own = self.store.add_calendar("provider-b", "Calendar", zone=ZONE, is_primary=True)
         self.other = self.store.add_calendar("provider-b", "Sites", zone=ZONE)
         keel = content("2026-01-07T09:00", "2026-01-07T10:00", title="Keel", location="Shed 3")

@@ -6,7 +6,7 @@ from sandbox.world.mail.mailboxes import seed
 
 
 async def test_every_demo_message_can_be_listed_in_pages(client, world):
-    seed(world.ground.store, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
+    seed(world.state.database, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
     expected = [mail.id for mail in world.mails.all("provider-b")]
     link, found = "/me/messages?$top=100&$expand=attachments&$select=*", []
     while link:
@@ -18,7 +18,7 @@ async def test_every_demo_message_can_be_listed_in_pages(client, world):
 
 
 async def test_counts_of_folders_add_up_to_the_mailbox(client, world):
-    seed(world.ground.store, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
+    seed(world.state.database, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
     folders = (await client.get("/me/mailFolders?$top=50")).json()["value"]
     total = (await client.get("/me/messages/$count")).text
 

@@ -20,7 +20,7 @@ def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
 
 
 def test_a_transaction_that_the_library_has_ended_is_not_ended_again(tmp_path):
-    kept = database.open_store(tmp_path)
+    kept = database.open_database(tmp_path)
     twice = "INSERT OR ROLLBACK INTO meta (key, value) VALUES (?, ?)"
     with pytest.raises(sqlite3.IntegrityError):
         kept.run_many(twice, [("a", "b"), ("a", "c")])

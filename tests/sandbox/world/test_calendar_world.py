@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.app import Sandbox
 from sandbox.calendar.records import Window
-from sandbox.state import open_ground
+from sandbox.state import open_state
 from sandbox.world.calendar import events
 from sandbox.world.calendar.calendars import meetings
 from sandbox.world.calendar.meetings import instant, occurrences
@@ -18,33 +18,33 @@ REACH = timedelta(days=60)
 
 
 def seeded(day):
-    ground = open_ground(None)
+    state = open_state(None)
     now = datetime.fromisoformat(f"{day}T15:00:00+00:00")
-    facts = events.seed(ground.store, ground.calendars, now)
-    return ground, facts
+    facts = events.seed(state.database, state.calendars, now)
+    return state, facts
 
 
-def around(ground, mailbox, day):
+def around(state, mailbox, day):
     middle = datetime.fromisoformat(f"{day}T00:00:00+00:00")
     window = Window(since=middle - REACH, until=middle + REACH)
     return [
         occurrence
-        for calendar in ground.calendars.calendars(mailbox)
-        for event in ground.calendars.events(calendar)
-        for occurrence in ground.calendars.occurrences(event, window)
+        for calendar in state.calendars.calendars(mailbox)
+        for event in state.calendars.events(calendar)
+        for occurrence in state.calendars.occurrences(event, window)
     ]
 
 
 @pytest.fixture(scope="module", params=DAYS)
 def world(request):
-    ground, _ = seeded(request.param)
-    return {box: around(ground, box, request.param) for box in ("provider-a", "provider-b")}
+    state, _ = seeded(request.param)
+    return {box: around(state, box, request.param) for box in ("provider-a", "provider-b")}
 
 
 @pytest.mark.parametrize("box", ["provider-a", "provider-b"])
 @pytest.mark.parametrize("day", DAYS)
 def test_what_was_planned_takes_place(box, day):
-    ground, _ = seeded(day)
+    state, _ = seeded(day)
     desk = next(one for one in desks(datetime.fromisoformat(day).date()) if one.mailbox == box)
     middle = datetime.fromisoformat(f"{day}T00:00:00+00:00")
 
@@ -56,7 +56,7 @@ def test_what_was_planned_takes_place(box, day):
     }
     kept = {
         (one.event.uid, one.content.start.instant, one.content.title, one.cancelled)
-        for one in around(ground, box, day)
+        for one in around(state, box, day)
     }
     assert planned <= kept
 
@@ -101,10 +101,10 @@ def test_every_account_has_what_was_promised(world, box, holds):
 
 
 def test_a_series_follows_the_clocks_of_new_york_while_ours_do_not_change():
-    ground, _ = seeded("2026-03-20")
+    state, _ = seeded("2026-03-20")
     starts = {
         one.content.start.stamp[4:]: f"{one.content.start.local:%H:%M}"
-        for one in around(ground, "provider-a", "2026-03-20")
+        for one in around(state, "provider-a", "2026-03-20")
         if one.content.title == "Hudson boats: call"
     }
 
@@ -113,14 +113,14 @@ def test_a_series_follows_the_clocks_of_new_york_while_ours_do_not_change():
 
 
 def test_a_second_start_writes_nothing():
-    ground, first = seeded("2026-11-20")
-    change = ground.calendars.change()
+    state, first = seeded("2026-11-20")
+    change = state.calendars.change()
 
-    again = events.seed(ground.store, ground.calendars, datetime(2027, 1, 1, tzinfo=UTC))
+    again = events.seed(state.store, state.calendars, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert (first.created, again.created) == (True, False)
     assert (again.day, again.calendars) == (first.day, first.calendars)
-    assert ground.calendars.change() == change
+    assert state.calendars.change() == change
 
 
 def test_the_same_day_makes_the_same_events():
@@ -134,8 +134,8 @@ def test_the_same_day_makes_the_same_events():
 
 
 async def test_both_wires_show_the_events_of_the_day():
-    ground, _ = seeded("2026-11-20")
-    app = Sandbox(ground, public_base="http://sandbox.test")
+    state, _ = seeded("2026-11-20")
+    app = Sandbox(state, public_base="http://sandbox.test")
     day = ("2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z")
     asked = {
         "provider-a/calendar/v3/calendars/primary/events": {
@@ -146,8 +146,8 @@ async def test_both_wires_show_the_events_of_the_day():
         "provider-b/v1.0/me/calendarView": {"startDateTime": day[0], "endDateTime": day[1]},
     }
     tokens = (
-        ground.tokens.issue("providerA", "me", ("calendar.readonly",)),
-        ground.tokens.issue("providerB", "me", ("Calendars.Read",)),
+        state.tokens.issue("providerA", "me", ("calendar.readonly",)),
+        state.tokens.issue("providerB", "me", ("Calendars.Read",)),
     )
     shown = []
     async with httpx.AsyncClient(

@@ -12,8 +12,8 @@ from sandbox.app import Sandbox
 from sandbox.mail.ids import MAILBOXES
 from sandbox.mail.mime import parse
 from sandbox.mail.store import MailStore
-from sandbox.state import open_ground
-from sandbox.storage.database import Store
+from sandbox.state import open_state
+from sandbox.storage.database import Database
 from sandbox.world.mail import mailboxes as world
 from sandbox.world.mail.deliveries import desks
 
@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 20, 13, 5, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def seeded():
-    store = Store(":memory:")
+    store = Database(":memory:")
     mails = MailStore(store)
     return store, mails, world.seed(store, mails, NOW)
 
@@ -271,9 +271,9 @@ def test_every_day_of_the_last_week_has_mail(seeded, box):
 
 
 async def test_both_wires_show_every_mail():
-    ground = open_ground(None)
-    facts = world.seed(ground.store, ground.mails, NOW)
-    sandbox = Sandbox(ground, public_base="http://sandbox.test")
+    state = open_state(None)
+    facts = world.seed(state.database, state.mails, NOW)
+    sandbox = Sandbox(state, public_base="http://sandbox.test")
     ways = {
         "provider-a": (
             ("providerA", ("https://www.googleapis.com/auth/gmail.readonly",)),
@@ -282,14 +282,14 @@ async def test_both_wires_show_every_mail():
         "provider-b": (("providerB", ("Mail.Read",)), "/provider-b/v1.0/me/messages/"),
     }
     for box, ((upstream, scopes), path) in ways.items():
-        token = ground.tokens.issue(upstream, facts.accounts[box], scopes)
+        token = state.tokens.issue(upstream, facts.accounts[box], scopes)
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app=sandbox),
             base_url="http://sandbox.test",
             headers={"authorization": f"Bearer {token}"},
         ) as client:
             codes = Counter(
-                [(await client.get(path + mail.id)).status_code for mail in ground.mails.all(box)]
+                [(await client.get(path + mail.id)).status_code for mail in state.mails.all(box)]
             )
 
             assert codes == {200: facts.mails[box]}

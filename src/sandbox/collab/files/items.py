@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from sandbox.collab import records as r
 from sandbox.collab.requests import READ_FILES, Call
-from sandbox.collab.store import Shelf, person_id
+from sandbox.collab.store import ContentStore, person_id
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, Shape
 
@@ -37,11 +37,11 @@ EXPANDABLE = {
 }
 
 
-def identity(shelf: Shelf, email: str) -> dict[str, Any]:
+def identity(store: ContentStore, email: str) -> dict[str, Any]:
     """Write who did something."""
     if "@" not in email or email == "app@sharepoint":
         return {"application": {"id": person_id(email), "displayName": "Application"}}
-    user = {"email": email, "id": person_id(email), "displayName": shelf.name_of(email)}
+    user = {"email": email, "id": person_id(email), "displayName": store.name_of(email)}
     return {"user": user}
 
 
@@ -50,33 +50,33 @@ def etag(item: r.Item) -> str:
     return f'"{{{item.guid.upper()}}},{item.version}"'
 
 
-def folder_url(shelf: Shelf, item: r.Item) -> str:
+def folder_url(store: ContentStore, item: r.Item) -> str:
     """Return the address of an item in the browser."""
-    drive = shelf.get(r.Library, item.drive_id)
-    site = shelf.get(r.Site, drive.site_id) if drive else None
+    drive = store.get(r.Library, item.drive_id)
+    site = store.get(r.Site, drive.site_id) if drive else None
     if drive is None or site is None:
         return ""
-    names = [ancestor.name for ancestor in (*shelf.ancestors(item)[1:], item) if ancestor.parent_id]
+    names = [ancestor.name for ancestor in (*store.ancestors(item)[1:], item) if ancestor.parent_id]
     path = "/".join(quote(name) for name in (drive.segment, *names))
     return f"{site.url}/{path}"
 
 
-def path_of(shelf: Shelf, folder: r.Item) -> str:
+def path_of(store: ContentStore, folder: r.Item) -> str:
     """Return a folder's place as `parentReference.path` has it."""
     names = [
-        ancestor.name for ancestor in (*shelf.ancestors(folder)[1:], folder) if ancestor.parent_id
+        ancestor.name for ancestor in (*store.ancestors(folder)[1:], folder) if ancestor.parent_id
     ]
     tail = "".join(f"/{quote(name)}" for name in names)
     return f"/drives/{folder.drive_id}/root:{tail}"
 
 
-def sharepoint_ids(shelf: Shelf, item: r.Item) -> dict[str, Any]:
+def sharepoint_ids(store: ContentStore, item: r.Item) -> dict[str, Any]:
     """Write the ids that an item has as a list item."""
-    drive = shelf.get(r.Library, item.drive_id)
+    drive = store.get(r.Library, item.drive_id)
     if drive is None:
         return {}
     _, collection, web = drive.site_id.split(",")
-    site = shelf.get(r.Site, drive.site_id)
+    site = store.get(r.Site, drive.site_id)
     return {
         "listId": drive.list_id,
         "listItemId": str(item.number),
@@ -87,9 +87,9 @@ def sharepoint_ids(shelf: Shelf, item: r.Item) -> dict[str, Any]:
     }
 
 
-def reference(shelf: Shelf, item: r.Item, *, is_thin: bool = False) -> dict[str, Any]:
+def reference(store: ContentStore, item: r.Item, *, is_thin: bool = False) -> dict[str, Any]:
     """Write `parentReference`: of the library alone for its root; *is_thin* as search has it."""
-    drive = shelf.get(r.Library, item.drive_id)
+    drive = store.get(r.Library, item.drive_id)
     found: dict[str, Any] = {
         "driveType": drive.kind if drive else "documentLibrary",
         "driveId": item.drive_id,
@@ -99,16 +99,16 @@ def reference(shelf: Shelf, item: r.Item, *, is_thin: bool = False) -> dict[str,
     found["id"] = item.parent_id
     if is_thin:
         return {**found, "siteId": drive.site_id if drive else ""}
-    parent = shelf.item(item.drive_id, item.parent_id)
+    parent = store.item(item.drive_id, item.parent_id)
     if parent is not None:
         found["name"] = (drive.segment if drive else "") if not parent.parent_id else parent.name
-        found["path"] = path_of(shelf, parent)
+        found["path"] = path_of(store, parent)
     return {**found, "siteId": drive.site_id.split(",")[1] if drive else ""}
 
 
 def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
     """Write everything about an item; *is_found* by search: thin, and without a link."""
-    shelf = call.shelf
+    store = call.store
     record: dict[str, Any] = {}
     if not (item.is_folder or item.package or is_found):
         record[LINK] = download_url(call, item)
@@ -118,12 +118,12 @@ def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
         "id": item.id,
         "lastModifiedDateTime": item.modified,
         "name": item.name if item.parent_id else "root",
-        "webUrl": folder_url(shelf, item),
+        "webUrl": folder_url(store, item),
         "cTag": f'"c:{{{item.guid.upper()}}},{item.content_version}"',
-        "size": _size(shelf, item),
-        "createdBy": identity(shelf, item.author),
-        "lastModifiedBy": identity(shelf, item.editor),
-        "parentReference": reference(shelf, item, is_thin=is_found),
+        "size": _size(store, item),
+        "createdBy": identity(store, item.author),
+        "lastModifiedBy": identity(store, item.editor),
+        "parentReference": reference(store, item, is_thin=is_found),
     }
     if item.description:
         record["description"] = item.description
@@ -131,26 +131,26 @@ def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
         "createdDateTime": item.created,
         "lastModifiedDateTime": item.modified,
     }
-    record |= _facets(shelf, item)
+    record |= _facets(store, item)
     if is_found:
         record["searchResult"] = {}
     return record
 
 
-def _facets(shelf: Shelf, item: r.Item) -> dict[str, Any]:
+def _facets(store: ContentStore, item: r.Item) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not item.parent_id:
         found["root"] = {}
     if item.package:
         found["package"] = {"type": item.package}
     elif item.is_folder:
-        found["folder"] = {"childCount": len(shelf.children(item))}
+        found["folder"] = {"childCount": len(store.children(item))}
     else:
         found["file"] = {
             **({"mimeType": item.mime} if item.mime else {}),
             "hashes": {"quickXorHash": item.quick_hash},
         }
-    shares = shelf.shares(item)
+    shares = store.shares(item)
     if shares:
         scopes = {share.scope if share.kind == "link" else "users" for share in shares}
         widest = next(one for one in ("anonymous", "organization", "users") if one in scopes)
@@ -158,10 +158,10 @@ def _facets(shelf: Shelf, item: r.Item) -> dict[str, Any]:
     return found
 
 
-def _size(shelf: Shelf, item: r.Item) -> int:
+def _size(store: ContentStore, item: r.Item) -> int:
     if not item.is_folder and not item.package:
         return item.size
-    return sum(one.size for one in shelf.below(item))
+    return sum(one.size for one in store.below(item))
 
 
 def written(
@@ -176,11 +176,11 @@ def written(
     record = full(call, item, is_found=is_found)
     names = {path.partition("/")[0] for path in options.select}
     if "sharepointIds" in names:
-        record["sharepointIds"] = sharepoint_ids(call.shelf, item)
+        record["sharepointIds"] = sharepoint_ids(call.store, item)
     if "webDavUrl" in names:
         record["webDavUrl"] = record["webUrl"]
     if "sensitivityLabel" in names and call.version == "beta":
-        record["sensitivityLabel"] = beta_label(call.shelf, item)
+        record["sensitivityLabel"] = beta_label(call.store, item)
     link = record.pop(LINK, None)
     shown = selected(record, options.select, always=("@odata.etag",))
     wants_link = not options.select or "*" in options.select or bool(annotations & {LINK})
@@ -189,20 +189,20 @@ def written(
     return shown
 
 
-def beta_label(shelf: Shelf, item: r.Item) -> dict[str, Any] | None:
+def beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None:
     """Write the label facet that the beta version has."""
-    label = shelf.get(r.Label, item.label)
+    label = store.get(r.Label, item.label)
     if label is None:
         return None
     return {"id": label.id, "displayName": label.name, "protectionEnabled": label.is_protecting}
 
 
-def sorted_by(items: Sequence[r.Item], options: Options, shelf: Shelf) -> list[r.Item]:
+def sorted_by(items: Sequence[r.Item], options: Options, store: ContentStore) -> list[r.Item]:
     """Return items in the order of `$orderby`, by name without one."""
     found = sorted(items, key=lambda item: (item.name.casefold(), item.id))
     keys: Mapping[str, Any] = {
         "name": lambda item: item.name.casefold(),
-        "size": lambda item: _size(shelf, item),
+        "size": lambda item: _size(store, item),
         "createdDateTime": lambda item: item.created,
         "lastModifiedDateTime": lambda item: item.modified,
     }
@@ -216,23 +216,23 @@ SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
 
 def download_url(call: Call, item: r.Item) -> str:
     """Make an address that gives the bytes to whoever has it, for a while."""
-    expires = int(call.shelf.seconds()) + call.shelf.settings.link_seconds
+    expires = int(call.store.seconds()) + call.store.settings.link_seconds
     key = f"{item.drive_id} {item.id} {expires}"
     query = urlencode(
         {"UniqueId": item.guid, "at": f"{item.drive_id}.{item.id}.{expires}"}
-        | {"tempauth": sign(call.shelf, key)}
+        | {"tempauth": sign(call.store, key)}
     )
     return f"{call.request.content}/content/download.aspx?{query}"
 
 
-def sign(shelf: Shelf, text: str) -> str:
+def sign(store: ContentStore, text: str) -> str:
     """Return a signature that only this sandbox can make."""
-    return hmac.new(shelf.secret(), text.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(store.secret(), text.encode(), hashlib.sha256).hexdigest()
 
 
 def sees(call: Call, item: r.Item) -> bool:
     """Whether the caller may read an item's site."""
-    drive = call.shelf.get(r.Library, item.drive_id)
+    drive = call.store.get(r.Library, item.drive_id)
     if drive is None or not call.scopes & READ_FILES:
         return False
     return call.enters(call.site_of(drive))

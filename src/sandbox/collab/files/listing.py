@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad
@@ -12,6 +11,7 @@ from sandbox.collab.files.sharing import permissions_of
 from sandbox.collab.lists.list_items import item_face
 from sandbox.collab.paging import page
 from sandbox.collab.requests import READ_FILES, Call
+from sandbox.http import Response
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 from sandbox.provider_b.responses import ok
@@ -57,23 +57,23 @@ def install(door: Door) -> None:
 # -- libraries
 
 
-def drives(call: Call, site: str) -> Answer:
+def drives(call: Call, site: str) -> Response:
     """List a site's libraries."""
     found = call.site(site)
     return _drives(call, [library for library in _libraries(call) if library.site_id == found.id])
 
 
-def own_drives(call: Call) -> Answer:
+def own_drives(call: Call) -> Response:
     """List the caller's personal libraries."""
     return _drives(call, [call.own_drive()])
 
 
-def all_drives(call: Call) -> Answer:
+def all_drives(call: Call) -> Response:
     """List the root site's libraries: what an application sees here, whatever it was granted."""
     return drives(call, "root")
 
 
-def drive_itself(call: Call, drive: str) -> Answer:
+def drive_itself(call: Call, drive: str) -> Response:
     """Answer one library."""
     library = call.drive(drive)
     call.needs(READ_FILES, call.site_of(library))
@@ -82,11 +82,11 @@ def drive_itself(call: Call, drive: str) -> Answer:
 
 
 def _libraries(call: Call) -> list[r.Library]:
-    hidden = {one.id for one in call.shelf.every(r.SiteList) if one.is_system or one.is_hidden}
-    return [one for one in call.shelf.every(r.Library) if one.list_id not in hidden]
+    hidden = {one.id for one in call.store.every(r.SiteList) if one.is_system or one.is_hidden}
+    return [one for one in call.store.every(r.Library) if one.list_id not in hidden]
 
 
-def _drives(call: Call, found: list[r.Library]) -> Answer:
+def _drives(call: Call, found: list[r.Library]) -> Response:
     options, _ = call.options(DRIVE_SHAPE, expandable=_DRIVE_PARTS)
     ordered = sorted(found, key=lambda one: one.name.casefold()) if options.orderby else found
     return page(
@@ -100,12 +100,12 @@ def _drives(call: Call, found: list[r.Library]) -> Answer:
 
 
 def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
-    shelf, site = call.shelf, call.site_of(library)
-    used = shelf.used(library.id)
+    store, site = call.store, call.site_of(library)
+    used = store.used(library.id)
     share = used / library.quota if library.quota else 1.0
     state = "exceeded" if share >= 1 else "nearing" if share > 0.9 else "normal"
-    url = items.folder_url(shelf, _root(call, library))
-    owner = items.identity(shelf, site.owner) if site.owner else _group(site)
+    url = items.folder_url(store, _root(call, library))
+    owner = items.identity(store, site.owner) if site.owner else _group(site)
     record: dict[str, Any] = {
         "createdDateTime": library.created,
         "description": library.description,
@@ -114,10 +114,10 @@ def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
         "name": library.name,
         "webUrl": url,
         "driveType": library.kind,
-        "createdBy": items.identity(shelf, library.author),
+        "createdBy": items.identity(store, library.author),
         "owner": owner,
         "quota": {
-            "deleted": sum(one.size for one in shelf.recycled(library.id)),
+            "deleted": sum(one.size for one in store.recycled(library.id)),
             "remaining": max(0, library.quota - used),
             "state": state,
             "total": library.quota,
@@ -126,7 +126,7 @@ def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
     }
     names = {path.partition("/")[0] for path in options.select}
     if "sharePointIds" in names:
-        ids = items.sharepoint_ids(shelf, _root(call, library))
+        ids = items.sharepoint_ids(store, _root(call, library))
         record["sharePointIds"] = {
             name: value for name, value in ids.items() if not name.startswith("listItem")
         }
@@ -146,7 +146,7 @@ def _group(site: r.Site) -> dict[str, Any]:
 
 
 def _root(call: Call, library: r.Library) -> r.Item:
-    found = call.shelf.item(library.id, library.root_id)
+    found = call.store.item(library.id, library.root_id)
     if found is None:
         raise bad("The library has no root.", "generalException")
     return found
@@ -155,7 +155,7 @@ def _root(call: Call, library: r.Library) -> r.Item:
 # -- items
 
 
-def item_itself(call: Call, drive: str, item: str) -> Answer:
+def item_itself(call: Call, drive: str, item: str) -> Response:
     """Answer one file or folder."""
     found = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
@@ -165,17 +165,17 @@ def item_itself(call: Call, drive: str, item: str) -> Answer:
     return ok({"@odata.context": context, **record}, 200, headers)
 
 
-def children(call: Call, drive: str, item: str) -> Answer:
+def children(call: Call, drive: str, item: str) -> Response:
     """List a folder."""
     folder = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
-    found = call.shelf.children(folder)
+    found = call.store.children(folder)
     if options.filter is not None:
         found = [one for one in found if options.filter.matches(items.full(call, one))]
     return page(
         call,
-        items.sorted_by(found, options, call.shelf),
+        items.sorted_by(found, options, call.store),
         options,
         key=lambda one: one.id,
         write=lambda one: _expanded(call, one, options, annotations),
@@ -204,7 +204,7 @@ def _expanded(
         inner = options.expand["children"]
         record["children"] = [
             items.written(call, one, inner, frozenset())
-            for one in items.sorted_by(call.shelf.children(item), inner, call.shelf)
+            for one in items.sorted_by(call.store.children(item), inner, call.store)
         ]
     return record
 
@@ -212,29 +212,29 @@ def _expanded(
 # -- search
 
 
-def search(call: Call, drive: str, item: str, q: str) -> Answer:
+def search(call: Call, drive: str, item: str, q: str) -> Response:
     """Search below a folder, in names, descriptions and contents."""
     folder = call.item(drive, item)
-    return _found(call, [one for one in call.shelf.below(folder) if _matches(one, q)], folder)
+    return _found(call, [one for one in call.store.below(folder) if _matches(one, q)], folder)
 
 
-def search_drive(call: Call, drive: str, q: str) -> Answer:
+def search_drive(call: Call, drive: str, q: str) -> Response:
     """Search a library; in one's personal one also what others have shared with oneself."""
     library = call.drive(drive)
     root = call.item(library.id, "root")
-    found = [one for one in call.shelf.below(root) if _matches(one, q)]
+    found = [one for one in call.store.below(root) if _matches(one, q)]
     site = call.site_of(library)
     shared = []
     if site.owner == call.account and not call.app_only:
-        for share in call.shelf.every(r.Share):
-            item = call.shelf.item(share.drive_id, share.item_id)
+        for share in call.store.every(r.Share):
+            item = call.store.item(share.drive_id, share.item_id)
             foreign = share.drive_id != library.id and call.account in share.to
             if item is not None and foreign and _matches(item, q):
                 shared.append(item)
     return _found(call, [*found, *shared], root)
 
 
-def _found(call: Call, found: list[r.Item], folder: r.Item) -> Answer:
+def _found(call: Call, found: list[r.Item], folder: r.Item) -> Response:
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
 
@@ -244,7 +244,7 @@ def _found(call: Call, found: list[r.Item], folder: r.Item) -> Answer:
         return _remote(call, item, folder.drive_id)
 
     if options.orderby:
-        found = items.sorted_by(found, options, call.shelf)
+        found = items.sorted_by(found, options, call.store)
     else:
         found = sorted(found, key=lambda one: (one.name.casefold(), one.id))
     return page(

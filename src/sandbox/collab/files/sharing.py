@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import msgspec
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad, denied, not_found
 from sandbox.collab.files import items
 from sandbox.collab.requests import WRITE_FILES, Call
 from sandbox.collab.store import person_id
+from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, empty, ok
 
 MOST_MESSAGE = 2000  # characters
@@ -34,14 +34,14 @@ def install(door: Door) -> None:
     add("POST", f"{place}/createLink", create_link)
 
 
-def permissions(call: Call, drive: str, item: str) -> Answer:
+def permissions(call: Call, drive: str, item: str) -> Response:
     """List who may see an item."""
     found = call.item(drive, item)
     context = call.context(f"drives('{drive}')/items('{found.id}')/permissions")
     return ok({"@odata.context": context, "value": permissions_of(call, found)})
 
 
-def permission_itself(call: Call, drive: str, item: str, permission: str) -> Answer:
+def permission_itself(call: Call, drive: str, item: str, permission: str) -> Response:
     """Answer one permission."""
     found = call.item(drive, item)
     one = next((one for one in permissions_of(call, found) if one["id"] == permission), None)
@@ -51,24 +51,24 @@ def permission_itself(call: Call, drive: str, item: str, permission: str) -> Ans
     return ok({"@odata.context": context, **one})
 
 
-def change(call: Call, drive: str, item: str, permission: str) -> Answer:
+def change(call: Call, drive: str, item: str, permission: str) -> Response:
     """Give another role."""
     share = _own(call, call.item(drive, item, scopes=WRITE_FILES), permission)
     role = _role(call.json())
     if share.kind == "link":
         raise bad("The role of a sharing link cannot be changed.")
     changed = msgspec.structs.replace(share, role=role)
-    call.shelf.put(changed)
+    call.store.put(changed)
     return ok({"@odata.context": call.context("permission"), **_written(call, changed)})
 
 
-def remove(call: Call, drive: str, item: str, permission: str) -> Answer:
+def remove(call: Call, drive: str, item: str, permission: str) -> Response:
     """Take a permission away."""
-    call.shelf.drop(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
+    call.store.drop(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
     return empty(204)
 
 
-def invite(call: Call, drive: str, item: str) -> Answer:
+def invite(call: Call, drive: str, item: str) -> Response:
     """Give people or groups a role; who has one already keeps one permission."""
     found = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
@@ -80,7 +80,7 @@ def invite(call: Call, drive: str, item: str) -> Answer:
     value = []
     for address in addresses:
         is_group = address.partition("@")[0].startswith(("group.", "team."))
-        there = next((one for one in call.shelf.shares(found) if one.to == (address,)), None)
+        there = next((one for one in call.store.shares(found) if one.to == (address,)), None)
         share = r.Share(
             id=there.id if there else _id("i:0#.f|membership|" + address, found.id),
             drive_id=found.drive_id,
@@ -91,12 +91,12 @@ def invite(call: Call, drive: str, item: str) -> Answer:
             to=(address,),
             needs_sign_in=body.get("requireSignIn") is not False,
         )
-        call.shelf.put(share)
+        call.store.put(share)
         value.append(_written(call, share))
     return ok({"@odata.context": call.context("Collection(permission)"), "value": value})
 
 
-def create_link(call: Call, drive: str, item: str) -> Answer:
+def create_link(call: Call, drive: str, item: str) -> Response:
     """Make a sharing link, or return the one of this kind that is there."""
     found = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
@@ -105,7 +105,7 @@ def create_link(call: Call, drive: str, item: str) -> Answer:
     if view not in ("view", "edit", "embed") or scope not in ("anonymous", "organization", "users"):
         raise bad("The type or the scope of the link is not supported.")
     _check_policy(call, found, scope, ())
-    for share in call.shelf.shares(found):
+    for share in call.store.shares(found):
         if share.kind == "link" and (share.scope, share.view) == (scope, view):
             return _link(call, share, 200)
     share = r.Share(
@@ -118,11 +118,11 @@ def create_link(call: Call, drive: str, item: str) -> Answer:
         scope=scope,
         view=view,
     )
-    call.shelf.put(share)
+    call.store.put(share)
     return _link(call, share, 201)
 
 
-def _link(call: Call, share: r.Share, status: int) -> Answer:
+def _link(call: Call, share: r.Share, status: int) -> Response:
     return ok({"@odata.context": call.context("permission"), **_written(call, share)}, status)
 
 
@@ -132,9 +132,9 @@ def permissions_of(call: Call, item: r.Item) -> list[dict[str, Any]]:
     found = [_of_site(site)] if site.owner else [_of_group(site, *group) for group in _GROUPS]
     if site.owner:
         owner = found[0]["grantedToV2"]["user"]
-        owner["displayName"] = call.shelf.name_of(site.owner)
-    above = [*call.shelf.ancestors(item), item]
-    found += [_written(call, share) for one in above for share in call.shelf.shares(one)]
+        owner["displayName"] = call.store.name_of(site.owner)
+    above = [*call.store.ancestors(item), item]
+    found += [_written(call, share) for one in above for share in call.store.shares(one)]
     return found
 
 
@@ -163,12 +163,12 @@ def _of_group(site: r.Site, name: str, role: str, number: int) -> dict[str, Any]
 
 
 def _written(call: Call, share: r.Share) -> dict[str, Any]:
-    shelf = call.shelf
+    store = call.store
     record: dict[str, Any] = {"id": share.id, "roles": [share.role]}
     if share.kind == "link":
         return {**record, **_of_link(call, share)}
     email = share.to[0]
-    name = shelf.name_of(email)
+    name = store.name_of(email)
     who = {"email": email, "id": person_id(email), "displayName": name}
     if share.kind == "group":
         return {
@@ -188,19 +188,25 @@ def _written(call: Call, share: r.Share) -> dict[str, Any]:
         "grantedTo": {"user": who},
         "invitation": {
             "email": email,
-            "invitedBy": items.identity(shelf, share.by),
+            "invitedBy": items.identity(store, share.by),
             "signInRequired": share.needs_sign_in,
         },
     }
 
 
 def _of_link(call: Call, share: r.Share) -> dict[str, Any]:
-    item = call.shelf.item(share.drive_id, share.item_id)
+    item = call.store.item(share.drive_id, share.item_id)
     site = call.site_of(call.drive(share.drive_id))
     kind = "f" if item is not None and item.is_folder else "w"
     token = urlsafe_b64encode(sha256(share.id.encode()).digest()[:24]).decode()
     people = [
-        {"user": {"email": one, "id": person_id(one), "displayName": call.shelf.name_of(one)}}
+        {
+            "user": {
+                "email": one,
+                "id": person_id(one),
+                "displayName": call.store.name_of(one),
+            }
+        }
         for one in share.to
     ]
     return {
@@ -219,7 +225,7 @@ def _of_link(call: Call, share: r.Share) -> dict[str, Any]:
 
 def _own(call: Call, item: r.Item, permission: str) -> r.Share:
     """Find a permission that was given on this very item."""
-    for share in call.shelf.shares(item):
+    for share in call.store.shares(item):
         if share.id == permission:
             if share.role == "owner":
                 raise denied("The permission of the owner cannot be changed.")
@@ -249,7 +255,7 @@ def _role(body: dict[str, Any]) -> str:
 def _check_policy(call: Call, item: r.Item, scope: str, addresses: Sequence[str]) -> None:
     """Refuse what the site's sharing policy forbids."""
     site = call.site_of(call.drive(item.drive_id))
-    inside = {person.email.partition("@")[2] for person in call.shelf.every(r.Person)}
+    inside = {person.email.partition("@")[2] for person in call.store.every(r.Person)}
     is_outside = scope == "anonymous" or any(
         address.partition("@")[2] not in inside for address in addresses
     )

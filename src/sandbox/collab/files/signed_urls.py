@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 import msgspec
 
-from sandbox.asgi import Answer, Handler, Request
 from sandbox.collab import records as r
 from sandbox.collab.errors import bad, full, locked, name_taken, not_found
 from sandbox.collab.files import changes, content, items
 from sandbox.collab.files.transfer import keep, progress
 from sandbox.collab.requests import Call
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
+from sandbox.http import Handler, Request, Response
 from sandbox.provider_b.responses import Refusal, empty, ok, problem
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 STEP = 320 * 1024  # bytes: every part but the last is a multiple of this
 MOST = 60 * 1024 * 1024  # bytes of one part
@@ -28,12 +28,12 @@ _CONTENT_RANGE = re.compile(r"^bytes (\d{1,15})-(\d{1,15})/(\d{1,15})$", re.ASCI
 _RANGE = re.compile(r"^bytes=(\d{0,15})-(\d{0,15})$", re.ASCII)
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire of ``/content``."""
-    places = _Places(ground.shelf)
+    places = _Places(state.content)
 
-    async def wire(request: Request) -> Answer | None:
-        ground.shelf.refresh()
+    async def wire(request: Request) -> Response | None:
+        state.content.refresh()
         if "authorization" in request.headers:
             refusal = Refusal(401, "unauthenticated", "This address takes no credentials.")
             return problem(refusal, request)
@@ -55,10 +55,10 @@ class _Part:
 
 
 class _Places:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ContentStore) -> None:
+        self._store = store
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Response:
         match (request.segments[1:], request.method):
             case (("download.aspx",), "GET" | "HEAD"):
                 return self._download(request)
@@ -73,14 +73,14 @@ class _Places:
 
     # -- downloads
 
-    def _download(self, request: Request) -> Answer:
+    def _download(self, request: Request) -> Response:
         drive_id, item_id, expires = (*request.first("at").rsplit(".", 2), "", "", "")[:3]
-        signature = items.sign(self._shelf, f"{drive_id} {item_id} {expires}")
+        signature = items.sign(self._store, f"{drive_id} {item_id} {expires}")
         if not hmac.compare_digest(signature, request.first("tempauth")):
             raise Refusal(401, "unauthenticated", "The address is not one of ours.")
-        if int(expires) < self._shelf.seconds():
+        if int(expires) < self._store.seconds():
             raise Refusal(401, "unauthenticated", "The address has expired.")
-        item = self._shelf.item(drive_id, item_id)
+        item = self._store.item(drive_id, item_id)
         if item is None or item.is_folder:
             raise not_found()
         start, end, status = _wanted(request.headers.get("range"), item.size)
@@ -94,64 +94,64 @@ class _Places:
         }
         if status == 206:
             headers["content-range"] = f"bytes {start}-{end - 1}/{item.size}"
-        pieces = content.pieces(self._shelf.blobs, item, start, end)
-        return Answer(status=status, headers=headers, pieces=pieces)
+        pieces = content.pieces(self._store.blobs, item, start, end)
+        return Response(status=status, headers=headers, pieces=pieces)
 
     # -- upload sessions
 
     def _session(self, request: Request) -> r.Upload:
         token = request.first("guid")
-        if not hmac.compare_digest(items.sign(self._shelf, token), request.first("tempauth")):
+        if not hmac.compare_digest(items.sign(self._store, token), request.first("tempauth")):
             raise Refusal(401, "unauthenticated", "The address is not one of ours.")
-        session = self._shelf.get(r.Upload, token)
-        if session is None or session.expires < self._shelf.seconds():
+        session = self._store.get(r.Upload, token)
+        if session is None or session.expires < self._store.seconds():
             raise not_found("The upload session was not found")
         return session
 
-    async def _part(self, request: Request, session: r.Upload) -> Answer:
+    async def _part(self, request: Request, session: r.Upload) -> Response:
         part = _part(request, session)
         size = part.end - part.start + 1
         if not session.total:
             self._check_room(session, part.total)
-        came = await self._shelf.blobs.append(session.blob, session.received, request.pieces())
+        came = await self._store.blobs.append(session.blob, session.received, request.pieces())
         if came != size:
-            self._shelf.blobs.cut(session.blob, session.received)
+            self._store.blobs.cut(session.blob, session.received)
             raise bad("The Content-Range does not go with the length of the body.")
         session = msgspec.structs.replace(
             session, received=session.received + size, total=part.total
         )
         if session.received < session.total:
-            self._shelf.put(session)
+            self._store.put(session)
             return ok(progress(session), 202)
         return self._finished(request, session)
 
     def _check_room(self, session: r.Upload, total: int) -> None:
-        there = self._shelf.item(session.drive_id, session.existing_id)
-        drive = self._shelf.get(r.Library, session.drive_id)
+        there = self._store.item(session.drive_id, session.existing_id)
+        drive = self._store.get(r.Library, session.drive_id)
         freed = there.size if there else 0
-        if drive and self._shelf.used(drive.id) - freed + total > drive.quota:
+        if drive and self._store.used(drive.id) - freed + total > drive.quota:
             self._end(session)
             raise full()
 
-    def _finished(self, request: Request, session: r.Upload) -> Answer:
-        shelf = self._shelf
+    def _finished(self, request: Request, session: r.Upload) -> Response:
+        store = self._store
         call = Call(
             request=request,
-            shelf=shelf,
+            store=store,
             version="v1.0",
             account=session.by,
             scopes=frozenset(),
             app_only=False,
         )
-        parent = shelf.item(session.drive_id, session.parent_id)
+        parent = store.item(session.drive_id, session.parent_id)
         if parent is None:
             self._end(session)
             raise not_found()
-        there = shelf.item(session.drive_id, session.existing_id)
+        there = store.item(session.drive_id, session.existing_id)
         name = session.name
         if there is None:
             try:
-                name, there = changes.free_name(shelf, parent, name, session.conflict)
+                name, there = changes.free_name(store, parent, name, session.conflict)
             except Refusal:
                 self._end(session)
                 raise
@@ -168,12 +168,12 @@ class _Places:
             mime=session.mime,
             description=session.description,
         )
-        shelf.drop(session)
+        store.drop(session)
         return ok(items.full(call, made), 200 if there else 201)
 
     def _end(self, session: r.Upload) -> None:
-        self._shelf.blobs.drop(session.blob)
-        self._shelf.drop(session)
+        self._store.blobs.drop(session.blob)
+        self._store.drop(session)
 
 
 def _part(request: Request, session: r.Upload) -> _Part:

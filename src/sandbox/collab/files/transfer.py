@@ -11,14 +11,14 @@ from uuid import uuid4
 
 import msgspec
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad, name_taken
 from sandbox.collab.files import changes, content, items
 from sandbox.collab.files.changes import CONFLICT
 from sandbox.collab.requests import Call
-from sandbox.collab.store import Shelf, stamp
+from sandbox.collab.store import ContentStore, stamp
+from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, ok
 
 MOST_AT_ONCE = 250 * 1024 * 1024  # bytes; wire report 1D.4
@@ -33,31 +33,31 @@ def install(door: Door) -> None:
     add("POST", "/drives/{drive}/items/{item}/createUploadSession", create_session)
 
 
-def download(call: Call, drive: str, item: str) -> Answer:
+def download(call: Call, drive: str, item: str) -> Response:
     """Lead to the bytes."""
     found = call.item(drive, item)
     if found.is_folder or found.package:
         raise bad("You cannot get content for a folder.", "notSupported")
-    return Answer(status=302, headers={"location": items.download_url(call, found)})
+    return Response(status=302, headers={"location": items.download_url(call, found)})
 
 
-async def upload(call: Call, drive: str, item: str) -> Answer:
+async def upload(call: Call, drive: str, item: str) -> Response:
     """Put the bytes of a new file (``parent:/name:``), or of one that is there."""
     declared = int(call.request.headers.get("content-length") or 0)
     _check_size(declared)
     behaviour = changes.conflict_behaviour(call.request.first(CONFLICT) or None, "replace")
     parent, name, there = _target(call, drive, item, behaviour)
     changes.check_room(call, parent.drive_id, declared, freed=there.size if there else 0)
-    blob = call.shelf.blobs.new()
+    blob = call.store.blobs.new()
     try:
-        size = await call.shelf.blobs.append(blob, 0, call.request.pieces())
+        size = await call.store.blobs.append(blob, 0, call.request.pieces())
         _check_size(size)
         changes.check_room(call, parent.drive_id, size, freed=there.size if there else 0)
         # Others may have put a file there meanwhile.
         if there is None:
-            name, there = changes.free_name(call.shelf, parent, name, behaviour)
+            name, there = changes.free_name(call.store, parent, name, behaviour)
     except BaseException:
-        call.shelf.blobs.drop(blob)
+        call.store.blobs.drop(blob)
         raise
     stated = call.request.headers.get("content-type", "")
     made = keep(call, parent, name, there, blob=blob, size=size, mime=stated)
@@ -71,7 +71,7 @@ def _check_size(size: int) -> None:
         raise Refusal(413, "invalidRequest", "The request is too large: use an upload session.")
 
 
-def create_session(call: Call, drive: str, item: str) -> Answer:
+def create_session(call: Call, drive: str, item: str) -> Response:
     """Begin an upload in parts."""
     body = call.json()
     wanted = body.get("item")
@@ -80,7 +80,7 @@ def create_session(call: Call, drive: str, item: str) -> Answer:
     parent, name, there = _target(call, drive, item, behaviour, is_session=True)
     named = wanted.get("name")
     if named is not None and named != name and there is None:
-        name = changes.checked_name(call.shelf, parent, named)
+        name = changes.checked_name(call.store, parent, named)
     size = wanted.get("fileSize")
     if isinstance(size, int) and not isinstance(size, bool):
         changes.check_room(call, parent.drive_id, size, freed=there.size if there else 0)
@@ -91,13 +91,13 @@ def create_session(call: Call, drive: str, item: str) -> Answer:
         name=name,
         conflict=behaviour,
         by=call.by(),
-        blob=call.shelf.blobs.new(),
-        expires=call.shelf.seconds() + call.shelf.settings.session_seconds,
+        blob=call.store.blobs.new(),
+        expires=call.store.seconds() + call.store.settings.session_seconds,
         existing_id=there.id if there and ":/" not in item else "",
         description=str(wanted.get("description") or ""),
     )
-    call.shelf.put(session)
-    query = urlencode({"guid": session.token, "tempauth": items.sign(call.shelf, session.token)})
+    call.store.put(session)
+    query = urlencode({"guid": session.token, "tempauth": items.sign(call.store, session.token)})
     answer = {
         "@odata.context": call.context("microsoft.graph.uploadSession"),
         "uploadUrl": f"{call.request.content}/content/uploadSession?{query}",
@@ -127,15 +127,15 @@ def _target(
         found = call.changeable(drive, item)
         if found.is_folder or found.package:
             raise bad("A folder has no content.")
-        parent = call.shelf.item(found.drive_id, found.parent_id)
+        parent = call.store.item(found.drive_id, found.parent_id)
         return parent or found, found.name, found
     parent, wanted = changes.folders_to(call, drive, item)
-    name = changes.checked_name(call.shelf, parent, wanted)
+    name = changes.checked_name(call.store, parent, wanted)
     if is_session and behaviour == "fail":
         # A session begins whatever the name: the conflict shows at its end.
-        there = call.shelf.child(parent, name)
+        there = call.store.child(parent, name)
         return parent, name, there if there and there.is_folder else None
-    name, there = changes.free_name(call.shelf, parent, name, behaviour)
+    name, there = changes.free_name(call.store, parent, name, behaviour)
     if there is not None:
         if there.is_folder or there.package:
             raise name_taken()
@@ -155,33 +155,33 @@ def keep(
     description: str = "",
 ) -> r.Item:
     """Make the uploaded blob a file's bytes, of a new one or of the one that is *there*."""
-    shelf = call.shelf
-    if shelf.settings.stamps_office_files and content.suffix(name) in _STAMPED:
-        size += shelf.blobs.lengthen(blob, b"\0" * 64)
+    store = call.store
+    if store.settings.stamps_office_files and content.suffix(name) in _STAMPED:
+        size += store.blobs.lengthen(blob, b"\0" * 64)
     facts = {
         "size": size,
         "blob": blob,
         "source": (),
-        "quick_hash": shelf.blobs.quick_hash(blob),
+        "quick_hash": store.blobs.quick_hash(blob),
         "mime": content.mime_of(name, mime),
-        "words": words(shelf, name, blob),
+        "words": words(store, name, blob),
     }
     if there is None:
         made = changes.new_item(call, parent, name, description=description, **facts)
     else:
-        shelf.blobs.drop(there.blob)
+        store.blobs.drop(there.blob)
         made = msgspec.structs.replace(
             there,
-            modified=shelf.now(),
+            modified=store.now(),
             editor=call.by(),
             version=there.version + 1,
             content_version=there.content_version + 1,
             **facts,
         )
-    shelf.put(made)
+    store.put(made)
     return made
 
 
-def words(shelf: Shelf, name: str, blob: str) -> str:
+def words(store: ContentStore, name: str, blob: str) -> str:
     """Return what search is to know of a file's bytes."""
-    return content.words_in(name, shelf.blobs.head(blob, content.MOST_READ))[:20_000]
+    return content.words_in(name, store.blobs.head(blob, content.MOST_READ))[:20_000]

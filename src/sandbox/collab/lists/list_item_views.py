@@ -12,7 +12,7 @@ from sandbox.collab import records as r
 from sandbox.collab.files import items
 from sandbox.collab.lists import columns
 from sandbox.collab.requests import Call
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, Shape
 
@@ -43,22 +43,22 @@ def etag(entry: Entry) -> str:
     return f'"{entry.guid},{entry.version}"'
 
 
-def person_number(shelf: Shelf, email: str) -> str:
+def person_number(store: ContentStore, email: str) -> str:
     """Return the id that a person has as a lookup."""
-    for number, person in enumerate(shelf.every(r.Person), FIRST_PERSON):
+    for number, person in enumerate(store.every(r.Person), FIRST_PERSON):
         if person.email == email:
             return str(number)
     return "1"
 
 
-def values(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     """Return what stands in an item's columns, by their API names."""
     title = entry.fields.get("Title")
     shown = title
     found: dict[str, Any] = {"id": str(entry.number)}
     inside: list[r.Item] = []
     if isinstance(entry, r.Item):
-        inside = shelf.children(entry)
+        inside = store.children(entry)
         shown = entry.name
         found |= {
             "FileLeafRef": entry.name,
@@ -73,8 +73,8 @@ def values(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
         "ContentType": type_of(one, entry).name,
         "Modified": entry.modified,
         "Created": entry.created,
-        "AuthorLookupId": person_number(shelf, entry.author),
-        "EditorLookupId": person_number(shelf, entry.editor),
+        "AuthorLookupId": person_number(store, entry.author),
+        "EditorLookupId": person_number(store, entry.editor),
         "_UIVersionString": f"{entry.version}.0",
         "Attachments": False,
         "Edit": "",
@@ -84,10 +84,12 @@ def values(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     }
 
 
-def asked(shelf: Shelf, one: r.SiteList, entry: Entry, select: Sequence[str]) -> dict[str, Any]:
+def asked(
+    store: ContentStore, one: r.SiteList, entry: Entry, select: Sequence[str]
+) -> dict[str, Any]:
     """Write the field value set, of the columns in *select* alone when there are any."""
-    texts = looked_up(shelf, one, entry)
-    whole = {**values(shelf, one, entry), **texts}
+    texts = looked_up(store, one, entry)
+    whole = {**values(store, one, entry), **texts}
     if select and "*" not in select:
         whole = {name: whole[name] for name in select if name in whole}
     else:  # a look-up of one item is its number, unless its text is asked for by name
@@ -96,7 +98,7 @@ def asked(shelf: Shelf, one: r.SiteList, entry: Entry, select: Sequence[str]) ->
     return {"@odata.etag": etag(entry), **whole}
 
 
-def looked_up(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def looked_up(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     """
     Return what the look-up columns of an item repeat of items in other lists.
 
@@ -111,7 +113,7 @@ def looked_up(shelf: Shelf, one: r.SiteList, entry: Entry) -> dict[str, Any]:
         texts = [
             {"LookupId": int(number), "LookupValue": row.fields.get(_shown(column))}
             for number in numbers
-            if (row := shelf.row(str(column.facet.get("listId", "")), int(number))) is not None
+            if (row := store.row(str(column.facet.get("listId", "")), int(number))) is not None
         ]
         if held is numbers:
             found[column.name] = texts
@@ -143,18 +145,18 @@ def type_of(one: r.SiteList, entry: Entry) -> r.ContentType:
 def url(call: Call, one: r.SiteList, entry: Entry) -> str:
     """Return the address of an item in the browser."""
     if isinstance(entry, r.Item):
-        return items.folder_url(call.shelf, entry)
-    return f"{list_url(call.shelf, one)}/{entry.number}_.000"
+        return items.folder_url(call.store, entry)
+    return f"{list_url(call.store, one)}/{entry.number}_.000"
 
 
-def list_url(shelf: Shelf, one: r.SiteList) -> str:
+def list_url(store: ContentStore, one: r.SiteList) -> str:
     """Return the address of a list in the browser."""
-    site = shelf.get(r.Site, one.site_id)
+    site = store.get(r.Site, one.site_id)
     base = site.url if site else ""
     if one.drive_id:
-        drive = shelf.get(r.Library, one.drive_id)
-        root = shelf.item(one.drive_id, drive.root_id) if drive else None
-        return items.folder_url(shelf, root) if root else base
+        drive = store.get(r.Library, one.drive_id)
+        root = store.item(one.drive_id, drive.root_id) if drive else None
+        return items.folder_url(store, root) if root else base
     return f"{base}/Lists/{quote(one.name)}"
 
 
@@ -180,8 +182,8 @@ def written(call: Call, one: r.SiteList, entry: Entry, options: Options) -> dict
         "id": str(entry.number),
         "lastModifiedDateTime": entry.modified,
         "webUrl": url(call, one, entry),
-        "createdBy": items.identity(call.shelf, entry.author),
-        "lastModifiedBy": items.identity(call.shelf, entry.editor),
+        "createdBy": items.identity(call.store, entry.author),
+        "lastModifiedBy": items.identity(call.store, entry.editor),
         "parentReference": {"id": one.id, "siteId": one.site_id},
         "contentType": {"id": kind.id, "name": kind.name},
     }
@@ -195,7 +197,7 @@ def written(call: Call, one: r.SiteList, entry: Entry, options: Options) -> dict
         shown["fields@odata.context"] = call.context(
             f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
         )
-        shown["fields"] = asked(call.shelf, one, entry, select)
+        shown["fields"] = asked(call.store, one, entry, select)
     if "driveItem" in options.expand and isinstance(entry, r.Item):
         shown["driveItem"] = items.written(
             call, entry, options.expand["driveItem"], frozenset((items.LINK,))

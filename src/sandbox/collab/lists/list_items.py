@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import msgspec
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.errors import bad, name_taken, not_found
@@ -17,6 +16,7 @@ from sandbox.collab.lists.lists import entries_of
 from sandbox.collab.lists.query_limits import answered
 from sandbox.collab.paging import page
 from sandbox.collab.requests import WRITE_SITES, Call
+from sandbox.http import Response
 from sandbox.provider_b.odata.filter_terms import instant
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.responses import empty, ok
@@ -37,13 +37,13 @@ def install(door: Door) -> None:
 def item_face(call: Call, item: r.Item, options: Options) -> dict[str, Any]:
     """Write the list-item face of a file or folder."""
     drive = call.drive(item.drive_id)
-    one = call.shelf.get(r.SiteList, drive.list_id)
+    one = call.store.get(r.SiteList, drive.list_id)
     if one is None:
         raise not_found()
     return list_item_views.written(call, one, item, options)
 
 
-def rows(call: Call, site: str, one: str) -> Answer:
+def rows(call: Call, site: str, one: str) -> Response:
     """List items, by id unless `$orderby` says otherwise."""
     found = call.list_in(call.site(site), one)
     entries, options = answered(call, found, entries_of(call, found))
@@ -57,7 +57,7 @@ def rows(call: Call, site: str, one: str) -> Answer:
     )
 
 
-def row_itself(call: Call, site: str, one: str, item: str) -> Answer:
+def row_itself(call: Call, site: str, one: str, item: str) -> Response:
     """Answer one item."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
@@ -72,14 +72,14 @@ def row_itself(call: Call, site: str, one: str, item: str) -> Answer:
     )
 
 
-def row_fields(call: Call, site: str, one: str, item: str) -> Answer:
+def row_fields(call: Call, site: str, one: str, item: str) -> Response:
     """Answer an item's values."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(list_item_views.EXPANDABLE["fields"])
     return _values(call, found, _entry(call, found, item), options.select)
 
 
-def create(call: Call, site: str, one: str) -> Answer:
+def create(call: Call, site: str, one: str) -> Response:
     """Add an item."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     if found.drive_id:
@@ -91,10 +91,10 @@ def create(call: Call, site: str, one: str) -> Answer:
     if kind not in [type_.id for type_ in types]:
         raise bad("The content type is not one of the list's.")
     fields = {name: value for name, value in checked(found, given).items() if value is not None}
-    now = call.shelf.now()
+    now = call.store.now()
     row = r.Row(
         list_id=found.id,
-        number=call.shelf.next_number(found.id),
+        number=call.store.next_number(found.id),
         guid=str(uuid4()),
         created=now,
         modified=now,
@@ -103,14 +103,14 @@ def create(call: Call, site: str, one: str) -> Answer:
         fields=fields,
         content_type=kind,
     )
-    call.shelf.put(row)
+    call.store.put(row)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
     record = list_item_views.written(call, found, row, options)
-    record.setdefault("fields", list_item_views.asked(call.shelf, found, row, ()))
+    record.setdefault("fields", list_item_views.asked(call.store, found, row, ()))
     return ok({"@odata.context": _context(call, found), **record}, 201)
 
 
-def change(call: Call, site: str, one: str, item: str) -> Answer:
+def change(call: Call, site: str, one: str, item: str) -> Response:
     """Change an item's values or content type."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     body = call.json()
@@ -133,7 +133,7 @@ def change(call: Call, site: str, one: str, item: str) -> Answer:
     )
 
 
-def change_fields(call: Call, site: str, one: str, item: str) -> Answer:
+def change_fields(call: Call, site: str, one: str, item: str) -> Response:
     """Change the values that are named; null clears one."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     given = call.json()
@@ -142,7 +142,7 @@ def change_fields(call: Call, site: str, one: str, item: str) -> Answer:
     return _values(call, found, _changed(call, found, entry, given), ())
 
 
-def delete(call: Call, site: str, one: str, item: str) -> Answer:
+def delete(call: Call, site: str, one: str, item: str) -> Response:
     """Remove an item; a library's file goes into the recycle bin."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     entry = _entry(call, found, item)
@@ -150,7 +150,7 @@ def delete(call: Call, site: str, one: str, item: str) -> Answer:
     if isinstance(entry, r.Item):
         changes.put_away(call, entry)
     else:
-        call.shelf.drop(entry)
+        call.store.drop(entry)
     return empty(204)
 
 
@@ -158,9 +158,9 @@ def _entry(call: Call, one: r.SiteList, reference: str) -> list_item_views.Entry
     number = call.number(reference)
     found: list_item_views.Entry | None
     if one.drive_id:
-        found = call.shelf.item_by_number(one.drive_id, number)
+        found = call.store.item_by_number(one.drive_id, number)
     else:
-        found = call.shelf.row(one.id, number)
+        found = call.store.row(one.id, number)
     if found is None:
         raise not_found("The specified list item was not found")
     return found
@@ -176,28 +176,28 @@ def _changed(
     changed = msgspec.structs.replace(
         entry,
         fields=fields,
-        modified=call.shelf.now(),
+        modified=call.store.now(),
         editor=call.by(),
         version=entry.version + 1,
     )
     if name and isinstance(changed, r.Item):
         parent = call.item(changed.drive_id, changed.parent_id)
-        good = changes.checked_name(call.shelf, parent, name)
-        same = call.shelf.child(parent, good)
+        good = changes.checked_name(call.store, parent, name)
+        same = call.store.child(parent, good)
         if same is not None and same.id != changed.id:
             raise name_taken()
         changed = msgspec.structs.replace(changed, name=good)
-    call.shelf.put(changed)
+    call.store.put(changed)
     return changed
 
 
 def _values(
     call: Call, one: r.SiteList, entry: list_item_views.Entry, select: tuple[str, ...]
-) -> Answer:
+) -> Response:
     context = call.context(
         f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
     )
-    return ok({"@odata.context": context, **list_item_views.asked(call.shelf, one, entry, select)})
+    return ok({"@odata.context": context, **list_item_views.asked(call.store, one, entry, select)})
 
 
 def _context(call: Call, one: r.SiteList) -> str:

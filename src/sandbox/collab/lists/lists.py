@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab.endpoint import Door
 from sandbox.collab.files import items
 from sandbox.collab.lists import columns, list_item_views
 from sandbox.collab.paging import page
 from sandbox.collab.requests import READ_SITES, Call
+from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, Shape
@@ -52,12 +52,12 @@ def install(door: Door) -> None:
     add("GET", "/sites/{site}/lists/{one}/contentTypes", list_types)
 
 
-def lists(call: Call, site: str) -> Answer:
+def lists(call: Call, site: str) -> Response:
     """List a site's lists; those of the system only when `$select` names `system`."""
     found = call.site(site)
     call.needs(READ_SITES, found)
     options, _ = call.options(SHAPE, expandable=_PARTS)
-    every = [one for one in call.shelf.every(r.SiteList) if one.site_id == found.id]
+    every = [one for one in call.store.every(r.SiteList) if one.site_id == found.id]
     if "system" not in options.select:
         every = [one for one in every if not one.is_system]
     if options.filter is not None:
@@ -77,7 +77,7 @@ def lists(call: Call, site: str) -> Answer:
     )
 
 
-def list_itself(call: Call, site: str, one: str) -> Answer:
+def list_itself(call: Call, site: str, one: str) -> Response:
     """Answer one list."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(SHAPE, expandable=_PARTS)
@@ -85,7 +85,7 @@ def list_itself(call: Call, site: str, one: str) -> Answer:
     return ok({"@odata.context": context, **_written(call, found, options)})
 
 
-def list_columns(call: Call, site: str, one: str) -> Answer:
+def list_columns(call: Call, site: str, one: str) -> Response:
     """List the columns; hidden ones only when `$select` names `hidden`."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(columns.SHAPE)
@@ -94,7 +94,7 @@ def list_columns(call: Call, site: str, one: str) -> Answer:
     return ok({"@odata.context": context, "value": value})
 
 
-def list_types(call: Call, site: str, one: str) -> Answer:
+def list_types(call: Call, site: str, one: str) -> Response:
     """List the content types."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(columns.TYPE_SHAPE)
@@ -119,7 +119,7 @@ def _columns(one: r.SiteList, options: Options) -> list[dict[str, Any]]:
 
 
 def _whole(call: Call, one: r.SiteList) -> dict[str, Any]:
-    shelf = call.shelf
+    store = call.store
     return {
         "@odata.etag": f'"{one.id},1"',
         "createdDateTime": one.created,
@@ -128,10 +128,10 @@ def _whole(call: Call, one: r.SiteList) -> dict[str, Any]:
         "id": one.id,
         "lastModifiedDateTime": one.modified,
         "name": one.name,
-        "webUrl": list_item_views.list_url(shelf, one),
+        "webUrl": list_item_views.list_url(store, one),
         "displayName": one.title,
-        "createdBy": items.identity(shelf, one.author),
-        "lastModifiedBy": items.identity(shelf, one.author),
+        "createdBy": items.identity(store, one.author),
+        "lastModifiedBy": items.identity(store, one.author),
         "parentReference": {"siteId": one.site_id},
         "list": {
             "contentTypesEnabled": bool(one.content_types),
@@ -166,6 +166,6 @@ def _written(call: Call, one: r.SiteList, options: Options) -> dict[str, Any]:
 def entries_of(call: Call, one: r.SiteList) -> list[list_item_views.Entry]:
     """Return the items of a list, by their numbers."""
     if not one.drive_id:
-        return list(call.shelf.rows(one.id))
-    found = [item for item in call.shelf.items(one.drive_id) if item.parent_id]
+        return list(call.store.rows(one.id))
+    found = [item for item in call.store.items(one.drive_id) if item.parent_id]
     return sorted(found, key=lambda item: item.number)

@@ -45,7 +45,7 @@ def answered(
         return entries, options
     _check_columns(call, one, named)
     views = {id(entry): _view(call, one, entry) for entry in entries}
-    if len(entries) > call.shelf.settings.threshold:
+    if len(entries) > call.store.settings.threshold:
         _check_width(call, one, options, list(views.values()))
     found = [entry for entry in entries if asked is None or asked.matches(views[id(entry)])]
     for order in reversed(options.orderby):
@@ -140,11 +140,11 @@ def _check_width(
         names = {_column_name(path).removesuffix("LookupId") for path in clause.properties}
         if names <= indexed:
             wide = sum(1 for view in views if clause.matches(view))
-            if wide <= call.shelf.settings.threshold:
+            if wide <= call.store.settings.threshold:
                 return
     elif all(_column_name(order.path) in indexed for order in options.orderby):
         return
-    status = call.shelf.settings.threshold_status
+    status = call.store.settings.threshold_status
     raise Refusal(
         status,
         "activityLimitReached" if status == 429 else "invalidRequest",
@@ -171,7 +171,7 @@ def _conjuncts(text: str) -> Any:
 
 
 def _view(call: Call, one: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
-    fields = list_item_views.values(call.shelf, one, entry)
+    fields = list_item_views.values(call.store, one, entry)
     return {
         "id": str(entry.number),
         "createdDateTime": entry.created,

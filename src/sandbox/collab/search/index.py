@@ -10,7 +10,7 @@ from sandbox.collab.files import items
 from sandbox.collab.files.content import suffix
 from sandbox.collab.lists import list_item_views
 from sandbox.collab.search.keyword_query import Entry, entry
-from sandbox.collab.store import Shelf
+from sandbox.collab.store import ContentStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,47 +39,47 @@ class Index:
         self._made_at = -1
         self._known: list[Known] = []
 
-    def known(self, shelf: Shelf) -> list[Known]:
+    def known(self, store: ContentStore) -> list[Known]:
         """Return everything."""
-        if shelf.changes != self._made_at:
-            self._known = list(_everything(shelf))
-            self._made_at = shelf.changes
+        if store.changes != self._made_at:
+            self._known = list(_everything(store))
+            self._made_at = store.changes
         return self._known
 
 
-def _everything(shelf: Shelf) -> Iterator[Known]:
-    lists = {one.id: one for one in shelf.every(r.SiteList)}
+def _everything(store: ContentStore) -> Iterator[Known]:
+    lists = {one.id: one for one in store.every(r.SiteList)}
     by_drive = {list_.drive_id: list_ for list_ in lists.values() if list_.drive_id}
-    urls = {drive: _Addresses(shelf, drive) for drive in by_drive}
-    for site in shelf.every(r.Site):
+    urls = {drive: _Addresses(store, drive) for drive in by_drive}
+    for site in store.every(r.Site):
         yield _of_site(site)
         for list_ in lists.values():
             if list_.site_id != site.id or list_.is_system or list_.is_hidden:
                 continue
-            url = list_item_views.list_url(shelf, list_)
+            url = list_item_views.list_url(store, list_)
             yield _of_list(site, list_, url)
             if list_.drive_id:
-                for item in shelf.items(list_.drive_id):
+                for item in store.items(list_.drive_id):
                     if item.parent_id:
-                        yield _of_item(shelf, site, by_drive[list_.drive_id], item, urls)
+                        yield _of_item(store, site, by_drive[list_.drive_id], item, urls)
             else:
-                for row in shelf.rows(list_.id):
-                    yield _of_row(shelf, site, list_, row, url)
+                for row in store.rows(list_.id):
+                    yield _of_row(store, site, list_, row, url)
 
 
 class _Addresses:
     """The addresses of a library's items, each made once from its folder's."""
 
-    def __init__(self, shelf: Shelf, drive_id: str) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ContentStore, drive_id: str) -> None:
+        self._store = store
         self._drive_id = drive_id
         self._made: dict[str, str] = {}
 
     def of(self, item: r.Item) -> str:
         if item.id not in self._made:
-            parent = self._shelf.item(self._drive_id, item.parent_id) if item.parent_id else None
+            parent = self._store.item(self._drive_id, item.parent_id) if item.parent_id else None
             self._made[item.id] = (
-                items.folder_url(self._shelf, item)
+                items.folder_url(self._store, item)
                 if parent is None
                 else f"{self.of(parent)}/{quote(item.name)}"
             )
@@ -134,7 +134,11 @@ def _of_list(site: r.Site, one: r.SiteList, url: str) -> Known:
 
 
 def _of_item(
-    shelf: Shelf, site: r.Site, one: r.SiteList, item: r.Item, urls: dict[str, _Addresses]
+    store: ContentStore,
+    site: r.Site,
+    one: r.SiteList,
+    item: r.Item,
+    urls: dict[str, _Addresses],
 ) -> Known:
     kind = list_item_views.type_of(one, item)
     text = " ".join((item.name, item.description, item.words, *_texts(item.fields)))
@@ -142,8 +146,8 @@ def _of_item(
         "title": str(item.fields.get("Title") or item.name.rpartition(".")[0] or item.name),
         "filename": item.name,
         "filetype": "" if item.is_folder else suffix(item.name).lstrip("."),
-        "author": f"{shelf.name_of(item.author)} {item.author}",
-        "editor": f"{shelf.name_of(item.editor)} {item.editor}",
+        "author": f"{store.name_of(item.author)} {item.author}",
+        "editor": f"{store.name_of(item.editor)} {item.editor}",
         "path": urls[item.drive_id].of(item),
         "created": item.created,
         "lastmodifiedtime": item.modified,
@@ -166,14 +170,14 @@ def _of_item(
     )
 
 
-def _of_row(shelf: Shelf, site: r.Site, one: r.SiteList, row: r.Row, url: str) -> Known:
+def _of_row(store: ContentStore, site: r.Site, one: r.SiteList, row: r.Row, url: str) -> Known:
     kind = list_item_views.type_of(one, row)
     title = str(row.fields.get("Title") or "")
-    text = " ".join((*_texts(row.fields), *_looked_up(shelf, one, row)))
+    text = " ".join((*_texts(row.fields), *_looked_up(store, one, row)))
     fields = {
         "title": title,
-        "author": f"{shelf.name_of(row.author)} {row.author}",
-        "editor": f"{shelf.name_of(row.editor)} {row.editor}",
+        "author": f"{store.name_of(row.author)} {row.author}",
+        "editor": f"{store.name_of(row.editor)} {row.editor}",
         "path": f"{url}/{row.number}_.000",
         "created": row.created,
         "lastmodifiedtime": row.modified,
@@ -195,11 +199,11 @@ def _of_row(shelf: Shelf, site: r.Site, one: r.SiteList, row: r.Row, url: str) -
     )
 
 
-def _looked_up(shelf: Shelf, one: r.SiteList, row: r.Row) -> list[str]:
+def _looked_up(store: ContentStore, one: r.SiteList, row: r.Row) -> list[str]:
     """Return the texts of other lists that an item is found by, as upstream finds it."""
     if not any(column.kind == "lookup" for column in one.columns):
         return []
-    texts = list_item_views.looked_up(shelf, one, row)
+    texts = list_item_views.looked_up(store, one, row)
     several = [
         each["LookupValue"] for text in texts.values() if isinstance(text, list) for each in text
     ]

@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.collab import records as r
 from sandbox.collab import sites
 from sandbox.collab.endpoint import Door
@@ -14,6 +13,7 @@ from sandbox.collab.lists import list_item_views
 from sandbox.collab.requests import READ_FILES, READ_SITES, Call
 from sandbox.collab.search.index import Index, Known
 from sandbox.collab.search.keyword_query import parse, split
+from sandbox.http import Response
 from sandbox.provider_b.responses import ok
 
 DEFAULT_SIZE = 25
@@ -27,13 +27,13 @@ def install(door: Door) -> None:
     """Add the path of search."""
     index = Index()
 
-    def ask(call: Call) -> Answer:
+    def ask(call: Call) -> Response:
         return query(call, index)
 
     door.routes.add("POST", "/search/query", ask)
 
 
-def query(call: Call, index: Index) -> Answer:
+def query(call: Call, index: Index) -> Response:
     """Answer one question."""
     if call.is_selected:
         raise denied("Search is not supported with selected sites.")
@@ -44,13 +44,13 @@ def query(call: Call, index: Index) -> Answer:
     kinds = set(asked["entityTypes"])
     found = [
         one
-        for one in index.known(call.shelf)
+        for one in index.known(call.store)
         if _wanted(one, kinds) and test(one.entry) and call.enters(one.site)
     ]
     found.sort(key=lambda one: (not set(words) & set(split(one.title)), one.title.casefold()))
     # A file is told of as a list item when only those are asked for, or as both.
     hits = [(one, "driveItem" not in kinds) for one in found]
-    if call.shelf.settings.doubles_hits and {"driveItem", "listItem"} <= kinds:
+    if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= kinds:
         hits += [(one, True) for one in found if isinstance(one.record, r.Item)]
     start, size = asked["from"], asked["size"]
     container: dict[str, Any] = {
@@ -135,11 +135,11 @@ def _hit(
 
 
 def _resource(call: Call, one: Known, fields: tuple[str, ...], *, as_row: bool) -> dict[str, Any]:
-    shelf, record = call.shelf, one.record
+    store, record = call.store, one.record
     if isinstance(record, r.Item) and not as_row:
         whole = items.full(call, record, is_found=True)
-        ids = items.sharepoint_ids(shelf, record)
-        parent = {**items.reference(shelf, record, is_thin=True), "sharepointIds": ids}
+        ids = items.sharepoint_ids(store, record)
+        parent = {**items.reference(store, record, is_thin=True), "sharepointIds": ids}
         names = ("id", "name", "webUrl", "size", "createdDateTime", "lastModifiedDateTime",
                  "createdBy", "lastModifiedBy", "fileSystemInfo", "folder", "file")  # fmt: skip
         kept = {name: whole[name] for name in names if name in whole}
@@ -153,10 +153,10 @@ def _resource(call: Call, one: Known, fields: tuple[str, ...], *, as_row: bool) 
             "name": record.name,
             "displayName": record.title,
             "description": record.description,
-            "webUrl": list_item_views.list_url(shelf, record),
+            "webUrl": list_item_views.list_url(store, record),
             "createdDateTime": record.created,
             "lastModifiedDateTime": record.modified,
-            "createdBy": items.identity(shelf, record.author),
+            "createdBy": items.identity(store, record.author),
             "parentReference": {"siteId": record.site_id},
         }
     site = sites.full(one.site)
@@ -169,7 +169,7 @@ def _row(
     call: Call, one: r.SiteList, record: r.Row | r.Item, fields: tuple[str, ...]
 ) -> dict[str, Any]:
     ids = list_item_views.sharepoint_ids(one, record)
-    values = list_item_views.values(call.shelf, one, record)
+    values = list_item_views.values(call.store, one, record)
     folded = {name.casefold(): (name, value) for name, value in values.items()}
     title = values.get("LinkTitle")
     chosen = {} if title is None else {"title": title}
@@ -183,8 +183,8 @@ def _row(
         "webUrl": list_item_views.url(call, one, record),
         "createdDateTime": record.created,
         "lastModifiedDateTime": record.modified,
-        "createdBy": items.identity(call.shelf, record.author),
-        "lastModifiedBy": items.identity(call.shelf, record.editor),
+        "createdBy": items.identity(call.store, record.author),
+        "lastModifiedBy": items.identity(call.store, record.editor),
         "parentReference": {"siteId": one.site_id, "sharepointIds": {"listId": one.id}},
         "sharepointIds": {name: ids[name] for name in ("listId", "listItemId", "listItemUniqueId")},
         "fields": chosen,
@@ -204,4 +204,4 @@ def _summary(body: str, words: tuple[str, ...]) -> str:
 
 
 def _now(call: Call) -> datetime:
-    return datetime.fromtimestamp(call.shelf.seconds(), UTC)
+    return datetime.fromtimestamp(call.store.seconds(), UTC)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.mail import delivery
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NEW_THREAD, StoredMail
@@ -10,7 +10,7 @@ from sandbox.provider_a.errors import NotFound, Refused, demand
 from sandbox.provider_a.gmail import sending
 from sandbox.provider_a.gmail.messages import Messages
 from sandbox.provider_a.gmail.writing import MODIFY, raw_of, read_body, thread_named
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _WRITE = ("gmail.compose", MODIFY)
 _READ = ("gmail.readonly", *_WRITE)
@@ -19,9 +19,9 @@ _READ = ("gmail.readonly", *_WRITE)
 class Drafts:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, ground: Ground, messages: Messages) -> None:
-        self._ground = ground
-        self._mails = ground.mails
+    def __init__(self, state: SandboxState, messages: Messages) -> None:
+        self._state = state
+        self._mails = state.mails
         self._messages = messages
 
     def create(self, request: Request) -> Any:
@@ -59,7 +59,7 @@ class Drafts:
         demand(request.grant, *_WRITE)
         mail = self._existing(str(read_body(request).get("id") or ""))
         account = self._mails.account(PROVIDER_A)
-        ready = sending.completed(mail.raw, account, self._ground.clock())
+        ready = sending.completed(mail.raw, account, self._state.clock())
         sent = delivery.send(self._mails, PROVIDER_A, ready, thread_id=mail.thread_id)
         self._mails.delete(PROVIDER_A, mail.id)
         return self._messages.brief(sent)

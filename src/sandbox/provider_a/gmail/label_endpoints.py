@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Label
 from sandbox.provider_a.errors import NotFound, Refused, demand
 from sandbox.provider_a.gmail import labels
 from sandbox.provider_a.gmail.labels import SYSTEM_LABELS
 from sandbox.provider_a.gmail.writing import read_body
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _READ = ("gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.labels")
 _WRITE = ("gmail.modify", "gmail.labels")
@@ -19,8 +19,8 @@ _MOST_CHARACTERS = 225
 class Labels:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._mails = ground.mails
+    def __init__(self, state: SandboxState) -> None:
+        self._mails = state.mails
 
     def list(self, request: Request) -> Any:
         demand(request.grant, *_READ)

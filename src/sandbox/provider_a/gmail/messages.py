@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.mail.mime import Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_a.gmail.labels import label_ids
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 FORMATS = ("minimal", "metadata", "full", "raw")
 
@@ -38,8 +38,8 @@ _TAG = re.compile(r"<[^<>]*>")
 class Messages:
     """Writes messages down; what can be kept between calls is kept."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, state: SandboxState) -> None:
+        self._state = state
         self._kept: OrderedDict[int, tuple[bytes, str, dict[str, Any], bool]] = OrderedDict()
 
     def write(
@@ -50,7 +50,7 @@ class Messages:
 
         *headers* confines ``metadata`` to these names (any case); empty means every header.
         """
-        labels = label_ids(mail, self._ground.mails)
+        labels = label_ids(mail, self._state.mails)
         snippet, payload, has_attachments = self._content(mail)
         written: dict[str, Any] = {"id": mail.id, "threadId": mail.thread_id}
         if labels:
@@ -69,7 +69,7 @@ class Messages:
 
     def brief(self, mail: StoredMail) -> dict[str, Any]:
         """Return what a write answers with: ids and labels."""
-        labels = label_ids(mail, self._ground.mails)
+        labels = label_ids(mail, self._state.mails)
         written: dict[str, Any] = {"id": mail.id, "threadId": mail.thread_id}
         return {**written, "labelIds": labels} if labels else written
 
@@ -82,7 +82,7 @@ class Messages:
         path = _part_path(attachment_id, mail.seq)
         if path is None:
             return None
-        for part in self._ground.trees.of(mail).walk():
+        for part in self._state.trees.of(mail).walk():
             if part.path == path and not part.is_multipart:
                 return {"size": len(part.data), "data": encode(part.data)}
         return None
@@ -91,7 +91,7 @@ class Messages:
         kept = self._kept.get(mail.seq)
         if kept is not None and kept[0] is mail.raw:
             return kept[1], kept[2], kept[3]
-        tree = self._ground.trees.of(mail)
+        tree = self._state.trees.of(mail)
         payload, has_attachments = _payload(tree)
         snippet = html.escape(plain_text(tree)[:_SNIPPET]).replace("&#x27;", "&#39;")
         self._kept[mail.seq] = (mail.raw, snippet, payload, has_attachments)

@@ -4,7 +4,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.mail.store import StoredMail
 from sandbox.provider_a.errors import Refused
 

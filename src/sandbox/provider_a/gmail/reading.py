@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import StoredMail
 from sandbox.provider_a.errors import NotFound, Refused, demand, scope_names
@@ -14,7 +14,7 @@ from sandbox.provider_a.gmail.labels import label_ids, normal
 from sandbox.provider_a.gmail.messages import FORMATS, Messages
 from sandbox.provider_a.gmail.paging import page_of
 from sandbox.provider_a.gmail.search_index import Candidate
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 READ = ("gmail.readonly", "gmail.modify", "gmail.metadata")
 BODY = ("gmail.readonly", "gmail.modify")
@@ -23,9 +23,9 @@ BODY = ("gmail.readonly", "gmail.modify")
 class Reading:
     """The reading endpoints; each returns JSON content."""
 
-    def __init__(self, ground: Ground, messages: Messages) -> None:
-        self._ground = ground
-        self._mails = ground.mails
+    def __init__(self, state: SandboxState, messages: Messages) -> None:
+        self._state = state
+        self._mails = state.mails
         self._messages = messages
         self._candidates: dict[int, Candidate] = {}
         self._label_ids: dict[int, tuple[StoredMail, frozenset[str]]] = {}
@@ -155,7 +155,7 @@ class Reading:
             raise Refused(
                 403, "Metadata scope does not support 'q' parameter", "insufficientPermissions"
             )
-        query = search_query.parse(text, now=self._ground.clock())
+        query = search_query.parse(text, now=self._state.clock())
         wanted = frozenset(request.every("labelIds"))
         everything = query.reaches or request.first("includeSpamTrash").lower() in {"true", "1"}
         everything = everything or bool(wanted & {"TRASH", "SPAM"})
@@ -188,7 +188,7 @@ class Reading:
         labels = {label.lower() for label in self._labels(mail)}
         found = Candidate(
             mail=mail,
-            index=index or search_index.index(partial(self._ground.trees.of, mail)),
+            index=index or search_index.index(partial(self._state.trees.of, mail)),
             labels=labels | {normal(name) for name in mail.labels},
         )
         self._candidates[mail.seq] = found

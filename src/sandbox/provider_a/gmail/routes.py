@@ -7,7 +7,7 @@ Source: reference/wire.md 1A, 2.1, 7.
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.asgi import Answer, Handler, Request, Routes, as_json
+from sandbox.http import Handler, Request, Response, Router, json_response
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a import partial_response
 from sandbox.provider_a.errors import Refused
@@ -18,34 +18,34 @@ from sandbox.provider_a.gmail.label_endpoints import Labels
 from sandbox.provider_a.gmail.messages import Messages
 from sandbox.provider_a.gmail.reading import Reading
 from sandbox.provider_a.gmail.writing import Writing
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _ROOT = ("gmail", "v1", "users")
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``gmail``."""
-    messages = Messages(ground)
-    reading = Reading(ground, messages)
-    writing = Writing(ground, messages, reading)
-    routes = _routes(reading, writing, Labels(ground), Drafts(ground, messages))
+    messages = Messages(state)
+    reading = Reading(state, messages)
+    writing = Writing(state, messages, reading)
+    routes = _routes(reading, writing, Labels(state), Drafts(state, messages))
 
-    async def wire(request: Request) -> Answer | None:
+    async def wire(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
             return None
         found = routes.find(request.method, request.segments[4:])
         if found is None:
             return None
-        return answered(ground, request, lambda: found[0](request, **found[1]))
+        return answered(state, request, lambda: found[0](request, **found[1]))
 
     return wire
 
 
-def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer:
+def answered(state: SandboxState, request: Request, run: Callable[[], Any]) -> Response:
     """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
     try:
         place = request.segments.index("users") + 1
-        _check_user(ground, request.segments[place])
+        _check_user(state, request.segments[place])
         parameters.check(request, request.segments[place + 1 :])
         selection = partial_response.read(request.first("fields"))
         partial_response.check(selection, KNOWN)
@@ -55,18 +55,18 @@ def answered(ground: Ground, request: Request, run: Callable[[], Any]) -> Answer
     except partial_response.BadSelection as problem:
         return Refused(400, str(problem), "invalidParameter").answer()
     if content is None:
-        return Answer(status=204)
+        return Response(status=204)
     headers = {"cache-control": "private", "vary": "Origin, X-Origin, Referer"}
-    return as_json(partial_response.apply(content, selection), headers=headers)
+    return json_response(partial_response.apply(content, selection), headers=headers)
 
 
-def _check_user(ground: Ground, user: str) -> None:
-    if user.lower() not in {"me", ground.mails.account(PROVIDER_A).email.lower()}:
+def _check_user(state: SandboxState, user: str) -> None:
+    if user.lower() not in {"me", state.mails.account(PROVIDER_A).email.lower()}:
         raise Refused(403, f"Delegation denied for {user}", "forbidden")
 
 
-def _routes(reading: Reading, writing: Writing, labels: Labels, drafts: Drafts) -> Routes:
-    routes = Routes()
+def _routes(reading: Reading, writing: Writing, labels: Labels, drafts: Drafts) -> Router:
+    routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),
         ("GET", "history", reading.history),

@@ -10,7 +10,7 @@ from email.message import Message
 from typing import Any
 from uuid import uuid4
 
-from sandbox.asgi import Answer, Handler, Request
+from sandbox.http import Handler, Request, Response
 from sandbox.provider_a.errors import NotFound, Refused, demand
 from sandbox.provider_a.gmail.messages import Messages
 from sandbox.provider_a.gmail.reading import Reading
@@ -23,17 +23,17 @@ from sandbox.provider_a.gmail.writing import (
     read_body,
     thread_named,
 )
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _MESSAGES = ("upload", "gmail", "v1", "users")
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``upload/gmail``."""
-    messages = Messages(ground)
-    uploads = _Uploads(Writing(ground, messages, Reading(ground, messages)))
+    messages = Messages(state)
+    uploads = _Uploads(Writing(state, messages, Reading(state, messages)))
 
-    async def wire(request: Request) -> Answer | None:
+    async def wire(request: Request) -> Response | None:
         segments = request.segments
         if segments[:4] != _MESSAGES or segments[5:] not in {
             ("messages", "send"),
@@ -45,7 +45,7 @@ def open_wire(ground: Ground) -> Handler:
             started = uploads.start(request)
             if started is not None:
                 return started
-        return answered(ground, request, lambda: uploads.take(request))
+        return answered(state, request, lambda: uploads.take(request))
 
     return wire
 
@@ -55,7 +55,7 @@ class _Uploads:
         self._writing = writing
         self._sessions: dict[str, dict[str, Any]] = {}
 
-    def start(self, request: Request) -> Answer | None:
+    def start(self, request: Request) -> Response | None:
         """Open a resumable session; None when the call is already part of one."""
         if request.method != "POST" or request.first("upload_id"):
             return None
@@ -65,7 +65,7 @@ class _Uploads:
         except Refused as refusal:
             return refusal.answer()
         location = request.link(upload_id=name)
-        return Answer(headers={"location": location, "x-guploader-uploadid": name})
+        return Response(headers={"location": location, "x-guploader-uploadid": name})
 
     def take(self, request: Request) -> Any:
         """Take the message of an upload and do with it what the path says."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.mail import delivery
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.mime import parse
@@ -14,7 +14,7 @@ from sandbox.provider_a.gmail import labels, sending
 from sandbox.provider_a.gmail.labels import BadLabels
 from sandbox.provider_a.gmail.messages import Messages, decode
 from sandbox.provider_a.gmail.reading import Reading
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 MODIFY = "gmail.modify"
 SEND = ("gmail.send", "gmail.compose", MODIFY)
@@ -25,9 +25,9 @@ _MOST_IDS = 1000
 class Writing:
     """The changing endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, ground: Ground, messages: Messages, reading: Reading) -> None:
-        self._ground = ground
-        self._mails = ground.mails
+    def __init__(self, state: SandboxState, messages: Messages, reading: Reading) -> None:
+        self._state = state
+        self._mails = state.mails
         self._messages = messages
         self._reading = reading
 
@@ -39,7 +39,7 @@ class Writing:
     def send_raw(self, raw: bytes, thread_id: str | None) -> Any:
         """Send a message; the answer is its ids and labels."""
         account = self._mails.account(PROVIDER_A)
-        ready = sending.completed(raw, account, self._ground.clock())
+        ready = sending.completed(raw, account, self._state.clock())
         thread = sending.thread_of(self._mails, ready, thread_id)
         return self._messages.brief(delivery.send(self._mails, PROVIDER_A, ready, thread_id=thread))
 
@@ -58,7 +58,7 @@ class Writing:
 
     def insert_raw(self, raw: bytes, content: dict[str, Any], *, dated: bool) -> Any:
         """Put a message into the mailbox; *dated* takes the received time from its Date header."""
-        (ids,) = checked(self._ground, content.get("labelIds"), internal=True)
+        (ids,) = checked(self._state, content.get("labelIds"), internal=True)
         thread = thread_named(content)
         added = self._mails.add(
             PROVIDER_A,
@@ -133,7 +133,7 @@ class Writing:
 
     def _relabelled(self, mails: Sequence[StoredMail], content: dict[str, Any]) -> list[StoredMail]:
         add, remove = checked(
-            self._ground, content.get("addLabelIds"), content.get("removeLabelIds")
+            self._state, content.get("addLabelIds"), content.get("removeLabelIds")
         )
         if not add and not remove:
             raise Refused(400, "No label add or removes specified", "invalidArgument")
@@ -191,7 +191,9 @@ def thread_named(content: dict[str, Any]) -> str | None:
     return thread
 
 
-def checked(ground: Ground, *groups: Any, internal: bool = False) -> tuple[tuple[str, ...], ...]:
+def checked(
+    state: SandboxState, *groups: Any, internal: bool = False
+) -> tuple[tuple[str, ...], ...]:
     """
     Return lists of label ids.
 
@@ -199,7 +201,7 @@ def checked(ground: Ground, *groups: Any, internal: bool = False) -> tuple[tuple
         Refused: 400, see `mail_labels.check`.
     """
     try:
-        return labels.check(ground.mails, *groups, internal=internal)
+        return labels.check(state.mails, *groups, internal=internal)
     except BadLabels as problem:
         raise Refused(400, str(problem), "invalidArgument") from None
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sandbox.asgi import Request
 from sandbox.calendar.ids import split_instance
 from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent
 from sandbox.calendar.store import single
+from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account
 from sandbox.provider_a.errors import Refused, scope_names
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 ALL = "calendar"
 READ = (ALL, "calendar.readonly")
@@ -71,16 +71,16 @@ def demand(request: Request, scopes: tuple[str, ...]) -> None:
 class Place:
     """The account's calendars, as every endpoint finds things in them."""
 
-    ground: Ground
+    state: SandboxState
 
     @property
     def account(self) -> Account:
         """Whose calendars they are."""
-        return self.ground.mails.account(PROVIDER_A)
+        return self.state.mails.account(PROVIDER_A)
 
     def calendars(self) -> tuple[StoredCalendar, ...]:
         """Return every calendar on the account's list, the primary one first."""
-        return self.ground.calendars.calendars(PROVIDER_A)
+        return self.state.calendars.calendars(PROVIDER_A)
 
     def name_of(self, calendar: StoredCalendar) -> str:
         """Return a calendar's id on the wire; the primary one is called by its owner's address."""
@@ -127,7 +127,7 @@ class Place:
 
     def event(self, calendar: StoredCalendar, name: str) -> StoredEvent | None:
         """Return the event or series of an id, deleted ones too; None for occurrences."""
-        found = self.ground.calendars.find(PROVIDER_A, name)
+        found = self.state.calendars.find(PROVIDER_A, name)
         return next((one for one in found if one.calendar == calendar.seq), None)
 
     def occurrence(self, calendar: StoredCalendar, name: str) -> Occurrence:
@@ -144,7 +144,7 @@ class Place:
         series = self.event(calendar, named[0]) if named else None
         if named is None or series is None or series.recurrence is None:
             raise NotFound
-        found = self.ground.calendars.occurrence(series, named[1])
+        found = self.state.calendars.occurrence(series, named[1])
         if found is None:
             raise NotFound
         return found

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sandbox.asgi import Request
 from sandbox.calendar.records import StoredCalendar
+from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import times
@@ -39,7 +39,7 @@ class Calendars:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._store = place.ground.calendars
+        self._store = place.state.calendars
 
     def list(self, request: Request) -> Any:
         """``calendarList.list``."""

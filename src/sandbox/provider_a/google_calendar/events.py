@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from sandbox.asgi import Request
 from sandbox.calendar.ids import instance_id, read_stamp
 from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent, Window
 from sandbox.calendar.store import single
+from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import event_views, times
@@ -62,7 +62,7 @@ class Events:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._store = place.ground.calendars
+        self._store = place.state.calendars
 
     def list(self, request: Request, calendar: str) -> Any:
         """``events.list``."""

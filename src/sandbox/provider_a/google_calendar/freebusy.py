@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from sandbox.asgi import Request
 from sandbox.calendar.records import Occurrence, StoredCalendar, Window
+from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import times
 from sandbox.provider_a.google_calendar.calendar_access import READ_BUSY, Place, demand
@@ -61,7 +61,7 @@ class Busy:
     def _taken(
         self, calendar: StoredCalendar, window: Window
     ) -> Iterator[tuple[datetime, datetime]]:
-        store = self._place.ground.calendars
+        store = self._place.state.calendars
         for event in store.events(calendar):
             for occurrence in store.occurrences(event, window):
                 if _takes_time(occurrence):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sandbox.asgi import Request
+from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.gmail import parameters
 

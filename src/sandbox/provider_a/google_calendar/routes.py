@@ -7,7 +7,7 @@ Source: reference/wire.md 1B, 2.1, 7.
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.asgi import Answer, Handler, Request, Routes, as_json
+from sandbox.http import Handler, Request, Response, Router, json_response
 from sandbox.provider_a import partial_response
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import field_names, parameters
@@ -16,17 +16,17 @@ from sandbox.provider_a.google_calendar.calendars import Calendars
 from sandbox.provider_a.google_calendar.events import Events
 from sandbox.provider_a.google_calendar.freebusy import Busy
 from sandbox.provider_a.google_calendar.writing import Writing
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 _ROOT = ("calendar", "v3")
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``calendar/v3``."""
-    place = Place(ground)
+    place = Place(state)
     routes = _routes(place)
 
-    async def wire(request: Request) -> Answer | None:
+    async def wire(request: Request) -> Response | None:
         if request.segments[:2] != _ROOT:
             return None
         below = request.segments[2:]
@@ -38,7 +38,7 @@ def open_wire(ground: Ground) -> Handler:
     return wire
 
 
-def _answered(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Answer:
+def _answered(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Response:
     """Run an endpoint: word refusals, cut to the wanted fields."""
     try:
         parameters.check(request, below)
@@ -50,16 +50,16 @@ def _answered(request: Request, below: tuple[str, ...], run: Callable[[], Any]) 
     except partial_response.BadSelection as problem:
         return Refused(400, str(problem), "invalidParameter").answer()
     if content is None:
-        return Answer(status=204)
+        return Response(status=204)
     headers = {"cache-control": "private, max-age=0", "vary": "Origin, X-Origin"}
-    return as_json(partial_response.apply(content, selection), headers=headers)
+    return json_response(partial_response.apply(content, selection), headers=headers)
 
 
-def _routes(place: Place) -> Routes:
+def _routes(place: Place) -> Router:
     calendars, events = Calendars(place), Events(place)
     writing, busy = Writing(place, events), Busy(place)
     one, many = "calendars/{calendar}", "calendars/{calendar}/events"
-    routes = Routes()
+    routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "users/me/calendarList", calendars.list),
         ("GET", "users/me/calendarList/{calendar}", calendars.entry),

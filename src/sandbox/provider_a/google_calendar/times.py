@@ -4,8 +4,8 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sandbox.asgi import Request
 from sandbox.calendar.records import When, by_clock, moment, zone
+from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 
 _INSTANT = re.compile(

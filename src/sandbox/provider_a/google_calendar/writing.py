@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sandbox.asgi import Request
 from sandbox.calendar.records import Content, Guest, NewEvent, Occurrence, StoredCalendar, When
 from sandbox.calendar.store import single
+from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import event_bodies
 from sandbox.provider_a.google_calendar.calendar_access import WRITE_EVENTS, Place, demand
@@ -23,7 +23,7 @@ class Writing:
 
     def __init__(self, place: Place, events: Events) -> None:
         self._place = place
-        self._store = place.ground.calendars
+        self._store = place.state.calendars
         self._events = events
 
     def insert(self, request: Request, calendar: str) -> Any:

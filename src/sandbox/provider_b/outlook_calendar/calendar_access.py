@@ -13,7 +13,7 @@ from sandbox.provider_b.outlook_calendar import event_views, time_zones
 from sandbox.provider_b.outlook_calendar.event_views import is_mine
 from sandbox.provider_b.outlook_mail.mailbox import check_id
 from sandbox.provider_b.responses import access_denied, not_found
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 READ = (
     "Calendars.Read",
@@ -29,16 +29,16 @@ WRITE = ("Calendars.ReadWrite", "Calendars.ReadWrite.Shared")
 class Diary:
     """The account's calendars and what is in them."""
 
-    ground: Ground
+    state: SandboxState
 
     @property
     def account(self) -> str:
         """The owner's address."""
-        return self.ground.mails.account(PROVIDER_B).email
+        return self.state.mails.account(PROVIDER_B).email
 
     def calendars(self) -> tuple[StoredCalendar, ...]:
         """Return the calendars, the default one first."""
-        return self.ground.calendars.calendars(PROVIDER_B)
+        return self.state.calendars.calendars(PROVIDER_B)
 
     def calendar(self, name: str) -> StoredCalendar:
         """
@@ -48,9 +48,9 @@ class Diary:
             Refusal: The id is malformed, or names nothing.
         """
         if not name:
-            return self.ground.calendars.primary(PROVIDER_B)
+            return self.state.calendars.primary(PROVIDER_B)
         check_id(name)
-        found = self.ground.calendars.calendar(PROVIDER_B, name)
+        found = self.state.calendars.calendar(PROVIDER_B, name)
         if found is None:
             raise not_found()
         return found
@@ -85,16 +85,16 @@ class Diary:
 
     def masters(self, calendar: StoredCalendar) -> Iterator[Occurrence]:
         """Yield the single events and the series as wholes, in the order they were made."""
-        for event in self.ground.calendars.events(calendar):
+        for event in self.state.calendars.events(calendar):
             if self.is_seen(single(event)):
                 yield single(event)
 
     def between(self, calendar: StoredCalendar, window: Window) -> Iterator[Occurrence]:
         """Yield the events and occurrences that overlap *window*, in no order."""
-        for event in self.ground.calendars.events(calendar):
+        for event in self.state.calendars.events(calendar):
             if event.is_deleted:
                 continue
-            for occurrence in self.ground.calendars.occurrences(event, window):
+            for occurrence in self.state.calendars.occurrences(event, window):
                 if self.is_seen(occurrence):
                     yield occurrence
 
@@ -120,7 +120,7 @@ class Diary:
         return made
 
     def _named(self, name: str) -> Occurrence | None:
-        store = self.ground.calendars
+        store = self.state.calendars
         found = store.find(PROVIDER_B, name)
         if found:
             return single(found[0])

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from sandbox.asgi import Answer
 from sandbox.calendar.records import StoredCalendar
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import Call, Door
 from sandbox.provider_b.odata import query_options
@@ -54,7 +54,7 @@ class Calendars:
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
-        self._store = diary.ground.calendars
+        self._store = diary.state.calendars
 
     def join(self, door: Door) -> None:
         """Add the routes."""
@@ -69,7 +69,7 @@ class Calendars:
             add("PATCH", f"{root}/{{calendar}}", self.patch)
             add("DELETE", f"{root}/{{calendar}}", self.delete)
 
-    def list(self, call: Call, group: str = "") -> Answer:
+    def list(self, call: Call, group: str = "") -> Response:
         """``GET /calendars``."""
         call.needs(*READ_BASIC)
         check_group(group)
@@ -90,13 +90,13 @@ class Calendars:
             body["@odata.nextLink"] = link
         return ok(body)
 
-    def get(self, call: Call, calendar: str = "", group: str = "") -> Answer:
+    def get(self, call: Call, calendar: str = "", group: str = "") -> Response:
         """``GET /calendars/{id}`` and ``GET /calendar``, the default one."""
         call.needs(*READ_BASIC)
         check_group(group)
         return self._answer(call, self._diary.calendar(calendar))
 
-    def create(self, call: Call, group: str = "") -> Answer:
+    def create(self, call: Call, group: str = "") -> Response:
         """``POST /calendars``: 201, or 409 when the name is taken."""
         call.needs(*WRITE)
         check_group(group)
@@ -104,7 +104,7 @@ class Calendars:
         zone = self._store.primary(PROVIDER_B).zone
         return self._answer(call, self._store.add_calendar(PROVIDER_B, name, zone=zone), 201)
 
-    def patch(self, call: Call, calendar: str = "", group: str = "") -> Answer:
+    def patch(self, call: Call, calendar: str = "", group: str = "") -> Response:
         """``PATCH /calendars/{id}``: the name."""
         call.needs(*WRITE)
         check_group(group)
@@ -113,7 +113,7 @@ class Calendars:
             found = self._store.put_calendar(replace(found, name=self._free_name(call)))
         return self._answer(call, found)
 
-    def delete(self, call: Call, calendar: str, group: str = "") -> Answer:
+    def delete(self, call: Call, calendar: str, group: str = "") -> Response:
         """``DELETE /calendars/{id}``: any but the default one."""
         call.needs(*WRITE)
         check_group(group)
@@ -125,7 +125,7 @@ class Calendars:
         self._store.put_calendar(replace(found, is_deleted=True))
         return empty(204)
 
-    def groups(self, call: Call) -> Answer:
+    def groups(self, call: Call) -> Response:
         """``GET /calendarGroups``."""
         call.needs(*READ_BASIC)
         options = query_options.read(call.request.query, _GROUP, expandable={})
@@ -138,7 +138,7 @@ class Calendars:
         body = {"@odata.context": call.context("calendarGroups")}
         return ok({**body, "value": [query_options.selected(group, options.select)]})
 
-    def _answer(self, call: Call, calendar: StoredCalendar, status: int = 200) -> Answer:
+    def _answer(self, call: Call, calendar: StoredCalendar, status: int = 200) -> Response:
         options = query_options.read(call.request.query, _SHAPE, expandable={})
         context = {"@odata.context": call.context("calendars/$entity")}
         shown = query_options.selected(self._record(calendar), options.select)
@@ -157,7 +157,7 @@ class Calendars:
         return name
 
     def _record(self, calendar: StoredCalendar) -> dict[str, Any]:
-        owner = self._diary.ground.mails.account(PROVIDER_B)
+        owner = self._diary.state.mails.account(PROVIDER_B)
         return {
             "id": calendar.id,
             "name": calendar.name,

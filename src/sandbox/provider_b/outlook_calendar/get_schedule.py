@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.calendar.records import Occurrence, Window, by_clock
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import Call
 from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, Diary, check_zone
@@ -42,7 +42,7 @@ class Schedule:
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, call: Call) -> Response:
         """``POST /calendar/getSchedule``: an address that is not here has an error in its place."""
         call.needs(*READ_BASIC)
         check_zone(call)
@@ -64,7 +64,7 @@ class Schedule:
                 "responseCode": "ErrorMailRecipientNotFound",
             }
             return {"scheduleId": name, "availabilityView": "", "error": error}
-        calendar = self._diary.ground.calendars.primary(PROVIDER_B)
+        calendar = self._diary.state.calendars.primary(PROVIDER_B)
         found = sorted(
             self._diary.between(calendar, asked.window), key=lambda one: one.content.start.instant
         )

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sandbox.asgi import Answer
 from sandbox.calendar.records import Occurrence, Window
+from sandbox.http import Response
 from sandbox.provider_b.endpoint import Call
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
@@ -34,13 +34,13 @@ class Listing:
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
 
-    def events(self, call: Call, calendar: str = "") -> Answer:
+    def events(self, call: Call, calendar: str = "") -> Response:
         """``GET …/events``: single events and series, nothing expanded."""
         call.needs(*READ_BASIC)
         found = self._diary.masters(self._diary.calendar(calendar))
         return self._page(call, found, path="events")
 
-    def view(self, call: Call, calendar: str = "") -> Answer:
+    def view(self, call: Call, calendar: str = "") -> Response:
         """``GET …/calendarView``: what takes place in the window, series expanded."""
         call.needs(*READ_BASIC)
         window = _window(call)
@@ -49,7 +49,7 @@ class Listing:
         found.sort(key=lambda one: one.content.start.instant, reverse=True)
         return self._page(call, found, path="calendarView", never=_NOT_SELECTABLE)
 
-    def instances(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def instances(self, call: Call, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}/instances``."""
         call.needs(*READ_BASIC)
         window = _window(call)
@@ -58,18 +58,18 @@ class Listing:
             raise not_found()
         found = [
             occurrence
-            for occurrence in self._diary.ground.calendars.occurrences(series.event, window)
+            for occurrence in self._diary.state.calendars.occurrences(series.event, window)
             if self._diary.is_seen(occurrence)
         ]
         found.sort(key=lambda one: one.content.start.instant)
         return self._page(call, found, path=f"events('{event}')/instances")
 
-    def get(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def get(self, call: Call, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}``: of occurrences too."""
         call.needs(*READ_BASIC)
         return self.answer_with(call, self._diary.find(event, calendar))
 
-    def answer_with(self, call: Call, one: Occurrence, *, status: int = 200) -> Answer:
+    def answer_with(self, call: Call, one: Occurrence, *, status: int = 200) -> Response:
         """Answer with one event, as the call's options ask for it."""
         check_zone(call)
         options = query_options.read(call.request.query, SHAPE, expandable={})
@@ -88,7 +88,7 @@ class Listing:
         *,
         path: str,
         never: frozenset[str] = frozenset(),
-    ) -> Answer:
+    ) -> Response:
         check_zone(call)
         options = _options(call)
         found = self._chosen(call, events, options)

@@ -4,24 +4,24 @@ The calendar wire of provider B: calendars, events, calendar views, schedules.
 Source: wire report 1B, 2.2, 4.2, 7.
 """
 
-from sandbox.asgi import Answer, Handler
+from sandbox.http import Handler, Response
 from sandbox.provider_b.endpoint import Call, Door, UserEndpoint
 from sandbox.provider_b.outlook_calendar.calendar_access import Diary
 from sandbox.provider_b.outlook_calendar.calendars import Calendars, check_group
 from sandbox.provider_b.outlook_calendar.get_schedule import Schedule
 from sandbox.provider_b.outlook_calendar.listing import Listing
 from sandbox.provider_b.outlook_calendar.writing import Writing
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 # Below the user: the default calendar, any by its id, and by its group, which tells nothing more.
 _GROUPED = "/calendarGroups/{group}/calendars/{calendar}"
 _ROOTS = ("", "/calendar", "/calendars/{calendar}", _GROUPED)
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire of calendars below ``/v1.0``."""
-    door = Door(ground)
-    diary = Diary(ground)
+    door = Door(state)
+    diary = Diary(state)
     listing = Listing(diary)
     writing = Writing(diary, listing)
     schedule = Schedule(diary)
@@ -49,7 +49,7 @@ def open_wire(ground: Ground) -> Handler:
 
 
 def _ungrouped(endpoint: UserEndpoint) -> UserEndpoint:
-    def answer(call: Call, *, group: str, **taken: str) -> Answer:
+    def answer(call: Call, *, group: str, **taken: str) -> Response:
         check_group(group)
         return endpoint(call, **taken)
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
-from sandbox.asgi import Answer
 from sandbox.calendar.records import Content, NewEvent, Occurrence
 from sandbox.calendar.store import single
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Account
 from sandbox.provider_b.endpoint import Call
@@ -24,10 +24,10 @@ class Writing:
 
     def __init__(self, diary: Diary, listing: Listing) -> None:
         self._diary = diary
-        self._store = diary.ground.calendars
+        self._store = diary.state.calendars
         self._listing = listing
 
-    def create(self, call: Call, calendar: str = "") -> Answer:
+    def create(self, call: Call, calendar: str = "") -> Response:
         """``POST …/events``: 201."""
         call.needs(*WRITE)
         found = self._diary.writable(calendar)
@@ -39,7 +39,7 @@ class Writing:
             (added,) = self._store.add_events(found, (new,))
         return self._listing.answer_with(call, single(added), status=201)
 
-    def patch(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def patch(self, call: Call, event: str, calendar: str = "") -> Response:
         """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
         one = self._writable(call, event, calendar)
         body = call.json()
@@ -62,12 +62,12 @@ class Writing:
             changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
         return self._listing.answer_with(call, single(changed))
 
-    def delete(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def delete(self, call: Call, event: str, calendar: str = "") -> Response:
         """``DELETE …/events/{id}``: 204."""
         self._remove(self._writable(call, event, calendar))
         return empty(204)
 
-    def cancel(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def cancel(self, call: Call, event: str, calendar: str = "") -> Response:
         """``POST …/cancel``: 202; by the organizer only, in whose calendar nothing is left."""
         one = self._writable(call, event, calendar)
         if not event_views.is_mine(one.content, self._diary.account):
@@ -79,21 +79,21 @@ class Writing:
         self._remove(one)
         return empty(202)
 
-    def accept(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def accept(self, call: Call, event: str, calendar: str = "") -> Response:
         """``POST …/accept``: 202."""
         return self._respond(call, event, calendar, "accepted")
 
-    def decline(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def decline(self, call: Call, event: str, calendar: str = "") -> Response:
         """``POST …/decline``: 202, and the event leaves the calendar."""
         answer = self._respond(call, event, calendar, "declined")
         self._remove(self._diary.find(event, calendar))
         return answer
 
-    def tentatively(self, call: Call, event: str, calendar: str = "") -> Answer:
+    def tentatively(self, call: Call, event: str, calendar: str = "") -> Response:
         """``POST …/tentativelyAccept``: 202."""
         return self._respond(call, event, calendar, "tentative")
 
-    def _respond(self, call: Call, event: str, calendar: str, response: str) -> Answer:
+    def _respond(self, call: Call, event: str, calendar: str, response: str) -> Response:
         one = self._writable(call, event, calendar)
         account = self._diary.account
         if event_views.is_mine(one.content, account):
@@ -142,7 +142,7 @@ class Writing:
             )
 
     def _account(self) -> Account:
-        return self._diary.ground.mails.account(PROVIDER_B)
+        return self._diary.state.mails.account(PROVIDER_B)
 
 
 @contextmanager

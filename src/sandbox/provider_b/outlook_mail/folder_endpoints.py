@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import Call, Door
 from sandbox.provider_b.odata import query_options
@@ -42,7 +42,7 @@ class MailFolders:
         add("GET", "/mailFolders/{folder}/childFolders", self.list)
         add("POST", "/mailFolders/{folder}/childFolders", self.create)
 
-    def list(self, call: Call, folder: str = ROOT) -> Answer:
+    def list(self, call: Call, folder: str = ROOT) -> Response:
         """``GET /mailFolders`` and ``…/childFolders``."""
         call.needs(*READ_BASIC)
         options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
@@ -62,7 +62,7 @@ class MailFolders:
             )
         return ok(body)
 
-    def get(self, call: Call, folder: str) -> Answer:
+    def get(self, call: Call, folder: str) -> Response:
         """``GET /mailFolders/{id or well-known name}``."""
         call.needs(*READ_BASIC)
         options = query_options.read(call.request.query, _SHAPE, expandable={})
@@ -72,7 +72,7 @@ class MailFolders:
         context = {"@odata.context": call.context("mailFolders/$entity")}
         return ok({**context, **query_options.selected(record, options.select)})
 
-    def create(self, call: Call, folder: str = ROOT) -> Answer:
+    def create(self, call: Call, folder: str = ROOT) -> Response:
         """``POST /mailFolders`` and ``…/childFolders``: 201, or 409 when the name is taken."""
         call.needs(*WRITE)
         parent = self._box.folder_key(folder)
@@ -90,7 +90,7 @@ class MailFolders:
 
     def _record(self, folder: Folder) -> dict[str, Any]:
         inside = [
-            mail for mail in self._box.ground.mails.all(PROVIDER_B) if mail.folder == folder.key
+            mail for mail in self._box.state.mails.all(PROVIDER_B) if mail.folder == folder.key
         ]
         return {
             "id": folder.id,

@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import shake_256
 from types import MappingProxyType
 
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 
 ROOT = "msgfolderroot"
 OUTBOX = "outbox"
@@ -77,7 +77,7 @@ class FolderExists(Exception):
 class Folders:
     """The folders of provider B's mailbox; made ones are kept in *db*."""
 
-    def __init__(self, db: Store) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         db.define(_TABLE)
 

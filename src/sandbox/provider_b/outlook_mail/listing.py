@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import MailStore, StoredMail
 from sandbox.provider_b.endpoint import Call
@@ -63,7 +63,7 @@ class Listing:
             max_top=MAX_TOP,
         )
 
-    def page(self, call: Call, folder: str | None) -> Answer:
+    def page(self, call: Call, folder: str | None) -> Response:
         """
         Answer one page of the messages in *folder* (None: of the whole mailbox).
 

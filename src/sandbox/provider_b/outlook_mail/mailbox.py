@@ -9,7 +9,7 @@ from sandbox.provider_b.outlook_mail.content import Contents
 from sandbox.provider_b.outlook_mail.folders import Folders
 from sandbox.provider_b.outlook_mail.messages import View
 from sandbox.provider_b.responses import malformed_id, not_found
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 # Permissions: one of each row is enough.
 READ = ("Mail.Read", "Mail.ReadWrite")
@@ -36,7 +36,7 @@ def check_id(text: str) -> None:
 class Box:
     """Provider B's mailbox, as every endpoint finds things in it."""
 
-    ground: Ground
+    state: SandboxState
     contents: Contents
     folders: Folders
 
@@ -48,7 +48,7 @@ class Box:
             Refusal: The id is malformed, or names nothing.
         """
         check_id(message_id)
-        found = self.ground.mails.find(PROVIDER_B, message_id)
+        found = self.state.mails.find(PROVIDER_B, message_id)
         if found is None:
             raise not_found()
         return found

@@ -6,7 +6,7 @@ Source: wire report 1A.2 to 1A.4, 1A.8, 1A.9.
 
 from typing import Any
 
-from sandbox.asgi import Answer, Handler
+from sandbox.http import Handler, Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Part
 from sandbox.mail.store import StoredMail
@@ -20,20 +20,20 @@ from sandbox.provider_b.outlook_mail.listing import Listing
 from sandbox.provider_b.outlook_mail.mailbox import READ, READ_BASIC, WRITE, Box, check_id
 from sandbox.provider_b.outlook_mail.messages import etag
 from sandbox.provider_b.responses import Refusal, empty, not_found, ok
-from sandbox.state import Ground
+from sandbox.state import SandboxState
 
 
-def open_wire(ground: Ground) -> Handler:
+def create_handler(state: SandboxState) -> Handler:
     """Return the wire of mail, folders and the directory below ``/v1.0``."""
-    door = Door(ground)
-    contents = Contents(ground.trees)
-    folders = Folders(ground.store)
-    box = Box(ground=ground, contents=contents, folders=folders)
-    endpoints = Messages(box, Listing(ground.mails, contents))
+    door = Door(state)
+    contents = Contents(state.trees)
+    folders = Folders(state.database)
+    box = Box(state=state, contents=contents, folders=folders)
+    endpoints = Messages(box, Listing(state.mails, contents))
     endpoints.join(door)
     sending.Sending(box, endpoints.answer_with).join(door)
     folder_endpoints.MailFolders(box).join(door)
-    directory.Directory(ground).join(door)
+    directory.Directory(state).join(door)
     return door.handler()
 
 
@@ -47,7 +47,7 @@ class Messages:
 
     def __init__(self, box: Box, listing: Listing) -> None:
         self._box = box
-        self._mails = box.ground.mails
+        self._mails = box.state.mails
         self.listing = listing
 
     def join(self, door: Door) -> None:
@@ -67,23 +67,23 @@ class Messages:
             add("GET", f"{root}/{{message}}/attachments/{{attachment}}", self.attachment)
             add("GET", f"{root}/{{message}}/attachments/{{attachment}}/$value", self.content)
 
-    def list(self, call: Call, folder: str = "") -> Answer:
+    def list(self, call: Call, folder: str = "") -> Response:
         """``GET …/messages``."""
         call.needs(*READ_BASIC)
         return self.listing.page(call, self._box.folder_key(folder) if folder else None)
 
-    def count(self, call: Call, folder: str = "") -> Answer:
+    def count(self, call: Call, folder: str = "") -> Response:
         """``GET …/messages/$count``: the number as plain text."""
         call.needs(*READ_BASIC)
         number = self.listing.count(call, self._box.folder_key(folder) if folder else None)
-        return Answer(body=str(number).encode(), headers={"content-type": "text/plain"})
+        return Response(body=str(number).encode(), headers={"content-type": "text/plain"})
 
-    def get(self, call: Call, message: str, folder: str = "") -> Answer:
+    def get(self, call: Call, message: str, folder: str = "") -> Response:
         """``GET …/messages/{id}``."""
         call.needs(*READ_BASIC)
         return self.answer_with(call, self._mail(message, folder))
 
-    def patch(self, call: Call, message: str, folder: str = "") -> Answer:
+    def patch(self, call: Call, message: str, folder: str = "") -> Response:
         """``PATCH …/messages/{id}``: any message's state, and everything of a draft."""
         call.needs(*WRITE)
         mail = self._mail(message, folder)
@@ -94,7 +94,7 @@ class Messages:
         changed = self._mails.update(PROVIDER_B, mail.id, **changes.state(wanted), raw=raw)
         return self.answer_with(call, changed)
 
-    def delete(self, call: Call, message: str, folder: str = "") -> Answer:
+    def delete(self, call: Call, message: str, folder: str = "") -> Response:
         """``DELETE …/messages/{id}``: gone from every folder a client sees."""
         call.needs(*WRITE)
         mail = self._mail(message, folder)
@@ -102,13 +102,13 @@ class Messages:
         self._mails.delete(PROVIDER_B, mail.id)
         return empty(204)
 
-    def mime(self, call: Call, message: str, folder: str = "") -> Answer:
+    def mime(self, call: Call, message: str, folder: str = "") -> Response:
         """``GET …/messages/{id}/$value``: the message as MIME."""
         call.needs(*READ)
         mail = self._mail(message, folder)
-        return Answer(body=mail.raw, headers={"content-type": "text/plain"})
+        return Response(body=mail.raw, headers={"content-type": "text/plain"})
 
-    def move(self, call: Call, message: str, folder: str = "") -> Answer:
+    def move(self, call: Call, message: str, folder: str = "") -> Response:
         """``POST …/move``: the plain id changes, the immutable one stays."""
         call.needs(*WRITE)
         mail = self._mail(message, folder)
@@ -116,7 +116,7 @@ class Messages:
         moved = self._mails.update(PROVIDER_B, mail.id, folder=target, new_id=True)
         return self.answer_with(call, moved, status=201)
 
-    def copy(self, call: Call, message: str, folder: str = "") -> Answer:
+    def copy(self, call: Call, message: str, folder: str = "") -> Response:
         """``POST …/copy``: a message of its own, in the same conversation."""
         call.needs(*WRITE)
         mail = self._mail(message, folder)
@@ -134,7 +134,7 @@ class Messages:
         copied = self._mails.update(PROVIDER_B, copied.id, folder=target)
         return self.answer_with(call, copied, status=201)
 
-    def attachments(self, call: Call, message: str, folder: str = "") -> Answer:
+    def attachments(self, call: Call, message: str, folder: str = "") -> Response:
         """``GET …/attachments``."""
         call.needs(*READ)
         view = self._box.view(self._mail(message, folder))
@@ -147,7 +147,7 @@ class Messages:
         body["value"] = attachments.listed(view, options, immutable=call.immutable)
         return ok(body)
 
-    def attachment(self, call: Call, message: str, attachment: str, folder: str = "") -> Answer:
+    def attachment(self, call: Call, message: str, attachment: str, folder: str = "") -> Response:
         """``GET …/attachments/{id}``."""
         mail, part = self._part(call, message, attachment, folder)
         options = query_options.read(call.request.query, attachments.SHAPE, expandable={})
@@ -155,12 +155,12 @@ class Messages:
         record = attachments.record(mail, part, options, immutable=call.immutable)
         return ok({"@odata.context": context, **record})
 
-    def content(self, call: Call, message: str, attachment: str, folder: str = "") -> Answer:
+    def content(self, call: Call, message: str, attachment: str, folder: str = "") -> Response:
         """``GET …/attachments/{id}/$value``: the bytes."""
         _, part = self._part(call, message, attachment, folder)
-        return Answer(body=part.data, headers={"content-type": part.content_type})
+        return Response(body=part.data, headers={"content-type": part.content_type})
 
-    def answer_with(self, call: Call, mail: StoredMail, *, status: int = 200) -> Answer:
+    def answer_with(self, call: Call, mail: StoredMail, *, status: int = 200) -> Response:
         """Answer with one message, as the call's options ask for it."""
         view = self.listing.view(mail)
         record = self.listing.record(call, view, self.listing.options(call))

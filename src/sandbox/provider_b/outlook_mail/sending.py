@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
 
-from sandbox.asgi import Answer
+from sandbox.http import Response
 from sandbox.mail import delivery
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Address, parse
@@ -27,7 +27,7 @@ from sandbox.provider_b.outlook_mail.content import Content
 from sandbox.provider_b.outlook_mail.mailbox import SEND, WRITE, Box
 from sandbox.provider_b.responses import Refusal, empty, not_found, ok
 
-AnswerWith = Callable[..., Answer]
+AnswerWith = Callable[..., Response]
 
 
 class Sending:
@@ -35,7 +35,7 @@ class Sending:
 
     def __init__(self, box: Box, answer_with: AnswerWith) -> None:
         self._box = box
-        self._mails = box.ground.mails
+        self._mails = box.state.mails
         self._answer_with = answer_with
 
     def join(self, door: Door) -> None:
@@ -49,7 +49,7 @@ class Sending:
             for word, answering in _ANSWERING.items():
                 add("POST", f"{root}/{{message}}/{word}", self._endpoint(answering))
 
-    def send_mail(self, call: Call) -> Answer:
+    def send_mail(self, call: Call) -> Response:
         """``POST /sendMail``: JSON or base64 MIME; 202 without a body."""
         call.needs(*SEND)
         if call.is_mime:
@@ -65,7 +65,7 @@ class Sending:
         self._send(call, self._raw(call, letter), save=save is not False)
         return empty(202)
 
-    def create(self, call: Call, folder: str = "") -> Answer:
+    def create(self, call: Call, folder: str = "") -> Response:
         """``POST /messages``: a draft, from JSON or base64 MIME; 201."""
         call.needs(*WRITE)
         target = self._box.folder_key(folder) if folder else "drafts"
@@ -76,7 +76,7 @@ class Sending:
         labels = wanted.get("categories") or ()
         return self._drafted(call, self._raw(call, letter), target, labels=labels)
 
-    def send_draft(self, call: Call, message: str, folder: str = "") -> Answer:  # noqa: ARG002 - part of the path
+    def send_draft(self, call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
         """``POST /messages/{id}/send``: 202; the draft becomes the copy in Sent Items."""
         call.needs(*SEND)
         mail = self._box.mail(message)
@@ -85,7 +85,7 @@ class Sending:
         self._send(call, mail.raw, draft=mail)
         return empty(202)
 
-    def attach(self, call: Call, message: str, folder: str = "") -> Answer:  # noqa: ARG002 - part of the path
+    def attach(self, call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
         """``POST /messages/{id}/attachments``: a file onto a draft; 201."""
         call.needs(*WRITE)
         mail = self._box.mail(message)
@@ -102,8 +102,8 @@ class Sending:
         part = self._box.contents(mail).attachments[-1]
         return attachments.record(mail, part, Options(expand={}), immutable=call.immutable)
 
-    def _endpoint(self, answering: "Answering") -> Callable[..., Answer]:
-        def endpoint(call: Call, message: str, folder: str = "") -> Answer:  # noqa: ARG001 - part of the path
+    def _endpoint(self, answering: "Answering") -> Callable[..., Response]:
+        def endpoint(call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG001 - part of the path
             call.needs(*(WRITE if answering.draft else SEND))
             mail = self._box.mail(message)
             raw = self._raw(call, answering.letter(call, mail, self._box.contents(mail)))
@@ -133,7 +133,7 @@ class Sending:
         *,
         thread_id: str | None = None,
         labels: tuple[str, ...] = (),
-    ) -> Answer:
+    ) -> Response:
         made = self._mails.add(
             PROVIDER_B, raw, folder="drafts", is_read=True, thread_id=thread_id, labels=labels
         )
@@ -158,7 +158,7 @@ class Sending:
                 "At least one recipient isn't valid., A message can't be sent unless all of its "
                 "recipients are valid.",
             )
-        now = self._box.ground.clock()
+        now = self._box.state.clock()
         raw = rfc822.stamped(
             raw,
             sender=Address(call.user.name, call.user.email),

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, moment
 from sandbox.calendar.store import CalendarStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.calendar.calendars import calendars, meetings
 from sandbox.world.calendar.edge_cases import oddities
 from sandbox.world.calendar.meetings import Change, Invitee, Meeting, Moment
@@ -36,7 +36,7 @@ class CalendarFacts:
     calendars: dict[str, tuple[str, ...]]
 
 
-def seed(store: Store, kept: CalendarStore, now: datetime | None = None) -> CalendarFacts:
+def seed(store: Database, kept: CalendarStore, now: datetime | None = None) -> CalendarFacts:
     """Write both accounts' calendars once; later calls leave the store alone."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     made_for = store.meta(_SEEDED)

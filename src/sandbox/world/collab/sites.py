@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from sandbox.collab import records as r
 from sandbox.collab.builders import Maker
-from sandbox.collab.store import Shelf
-from sandbox.storage.database import Store
+from sandbox.collab.store import ContentStore
+from sandbox.storage.database import Database
 from sandbox.world.collab import edge_cases, labels, lists, project_files
 from sandbox.world.people import CAST, STUDIO_ACCOUNT
 
@@ -49,26 +49,26 @@ class CollabFacts:
         return tuple(self.sites[path] for path in SELECTED_PATHS)
 
 
-def seed(store: Store, shelf: Shelf, now: datetime | None = None) -> CollabFacts:
+def seed(database: Database, store: ContentStore, now: datetime | None = None) -> CollabFacts:
     """Write the content once; later calls leave the shelf alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
-    shelf.refresh()
-    kept = store.meta(_SEEDED)
+    store.refresh()
+    kept = database.meta(_SEEDED)
     if kept is None:
-        with store.transaction():
-            _fill(shelf, day)
-            store.set_meta(_SEEDED, day.isoformat())
+        with database.transaction():
+            _fill(store, day)
+            database.set_meta(_SEEDED, day.isoformat())
     return CollabFacts(
         day=day if kept is None else date.fromisoformat(kept),
         created=kept is None,
-        sites=MappingProxyType({site.path: site.id for site in shelf.every(r.Site)}),
-        subjects=MappingProxyType(_subjects(shelf)),
+        sites=MappingProxyType({site.path: site.id for site in store.every(r.Site)}),
+        subjects=MappingProxyType(_subjects(store)),
     )
 
 
-def _fill(shelf: Shelf, day: date) -> None:
+def _fill(store: ContentStore, day: date) -> None:
     started = f"{day.year - 3}-04-01T07:30:00Z"
-    make = Maker(shelf, when=started, author=STUDIO_ACCOUNT)
+    make = Maker(store, when=started, author=STUDIO_ACCOUNT)
     make.people({person.email: person.name for person in CAST.values()})
     label_ids = labels.catalogue(make)
     sites = _sites(make)
@@ -129,15 +129,15 @@ SUBJECTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _subjects(shelf: Shelf) -> dict[str, str]:
-    site_lists = {one.title: one for one in shelf.every(r.SiteList) if not one.drive_id}
-    drives = {(one.site_id, one.name): one for one in shelf.every(r.Library)}
-    yard = next(site for site in shelf.every(r.Site) if site.path == "/sites/yard")
+def _subjects(store: ContentStore) -> dict[str, str]:
+    site_lists = {one.title: one for one in store.every(r.SiteList) if not one.drive_id}
+    drives = {(one.site_id, one.name): one for one in store.every(r.Library)}
+    yard = next(site for site in store.every(r.Site) if site.path == "/sites/yard")
     documents = drives[yard.id, "Documents"]
-    items = shelf.items(documents.id)
-    everything = [item for drive in drives.values() for item in shelf.items(drive.id)]
+    items = store.items(documents.id)
+    everything = [item for drive in drives.values() for item in store.items(drive.id)]
     boat = next(item for item in items if item.name == project_files.FIRST_BOAT)
-    pdf = next(item for item in shelf.below(boat) if item.mime == "application/pdf")
+    pdf = next(item for item in store.below(boat) if item.mime == "application/pdf")
     labelled = next(item for item in everything if item.label)
     return {
         "site": yard.id,

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account, MailStore, NewMail
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.mail import recurring_messages, remaining_messages
 from sandbox.world.mail.conversations import conversation
 from sandbox.world.mail.deliveries import Desk, desks
@@ -38,7 +38,7 @@ class WorldFacts:
     mails: dict[str, int]
 
 
-def seed(store: Store, mails: MailStore, now: datetime | None = None) -> WorldFacts:
+def seed(store: Database, mails: MailStore, now: datetime | None = None) -> WorldFacts:
     """Write both mailboxes once; later calls leave the store alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     kept = store.meta(_SEEDED)

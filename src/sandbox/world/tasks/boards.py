@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from sandbox.boards.records import Board, Column, Folder, Group, Team, User, Workspace
 from sandbox.boards.settings import numbers_settings, status_settings
 from sandbox.boards.store import BoardStore
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.people import CAST, YARD_ACCOUNT
 from sandbox.world.tasks import boat_orders
 from sandbox.world.tasks.board_plan import BoardPlan, Builder, CommentPlan, ItemPlan, morning
@@ -43,7 +43,7 @@ class BoardFacts:
     boards: Mapping[str, str]
 
 
-def seed(store: Store, now: datetime | None = None) -> BoardFacts:
+def seed(store: Database, now: datetime | None = None) -> BoardFacts:
     """Write the boards once; later calls leave the store alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
     boards = BoardStore(store, clock=morning(day).timestamp)

@@ -13,7 +13,7 @@ from typing import Any
 from sandbox.projects.records import CustomField, Membership, Option, Task, Team, User
 from sandbox.projects.records import Workspace as Space
 from sandbox.projects.store import ProjectStore, wire_time
-from sandbox.storage.database import Store
+from sandbox.storage.database import Database
 from sandbox.world.people import CAST, STUDIO_ACCOUNT
 from sandbox.world.tasks.board_plan import morning
 
@@ -87,7 +87,7 @@ class _Studio:
         return (self.now.date() + timedelta(days=days)).isoformat()
 
 
-def seed(store: Store, now: datetime | None = None) -> ProjectFacts:
+def seed(store: Database, now: datetime | None = None) -> ProjectFacts:
     """Write the projects once; later calls leave the store alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
     projects = ProjectStore(store, clock=morning(day).timestamp)

@@ -55,7 +55,7 @@ async def test_libraries_carry_their_site_and_list(tenant):
 
     assert [drive.name for drive in drives] == ["Documents", "Drawings"]
     assert {drive.site for drive in drives} == {tenant.yard.id}
-    assert drives[0].list_id == tenant.shelf.get(r.Library, drives[0].drive).list_id
+    assert drives[0].list_id == tenant.store.get(r.Library, drives[0].drive).list_id
     assert drives[0].root_folder_id == f"collab:drive:{drives[0].drive}:item:root"
 
 
@@ -89,7 +89,7 @@ async def test_reading_every_attribute_of_a_file(tenant):
     assert file.parent_folder_name == "Inner #1 & 'co'"
     assert file.is_folder is False
     assert file.site == tenant.yard.id
-    assert file.list_id == tenant.shelf.get(r.Library, tenant.plan.drive_id).list_id
+    assert file.list_id == tenant.store.get(r.Library, tenant.plan.drive_id).list_id
     assert file.list_item_id == str(tenant.plan.number)
     assert file.content_type_id == "0x0101"
 
@@ -113,7 +113,7 @@ async def test_folders_have_no_media_type(tenant):
 
 
 async def test_files_without_a_type_have_an_unknown_media_type(tenant):
-    tenant.shelf.put(msgspec.structs.replace(tenant.text, mime=""))
+    tenant.store.put(msgspec.structs.replace(tenant.text, mime=""))
 
     file = await tenant.delegated().port.files.get(key(tenant.text), wanted=FILE)
 
@@ -146,8 +146,8 @@ async def test_invisible_files_are_missing(tenant, word):
 
 async def test_a_file_known_under_another_id_is_missing(tenant):
     """Rules on ids hold even when upstream ignores the case of ids."""
-    known = tenant.shelf.item
-    tenant.shelf.item = lambda drive, item: known(drive, item.upper())
+    known = tenant.store.item
+    tenant.store.item = lambda drive, item: known(drive, item.upper())
     port = tenant.delegated().port
     other_case = ItemKey(tenant.plan.drive_id, tenant.plan.id.lower())
 
@@ -161,7 +161,7 @@ async def test_many_files_are_read_in_batches(tenant):
         tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
     tenant.make.keep()
     port = tenant.delegated().port
-    files = tenant.shelf.children(tenant.boats)
+    files = tenant.store.children(tenant.boats)
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
 
     found = await port.files.get_many([*map(key, files), absent, key(tenant.secret)], wanted=NAME)
@@ -236,7 +236,7 @@ async def test_orders_of_upstream(tenant, order, names):
     for name, size, when, made in (("a", 1, 5, 9), ("b", 3, 6, 8), ("c", 2, 4, 7)):
         file = tenant.make.file(folder, f"{name}.txt", ("text", "x" * size))
         tenant.make.keep()
-        tenant.shelf.put(
+        tenant.store.put(
             msgspec.structs.replace(
                 file,
                 modified=f"2026-02-0{when}T00:00:00Z",
@@ -348,7 +348,7 @@ async def test_label_catalogues_of_both_shapes(tenant):
     inner = msgspec.structs.replace(
         label, id=label.id[:-1] + "2", name="Most secret", priority=6, parent=label.id
     )
-    tenant.shelf.put_many([label, inner])
+    tenant.store.put_many([label, inner])
 
     stable = await tenant.delegated().port.labels.catalogue()
     scopes = ("Sites.Read.All", "InformationProtectionPolicy.Read")
@@ -369,12 +369,12 @@ async def test_tenants_that_do_not_list_labels_have_none(tenant):
 
 @pytest.mark.parametrize("wrapped", [False, True])
 async def test_reading_the_label_of_a_file(tenant, wrapped):
-    tenant.shelf.settings.wraps_labels = wrapped
+    tenant.store.settings.wraps_labels = wrapped
     label = "0A000000-0000-4000-8000-000000000001"
-    tenant.shelf.put(msgspec.structs.replace(tenant.plan, label=label, label_method="auto"))
+    tenant.store.put(msgspec.structs.replace(tenant.plan, label=label, label_method="auto"))
     locked = tenant.make.file(tenant.boats, "locked.docx", ("docx", "x"))
     tenant.make.keep()
-    tenant.shelf.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
+    tenant.store.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
     keys = [key(item) for item in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
 
     labels = await tenant.delegated().port.labels.of_files(keys)

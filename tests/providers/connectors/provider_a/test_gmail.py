@@ -305,7 +305,7 @@ async def test_a_large_body_is_fetched_apart(account_a):
 )
 async def test_a_body_is_read_by_its_charset(account_a, charset, octets):
     head = f"Subject: x\r\nContent-Type: text/plain; charset={charset}\r\n"
-    mail = account_a.sandbox.ground.mails.add(
+    mail = account_a.sandbox.state.mails.add(
         "provider-a",
         head.encode() + b"Content-Transfer-Encoding: 8bit\r\n\r\n" + octets,
         folder="inbox",
@@ -390,7 +390,7 @@ async def test_a_forwarded_message_stays_a_message(account_a):
         b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nSee below.\r\n'
         b"--b\r\nContent-Type: message/rfc822\r\n\r\n" + inner + b"\r\n--b--\r\n"
     )
-    account_a.sandbox.ground.mails.update("provider-a", name, raw=boxed)
+    account_a.sandbox.state.mails.update("provider-a", name, raw=boxed)
 
     await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
 
@@ -408,7 +408,7 @@ async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
         "--b\r\nContent-Type: text/plain\r\n"
         'Content-Disposition: attachment; filename="räksmörgås.txt"\r\n\r\nx\r\n--b--\r\n'
     )
-    account_a.sandbox.ground.mails.update("provider-a", name, raw=written.encode())
+    account_a.sandbox.state.mails.update("provider-a", name, raw=written.encode())
 
     sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
 
@@ -428,7 +428,7 @@ def test_a_received_time_that_is_none_is_the_beginning(date):
 async def test_a_letter_that_is_nested_beyond_reason_is_not_forwarded(account_a):
     name = account_a.add("Deep")
     boxes = b"".join(b"Content-Type: message/rfc822\r\n\r\n" for _ in range(2000))
-    account_a.sandbox.ground.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
+    account_a.sandbox.state.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
 
     with pytest.raises(Broken):
         await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
@@ -457,7 +457,7 @@ LETTERS = {
 async def test_a_letter_never_reads_as_what_cannot_be_answered(account_a, rest, text):
     name = account_a.add("Odd")
     head = b"From: eve@north.example\r\nSubject: =?utf-7?Q?+2AA-?=\r\nMIME-Version: 1.0\r\n"
-    account_a.sandbox.ground.mails.update("provider-a", name, raw=head + rest)
+    account_a.sandbox.state.mails.update("provider-a", name, raw=head + rest)
 
     (email,) = await account_a.every(MailQuery(), wanted=ALL)
     sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
@@ -474,7 +474,7 @@ async def test_parts_are_found_however_deep_they_lie(account_a):
         lines += [b'Content-Type: multipart/mixed; boundary="b%d"' % level, b"", b"--b%d" % level]
     lines += [b"Content-Type: text/html", b"", b"<p>Down here.</p>", b"--b11"]
     lines += [b'Content-Disposition: attachment; filename="a.txt"', b"", b"x", b"--b11--"]
-    mail = account_a.sandbox.ground.mails.add(
+    mail = account_a.sandbox.state.mails.add(
         "provider-a", b"\r\n".join(lines) + b"\r\n", folder="inbox"
     )
 

@@ -1,9 +1,9 @@
 """
-What all sandbox wires share: a request with its path in decoded segments, an answer, and a router.
+Request, response and router of the sandbox's protocols.
 
-A wire is ``async (Request) -> Answer | None``, None meaning "not mine": wires that share a prefix
-are asked in order. `control` puts faults, the call log and the credential check around them, `app`
-makes an ASGI application of all.
+A handler is ``async (Request) -> Response | None``. None means that the path is not its own:
+handlers that share a path prefix are tried in order. `control` adds faults, the call log and the
+credential check; `app` makes one ASGI application of all handlers.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -19,11 +19,11 @@ JSON = "application/json; charset=UTF-8"
 
 
 class ConnectionCut(ConnectionResetError):
-    """The connection breaks without an answer; a socket is closed, an in-process caller sees it."""
+    """The connection breaks without a response; in-process callers get this exception."""
 
 
-class Unanswered(Exception):
-    """No answer comes: for *seconds*, or until the caller leaves; then the connection is cut."""
+class NoResponse(Exception):
+    """No response for *seconds*, or until the client disconnects; then the connection is cut."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -33,21 +33,20 @@ class Unanswered(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """
-    One call as a wire sees it.
+    One call as a handler sees it.
 
     Attributes:
         segments: The path below the mount, split at its raw slashes and then unquoted one by one,
             so an id may contain a slash. A trailing slash leaves no empty segment.
         query: Every parameter in order, decoded, blank ones kept.
         headers: Lower-case names.
-        stream: The body as it comes, on paths that take large ones; *body* is empty then.
-        public: The absolute address of the mount, without a trailing slash, for links.
-        content: The same on the origin of pre-authenticated addresses.
-        grant: What its access token stands for. Never None below the credential check, except on
-            mounts that are open.
-        batch: The id of the batch it came in, None for a call of its own.
-        inner: Makes an inner call of a batch against the whole upstream: logged, faulted and
-            checked like any other.
+        stream: The body in chunks, on paths that take large bodies; *body* is empty then.
+        public: Absolute URL of the mount, without a trailing slash, for links.
+        content: The same URL on the origin of pre-authenticated URLs.
+        grant: The permissions of the access token; None only on mounts that need no token.
+        batch: Id of the batch that the call came in; None for a call of its own.
+        inner: Runs an inner call of a batch against the whole upstream, with call log, faults and
+            credential check.
     """
 
     method: str
@@ -60,7 +59,7 @@ class Request:
     content: str = ""
     grant: TokenGrant | None = None
     batch: str | None = None
-    inner: "Callable[[Request], Awaitable[Answer]] | None" = None
+    inner: "Callable[[Request], Awaitable[Response]] | None" = None
 
     @property
     def path(self) -> str:
@@ -76,14 +75,14 @@ class Request:
         return tuple(value for key, value in self.query if key == name)
 
     def link(self, **changed: str) -> str:
-        """Return this call's absolute address, some query parameters set anew."""
+        """Return this call's absolute URL with some query parameters replaced."""
         path = "/".join(quote(segment, safe="") for segment in self.segments)
-        kept = [(name, value) for name, value in self.query if name not in changed]
-        query = urlencode([*kept, *changed.items()])
+        unchanged = [(name, value) for name, value in self.query if name not in changed]
+        query = urlencode([*unchanged, *changed.items()])
         return f"{self.public}/{path}" + (f"?{query}" if query else "")
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the body piece by piece, whichever way it came."""
+        """Yield the body in chunks, whether it was streamed or not."""
         if self.stream is None:
             yield self.body
             return
@@ -101,12 +100,12 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Response:
     """
-    What a wire says. *body* may come in pieces, for answers that are sent slowly.
+    A response; *pieces* replace *body* where it is sent slowly.
 
     Attributes:
-        headers: Without Content-Length, which is added; with it when *pieces* are the body.
+        headers: Without Content-Length, which `app` adds, except when *pieces* are the body.
     """
 
     status: int = 200
@@ -115,39 +114,39 @@ class Answer:
     pieces: AsyncIterator[bytes] | None = None
 
 
-Handler = Callable[[Request], Awaitable[Answer | None]]
-Endpoint = Callable[..., Answer | Awaitable[Answer]]
+Handler = Callable[[Request], Awaitable[Response | None]]
+Endpoint = Callable[..., Response | Awaitable[Response]]
 
 
-def as_json(
+def json_response(
     content: Any, status: int = 200, headers: Mapping[str, str] | None = None, *, kind: str = JSON
-) -> Answer:
-    """Answer with JSON."""
-    return Answer(
+) -> Response:
+    """Build a JSON response."""
+    return Response(
         status=status,
         body=orjson.dumps(content),
         headers={"content-type": kind, **(headers or {})},
     )
 
 
-def read_target(target: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Split a request target (``/a/b%2Fc?x=1``) into decoded segments and query parameters."""
+def parse_target(target: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Split a request target (``/a/b%2Fc?x=1``) into decoded segments and parameters."""
     path, _, query = target.partition("?")
     segments = tuple(unquote(part) for part in path.strip("/").split("/")) if path else ()
-    return (() if segments == ("",) else segments), read_query(query)
+    return (() if segments == ("",) else segments), parse_query(query)
 
 
-def read_query(query: str) -> tuple[tuple[str, str], ...]:
+def parse_query(query: str) -> tuple[tuple[str, str], ...]:
     """Return the parameters of a query string, in order, blank ones kept."""
     return tuple(parse_qsl(query, keep_blank_values=True))
 
 
-class Routes:
+class Router:
     """
-    A table of (method, path pattern) -> endpoint; first match wins.
+    Table of (method, path pattern) -> endpoint; the first match wins.
 
-    A pattern is ``/users/{user}/messages``; ``{name}`` takes one segment and gives it to the
-    endpoint as a keyword, together with the request: ``endpoint(request, user=...)``.
+    A pattern is ``/users/{user}/messages``. ``{name}`` matches one segment, which the endpoint gets
+    as a keyword argument: ``endpoint(request, user=...)``.
     """
 
     def __init__(self) -> None:
@@ -158,18 +157,18 @@ class Routes:
         self._rows.append((method, tuple(pattern.strip("/").split("/")), endpoint))
 
     def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, dict[str, str]] | None:
-        """Return the endpoint and what its pattern took, None when no row matches."""
+        """Return the endpoint and its path parameters; None when no row matches."""
         for row_method, pattern, endpoint in self._rows:
             if row_method != method or len(pattern) != len(segments):
                 continue
-            taken: dict[str, str] = {}
+            parameters: dict[str, str] = {}
             for expected, actual in zip(pattern, segments, strict=True):
                 if expected.startswith("{"):
-                    taken[expected[1:-1]] = actual
+                    parameters[expected[1:-1]] = actual
                 elif expected != actual:
                     break
             else:
-                return endpoint, taken
+                return endpoint, parameters
         return None
 
     def knows(self, segments: Sequence[str]) -> bool:
@@ -178,7 +177,9 @@ class Routes:
         return any(self.find(method, segments) is not None for method in methods)
 
 
-async def call(endpoint: Endpoint, request: Request, taken: Mapping[str, str]) -> Answer:
+async def call_endpoint(
+    endpoint: Endpoint, request: Request, parameters: Mapping[str, str]
+) -> Response:
     """Run an endpoint, synchronous or not."""
-    answer = endpoint(request, **taken)
-    return answer if isinstance(answer, Answer) else await answer
+    answer = endpoint(request, **parameters)
+    return answer if isinstance(answer, Response) else await answer
