@@ -10,8 +10,8 @@ READ = ("me:read", "boards:read", "users:read", "updates:read")
 
 def fill(sandbox):
     state = sandbox.state
-    facts = seed(state.store, datetime(2026, 11, 20, tzinfo=UTC))
-    set_budget(state.store, 50_000_000)
+    facts = seed(state.database, datetime(2026, 11, 20, tzinfo=UTC))
+    set_budget(state.database, 50_000_000)
     return {
         "boards": dict(facts.boards),
         "token": state.tokens.issue("tasks", facts.account, ()),

@@ -11,7 +11,7 @@ READ = ("Files.Read.All", "Sites.Read.All")
 
 def fill(sandbox):
     state = sandbox.state
-    facts = sites.seed(state.store, state.content, datetime(2026, 11, 20, tzinfo=UTC))
+    facts = sites.seed(state.database, state.content, datetime(2026, 11, 20, tzinfo=UTC))
     tokens = state.tokens
     return {
         "token": tokens.issue("collab", STUDIO_ACCOUNT, WRITE),

@@ -7,7 +7,7 @@ from sandbox.world.tasks.projects import seed
 
 def fill(sandbox):
     state = sandbox.state
-    facts = seed(state.store, datetime(2026, 11, 20, tzinfo=UTC))
+    facts = seed(state.database, datetime(2026, 11, 20, tzinfo=UTC))
     return {
         "projects": dict(facts.projects),
         "workspace": facts.workspace,

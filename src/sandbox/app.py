@@ -121,7 +121,7 @@ class Sandbox:
         self.upstreams[upstream].mounts.append(mount)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Raises ConnectionCut where no socket can be closed (in-process calls)."""
+        """Answer one request; raises ConnectionCut where there is no socket to close."""
         if scope["type"] == "lifespan":
             await _run_lifespan(receive, send)
             return

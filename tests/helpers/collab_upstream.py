@@ -88,9 +88,9 @@ class Tenant:
         self.state = open_state(None)
         self.app = Sandbox(self.state, public_base=BASE, content_base=CONTENT)
         self.origins = Origins(apps={BASE: self.app, CONTENT: self.app})
-        self.content_store = self.state.content
-        self.content_store.refresh()
-        make = self.make = Maker(self.content_store, when="2026-01-05T08:00:00Z", author=ANN)
+        self.store = self.state.content
+        self.store.refresh()
+        make = self.make = Maker(self.store, when="2026-01-05T08:00:00Z", author=ANN)
         make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
         self.root = make.site(HOST, "", "Company")
         self.yard = make.site(HOST, "/sites/yard", "Yard", description="Where boats are")
@@ -159,7 +159,7 @@ class Tenant:
     def selected(self, *sites, role="write"):
         """Grant sites to the application, and open a connection to them."""
         for site in sites:
-            self.content_store.put(r.SiteGrant(site_id=site.id, application="app", role=role))
+            self.store.put(r.SiteGrant(site_id=site.id, application="app", role=role))
         scopes = ("Sites.Selected", "SensitivityLabels.Read.All")
         token = self.state.tokens.issue("collab", "app", scopes, app_only=True)
         ids = tuple(site.id for site in sites)

@@ -112,6 +112,8 @@ def import_file(
 
     sandbox = create(data, public_base="http://sandbox.invalid")
     try:
-        return import_path(sandbox.state.database, into=into, path=path, progress=progress, **options)
+        return import_path(
+            sandbox.state.database, into=into, path=path, progress=progress, **options
+        )
     except CannotImport as problem:
         raise CommandError(str(problem)) from None

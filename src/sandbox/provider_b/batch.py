@@ -25,7 +25,7 @@ _METHODS = frozenset(("GET", "POST", "PATCH", "PUT", "DELETE"))
 _VERSIONS = ("v1.0", "beta")
 
 
-def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - every wire is opened on the ground
+def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signature of all handlers
     """Return the wire of ``/v1.0/$batch``."""
 
     async def wire(request: Request) -> Response | None:

@@ -351,7 +351,7 @@ def sorted_folder(tenant):
     made.append((tenant.make.folder(folder, "c"), 3, 5))
     tenant.make.keep()
     for item, when, created in made:
-        tenant.content_store.put(
+        tenant.store.put(
             msgspec.structs.replace(
                 item,
                 modified=f"2026-02-0{when}T00:00:00Z",
@@ -542,7 +542,7 @@ async def test_labels_of_several_tenants_are_merged(tenant):
         color="",
         priority=5,
     )
-    tenant.content_store.put(label)
+    tenant.store.put(label)
 
     labels = await merged(tenant.delegated(), tenant.delegated(account=BOB)).labels()
 

@@ -35,10 +35,10 @@ def test_a_machine_has_another_name_when_it_is_this_one(base, other):
 def test_an_origin_is_admitted_as_a_whole(link, is_admitted):
     root = BaseUrl.parse("http://127.0.0.1:8000/sandbox/collab")
     if is_admitted:
-        assert str(root.admit(link, {"http://localhost:8000"})) == link
+        assert str(root.parse_preauthenticated(link, {"http://localhost:8000"})) == link
     else:
         with pytest.raises(Broken):
-            root.admit(link, {"http://localhost:8000"})
+            root.parse_preauthenticated(link, {"http://localhost:8000"})
 
 
 class Token:

@@ -494,7 +494,7 @@ def strangers():
 
 def open_again(state):
     """Look at the store with fresh eyes, as the server does after an import by command."""
-    return replace(state, mails=MailStore(state.store))
+    return replace(state, mails=MailStore(state.database))
 
 
 @needs_messages

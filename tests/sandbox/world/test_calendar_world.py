@@ -116,7 +116,7 @@ def test_a_second_start_writes_nothing():
     state, first = seeded("2026-11-20")
     change = state.calendars.change()
 
-    again = events.seed(state.store, state.calendars, datetime(2027, 1, 1, tzinfo=UTC))
+    again = events.seed(state.database, state.calendars, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert (first.created, again.created) == (True, False)
     assert (again.day, again.calendars) == (first.day, first.calendars)

@@ -24,7 +24,7 @@ def port(tenant):
 
 
 def now(tenant, item):
-    return tenant.content_store.item(item.drive_id, item.id)
+    return tenant.store.item(item.drive_id, item.id)
 
 
 async def test_creating_a_folder(tenant, port):
@@ -37,7 +37,7 @@ async def test_creating_a_folder(tenant, port):
         True,
         key(tenant.boats),
     )
-    made = tenant.content_store.item(folder.drive, folder.item)
+    made = tenant.store.item(folder.drive, folder.item)
     assert (made.parent_id, made.is_folder, made.description) == (tenant.boats.id, True, "All")
 
 
@@ -53,7 +53,7 @@ async def test_creating_a_folder_with_a_taken_name_is_a_conflict(tenant, port):
     with pytest.raises(Conflicted):
         await port.file_writes.create_folder(key(tenant.documents), "boats", description=None)
 
-    assert len(tenant.content_store.children(tenant.documents)) == 2
+    assert len(tenant.store.children(tenant.documents)) == 2
 
 
 async def test_renaming_a_file(tenant, port):
@@ -73,7 +73,7 @@ async def test_renaming_to_a_taken_name_is_a_conflict(tenant, port):
 @pytest.mark.parametrize("change", ["rename", "move", "delete"])
 async def test_changes_of_a_stale_file_are_refused(tenant, port, change):
     etag = (await port.files.get(key(tenant.text), wanted=ETAG)).etag
-    tenant.content_store.put(msgspec.structs.replace(tenant.text, version=9))
+    tenant.store.put(msgspec.structs.replace(tenant.text, version=9))
 
     ways = {
         "rename": lambda: port.file_writes.rename(key(tenant.text), "words.txt", etag=etag),
@@ -115,14 +115,14 @@ async def test_invalid_destinations_of_a_move(tenant, port, target):
 async def test_deleted_files_go_to_the_recycle_bin(tenant, port):
     await port.file_writes.delete(key(tenant.boats), etag=None)
 
-    gone = {item.name for item in tenant.content_store.recycled(tenant.boats.drive_id)}
+    gone = {item.name for item in tenant.store.recycled(tenant.boats.drive_id)}
     assert gone == {"Boats", tenant.inner.name, "Plan é.docx"}
     with pytest.raises(Missing):
         await port.file_writes.delete(key(tenant.boats), etag=None)
 
 
 async def test_locked_files_are_not_changed(tenant, port):
-    tenant.content_store.put(msgspec.structs.replace(tenant.text, is_locked=True))
+    tenant.store.put(msgspec.structs.replace(tenant.text, is_locked=True))
 
     with pytest.raises(Locked):
         await port.file_writes.delete(key(tenant.text), etag=None)
@@ -133,7 +133,7 @@ async def test_sharing_with_a_person(tenant, port):
 
     permission = await port.file_writes.share(key(tenant.text), share)
 
-    (given,) = tenant.content_store.shares(tenant.text)
+    (given,) = tenant.store.shares(tenant.text)
     assert (given.id, given.role, given.to) == (permission, "write", (BOB,))
 
 
@@ -144,7 +144,7 @@ async def test_sharing_with_a_person(tenant, port):
 async def test_sharing_by_a_link(tenant, port, kind, role, link):
     permission = await port.file_writes.share(key(tenant.text), Share(type=kind, role=role))
 
-    (given,) = tenant.content_store.shares(tenant.text)
+    (given,) = tenant.store.shares(tenant.text)
     assert (given.id, (given.scope, given.view)) == (permission, link)
 
 
@@ -155,11 +155,11 @@ async def test_sharing_with_commenters_is_refused(tenant, port):
         )
 
     assert raised.value.word == "notSupported"
-    assert tenant.content_store.shares(tenant.text) == []
+    assert tenant.store.shares(tenant.text) == []
 
 
 async def test_sharing_that_a_policy_forbids_is_refused(tenant, port):
-    tenant.content_store.put(msgspec.structs.replace(tenant.yard, sharing=""))
+    tenant.store.put(msgspec.structs.replace(tenant.yard, sharing=""))
 
     with pytest.raises(Refused) as raised:
         await port.file_writes.share(key(tenant.text), Share(type="anyone", role="reader"))
@@ -173,10 +173,10 @@ async def test_changing_and_removing_a_permission(tenant, port):
     )
 
     await port.file_writes.update_permission(key(tenant.text), permission, "writer")
-    assert [share.role for share in tenant.content_store.shares(tenant.text)] == ["write"]
+    assert [share.role for share in tenant.store.shares(tenant.text)] == ["write"]
 
     await port.file_writes.delete_permission(key(tenant.text), permission)
-    assert tenant.content_store.shares(tenant.text) == []
+    assert tenant.store.shares(tenant.text) == []
     with pytest.raises(Missing):
         await port.file_writes.delete_permission(key(tenant.text), permission)
 

@@ -64,7 +64,7 @@ async def test_reading_every_attribute_of_a_list_item(tenant, port):
 
 
 async def test_a_list_item_of_a_library_carries_its_file(tenant, port):
-    library = tenant.content_store.get(r.Library, tenant.plan.drive_id)
+    library = tenant.store.get(r.Library, tenant.plan.drive_id)
     row_key = RowKey(library.site_id, library.list_id, str(tenant.plan.number))
 
     row = await port.rows.get(row_key, wanted=ROW)
@@ -189,7 +189,7 @@ async def test_filters_on_indexed_columns_do_not_warn(tenant, port):
 
 @pytest.mark.parametrize("text", ["Paid eq true", "State ne 'x' and Paid eq true", "Length gt 0"])
 async def test_filters_that_upstream_refuses_are_evaluated_here(tenant, port, text):
-    tenant.content_store.settings.threshold = 5
+    tenant.store.settings.threshold = 5
     expected = berths(1, 2, 3, 4, 5, 6, 7) if text == "Length gt 0" else berths(2, 4, 6)
 
     assert await titles(port, tenant.berths, filter=text, limit=2) == expected
@@ -199,8 +199,8 @@ async def test_filters_that_upstream_refuses_are_evaluated_here(tenant, port, te
 
 
 async def test_a_throttled_filter_is_not_sent_again(tenant):
-    tenant.content_store.settings.threshold = 5
-    tenant.content_store.settings.threshold_status = 429
+    tenant.store.settings.threshold = 5
+    tenant.store.settings.threshold_status = 429
     access = tenant.delegated()
     query = RowQuery(filter="Paid eq true")
     with pytest.raises(Throttled):
@@ -214,7 +214,7 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
     rows = [{"Title": f"Row {number}", "Rank": number % 7} for number in range(1, 4602)]
     long = tenant.make.list_in(tenant.yard, "Long", (column("Rank", "number"),), rows)
     tenant.make.keep()
-    tenant.content_store.settings.threshold = 1000
+    tenant.store.settings.threshold = 1000
 
     query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
     first = await port.rows.page(list_key(long), query, cursor=None, wanted=TITLE)
@@ -233,7 +233,7 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
 async def test_ordered_listings_continue_after_their_last_item(tenant, port):
     query = RowQuery(order_by="Length desc", limit=2)
     first = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
-    tenant.content_store.drop(tenant.content_store.row(tenant.berths.id, 7))
+    tenant.store.drop(tenant.store.row(tenant.berths.id, 7))
 
     rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
     again = await port.rows.page(
@@ -272,7 +272,7 @@ async def test_creating_a_list_item(tenant, port):
 
     assert (row.number, row.name) == ("8", "Berth 8")
     assert row.fields["Length"] == 16
-    assert tenant.content_store.row(tenant.berths.id, 8).fields == {
+    assert tenant.store.row(tenant.berths.id, 8).fields == {
         "Title": "Berth 8",
         "Length": 16,
         "Until": "2026-03-08T00:00:00Z",
@@ -295,7 +295,7 @@ async def test_invalid_fields_are_not_written(tenant, port, fields, details):
         await port.row_writes.create(list_key(tenant.berths), fields, wanted=ROW)
 
     assert raised.value.details == tuple(details)
-    assert len(tenant.content_store.rows(tenant.berths.id)) == 7
+    assert len(tenant.store.rows(tenant.berths.id)) == 7
     assert not [call for call in tenant.calls if call["method"] == "POST"]
 
 
@@ -305,7 +305,7 @@ async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
             list_key(tenant.berths), {"Title": "x", "Length": "long"}, wanted=ROW
         )
 
-    assert len(tenant.content_store.rows(tenant.berths.id)) == 7
+    assert len(tenant.store.rows(tenant.berths.id)) == 7
 
 
 async def test_updating_some_columns(tenant, port):
@@ -331,7 +331,7 @@ async def test_changes_of_a_stale_list_item_are_refused(tenant, port):
         await port.row_writes.update(row_key, {"Length": 10}, etag=before.etag, wanted=ROW)
     with pytest.raises(Stale):
         await port.row_writes.delete(row_key, etag=before.etag)
-    assert tenant.content_store.row(tenant.berths.id, 4).fields["Length"] == 9
+    assert tenant.store.row(tenant.berths.id, 4).fields["Length"] == 9
 
 
 async def test_required_columns_cannot_be_cleared(tenant, port):
@@ -348,7 +348,7 @@ async def test_deleting_a_list_item(tenant, port):
 
     with pytest.raises(Missing):
         await port.row_writes.delete(row_key, etag=None)
-    assert tenant.content_store.row(tenant.berths.id, 4) is None
+    assert tenant.store.row(tenant.berths.id, 4) is None
 
 
 async def test_a_created_list_item_is_returned_even_when_rereading_fails(tenant, port):

@@ -59,7 +59,7 @@ async def test_list_item_hits_carry_facts(tenant):
 
 
 async def test_a_file_and_its_list_item_are_one_hit(tenant):
-    tenant.content_store.settings.doubles_hits = True
+    tenant.store.settings.doubles_hits = True
 
     page = await search(tenant.delegated().port, "keel")
 
@@ -160,7 +160,7 @@ async def test_hits_of_selected_sites_are_merged_and_paged(tenant):
 
 
 async def test_conditions_without_words_search_whole_libraries(tenant):
-    tenant.content_store.put(r.Person(email="x@x.test", name="X"))
+    tenant.store.put(r.Person(email="x@x.test", name="X"))
     page = await search(tenant.selected(tenant.yard).port, "contenttype:Item", "listItem")
 
     assert page.total == 7

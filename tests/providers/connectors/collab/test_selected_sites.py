@@ -22,7 +22,7 @@ async def test_only_selected_sites_are_visible(tenant):
 
 async def test_a_site_with_a_revoked_grant_disappears(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
-    tenant.content_store.drop(tenant.content_store.get(r.SiteGrant, f"{tenant.board.id} app"))
+    tenant.store.drop(tenant.store.get(r.SiteGrant, f"{tenant.board.id} app"))
 
     assert {site.display_name for site in await port.sites.visible()} == {"Yard"}
     with pytest.raises(Missing):

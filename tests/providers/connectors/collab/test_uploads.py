@@ -23,8 +23,8 @@ from providers.failures import (
 )
 from providers.http.client import deadline
 from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
-from sandbox.http import ConnectionCut
 from sandbox.collab import records as r
+from sandbox.http import ConnectionCut
 
 LARGE = uploads.SMALL + uploads.SLICE + 1000
 
@@ -62,12 +62,12 @@ def port(tenant):
 
 
 def names(tenant, folder):
-    return [item.name for item in tenant.content_store.children(folder)]
+    return [item.name for item in tenant.store.children(folder)]
 
 
 def stored(tenant, file):
-    item = tenant.content_store.item(file.drive, file.item)
-    return tenant.content_store.blobs.path(item.blob).read_bytes()
+    item = tenant.store.item(file.drive, file.item)
+    return tenant.store.blobs.path(item.blob).read_bytes()
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def nothing_left(tenant):
 
     def check():
         assert "new.bin" not in names(tenant, tenant.boats)
-        assert tenant.content_store.every(r.Upload) == []
-        assert list(tenant.content_store.blobs.folder.iterdir()) == []
+        assert tenant.store.every(r.Upload) == []
+        assert list(tenant.store.blobs.folder.iterdir()) == []
 
     return check
 
@@ -101,7 +101,7 @@ async def test_uploads_store_every_byte(tenant, port, size, known):
 
     assert (file.name, file.size, file.parent) == ("new.bin", size, key(tenant.boats))
     assert stored(tenant, file) == body
-    assert tenant.content_store.every(r.Upload) == []
+    assert tenant.store.every(r.Upload) == []
 
 
 async def test_small_files_take_one_call(tenant, port):
@@ -146,7 +146,7 @@ async def test_uploading_a_taken_name_is_a_conflict(tenant, port, size):
         await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
 
     assert stored(tenant, first) == b"first"
-    assert tenant.content_store.every(r.Upload) == []
+    assert tenant.store.every(r.Upload) == []
 
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
@@ -162,8 +162,8 @@ async def test_uploading_a_taken_name_with_replace_or_rename(tenant, port, size)
 
 @pytest.mark.parametrize("size", [5, LARGE], ids=["small", "large"])
 async def test_uploading_to_a_full_library_fails(tenant, port, nothing_left, size):
-    library = tenant.content_store.get(r.Library, tenant.boats.drive_id)
-    tenant.content_store.put(msgspec.structs.replace(library, quota=1))
+    library = tenant.store.get(r.Library, tenant.boats.drive_id)
+    tenant.store.put(msgspec.structs.replace(library, quota=1))
 
     with pytest.raises(OutOfSpace):
         await port.uploads.upload(key(tenant.boats), upload(pattern(size)))
@@ -286,7 +286,7 @@ async def test_a_stored_slice_with_a_lost_response_is_not_sent_twice(tenant, por
     with pytest.raises(ProviderFailure):
         await port.uploads.upload(key(tenant.boats), upload(pattern(LARGE)))
 
-    assert tenant.content_store.every(r.Upload) == []
+    assert tenant.store.every(r.Upload) == []
 
 
 async def test_a_file_with_a_lost_last_response_is_found(tenant, port):
@@ -366,7 +366,7 @@ async def test_uploading_to_an_invisible_folder_is_missing(tenant, port):
 async def test_descriptions_are_stored_where_upstream_keeps_them(tenant, port):
     file = await port.uploads.upload(key(tenant.boats), upload(description="A plan"))
 
-    assert tenant.content_store.item(file.drive, file.item).description == "A plan"
+    assert tenant.store.item(file.drive, file.item).description == "A plan"
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
