@@ -145,11 +145,7 @@ async def test_invisible_files_are_missing(tenant, word):
 
 
 async def test_a_file_known_under_another_id_is_missing(tenant):
-<<<<<<< HEAD
     """Rules on ids hold even when upstream ignores the case of ids."""
-=======
-    """An upstream that forgives the case of ids lets nobody round a rule about one."""
->>>>>>> b8ff43c (Follow the sandbox's renames in tests)
     known = tenant.store.item
     tenant.store.item = lambda drive, item: known(drive, item.upper())
     port = tenant.delegated().port
