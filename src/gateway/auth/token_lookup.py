@@ -67,10 +67,10 @@ class SqliteRowReader:
     def _read(
         self, connection: sqlite.Connection, key: Row, values: Mapping[str, object]
     ) -> Sequence[Row]:
-        found: Sequence[Row] = connection.execute(key[0], values).fetchall()
-        if len(found) <= _CACHED_ROWS:
-            self._cache[key] = found
-        return found
+        rows: Sequence[Row] = connection.execute(key[0], values).fetchall()
+        if len(rows) <= _CACHED_ROWS:
+            self._cache[key] = rows
+        return rows
 
     def _open(self) -> sqlite.Connection:
         self._connection = sqlite.connect(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
 
 API_VERSION = "2026-11-20"  # docs/spec/requests.md#versioning
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
-_KEY = "gateway.passage"
+_KEY = "gateway.request_state"
 
 log = logging.getLogger("gateway")
 
