@@ -21,7 +21,7 @@ DEVELOPER = "requirements-dev.lock"
         ([], PRODUCT, ["-m", "gateway"]),
     ],
 )
-def test_words_start_what_they_name(words, lock, started, monkeypatch):
+def test_arguments_start_the_named_tasks(words, lock, started, monkeypatch):
     script = runpy.run_path(str(RUN), run_name="run")
     main = script["main"]
     world = main.__globals__

@@ -98,7 +98,7 @@ def test_failures_have_exit_codes_and_leave_standard_output_alone(accounts, word
         (("--resource", "7"), 1),
     ],
 )
-def test_a_token_that_cannot_be_made_is_not_made(accounts, words, code):
+def test_invalid_options_create_no_token(accounts, words, code):
     assert create(*words).exit_code == code
     assert json.loads(run("token", "list", "--json").stdout) == []
 
@@ -112,7 +112,9 @@ def test_serving_without_secrets_is_refused(environment, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["serve", "token list"])
-def test_a_store_that_is_none_is_told_in_a_sentence(environment, tmp_path, monkeypatch, command):
+def test_a_file_that_is_no_database_is_reported_in_one_sentence(
+    environment, tmp_path, monkeypatch, command
+):
     (tmp_path / "broken.db").write_bytes(b"no database" * 1000)
     monkeypatch.setenv("AGW_DATABASE_URL", f"sqlite+aiosqlite:///{tmp_path / 'broken.db'}")
     result = run(*command.split())
@@ -121,7 +123,7 @@ def test_a_store_that_is_none_is_told_in_a_sentence(environment, tmp_path, monke
     assert result.stderr == "The database refused: file is not a database\n"
 
 
-def test_a_sandbox_store_that_is_none_is_told_in_a_sentence(tmp_path):
+def test_a_sandbox_file_that_is_no_database_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "sandbox.db").write_bytes(b"no database" * 1000)
     words = ("sandbox", "import", "--into", "provider-a", "--data", str(tmp_path), "any.eml")
     result = run(*words)
@@ -156,7 +158,7 @@ def test_rotation_of_an_empty_store(environment):
     assert (result.exit_code, result.stderr) == (0, "0 credentials sealed again.\n")
 
 
-def test_help_starts_without_the_heavy_parts():
+def test_help_imports_no_heavy_module():
     script = (
         "import sys\n"
         "from gateway.cli import main\n"

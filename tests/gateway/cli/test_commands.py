@@ -91,7 +91,7 @@ def test_help_imports_nothing_that_it_does_not_need():
     assert done.stdout == "[]\n"
 
 
-def test_who_stops_reading_is_told_nothing():
+def test_a_closed_pipe_causes_no_error_message():
     """As `| head` does: neither a traceback nor a complaint of the interpreter's."""
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway", "schema", "print"],
@@ -111,7 +111,7 @@ NO_ANSWER = "The database did not answer: Connect call failed"
 
 
 @pytest.mark.parametrize(
-    ("words", "settings", "said"),
+    ("words", "settings", "message"),
     [
         pytest.param("token list", NO_DATABASE, NO_ANSWER, id="no database: token"),
         pytest.param("policy export", NO_DATABASE, NO_ANSWER, id="no database: policy"),
@@ -127,7 +127,7 @@ NO_ANSWER = "The database did not answer: Connect call failed"
         pytest.param("token list", {"AGW_SECRET_KEYS": ""}, "AGW_SECRET_KEYS is", id="no key"),
     ],
 )
-def test_what_is_missing_is_one_line(run, environment, words, settings, said):
+def test_a_missing_prerequisite_is_reported_in_one_line(run, environment, words, settings, message):
     environment.setenv("AGW_TOKEN", "agw_x")
     environment.setenv("AGW_SANDBOX", "true")
     for name, value in settings.items():
@@ -136,7 +136,7 @@ def test_what_is_missing_is_one_line(run, environment, words, settings, said):
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.count("\n") == 1, result.stderr
-    assert said.lower() in result.stderr.lower()
+    assert message.lower() in result.stderr.lower()
     assert "a-password" not in result.stderr
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
@@ -153,7 +153,7 @@ COMPLETED = [
 
 
 @pytest.mark.parametrize(("words", "offered"), COMPLETED)
-def test_completion_offers_commands_and_words(run, words, offered):
+def test_completion_offers_commands_and_values(run, words, offered):
     asked = {
         "_ACCESS_GATEWAY_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(words),
@@ -193,7 +193,7 @@ def on_a_terminal(*words, **settings):
 
 
 @pytest.mark.slow
-def test_progress_is_shown_on_a_terminal_and_nowhere_else(environment, deployed, run, tmp_path):
+def test_progress_is_shown_on_a_terminal_only(environment, deployed, run, tmp_path):
     code, shown = on_a_terminal("db", "backup", tmp_path / "one")
     assert (code, "Copying" in shown, "\x1b[" in shown) == (0, True, True)
 
@@ -201,7 +201,7 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(environment, deployed,
 
 
 @pytest.mark.slow
-def test_a_person_is_asked_before_everything_is_replaced(environment, deployed, run, tmp_path):
+def test_restore_asks_for_confirmation_on_a_terminal(environment, deployed, run, tmp_path):
     assert run("db", "backup", tmp_path / "one").exit_code == 0
     here, there = pty.openpty()
     os.write(here, b"n\n")
@@ -221,13 +221,13 @@ def test_a_person_is_asked_before_everything_is_replaced(environment, deployed, 
 
 
 @pytest.mark.slow
-def test_without_colours_there_are_none(environment, deployed):
+def test_no_color_disables_colours(environment, deployed):
     assert on_a_terminal("token", "list", NO_COLOR="1")[0] == 0
     assert "\x1b[3" not in on_a_terminal("--help", NO_COLOR="1")[1]
 
 
 @pytest.mark.slow
-def test_a_gateway_that_serves_is_asked_and_copied(tmp_path):
+def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
     """A process for every command, as at a terminal."""
     import demo_process
 
@@ -266,7 +266,7 @@ def test_a_gateway_that_serves_is_asked_and_copied(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_demo_tells_what_it_is_as_json(tmp_path):
+def test_a_demo_prints_its_manifest_as_json(tmp_path):
     command = [sys.executable, "-m", "gateway", "demo", "--port", "0", "--data", str(tmp_path)]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -46,23 +46,23 @@ def command(place):
         )
         watch = threading.Timer(60, process.kill)
         watch.start()
-        said = ""
+        message = ""
         if person is not None:
-            said = until_asked(process, person)
+            message = until_asked(process, person)
         out, err = process.communicate(given)
         watch.cancel()
-        return process.returncode, out, said + err
+        return process.returncode, out, message + err
 
     return run
 
 
 def until_asked(process, person):
-    said = ""
+    message = ""
     for line in process.stderr:
-        said += line
+        message += line
         if person(line):
             break
-    return said
+    return message
 
 
 def agreeing(account):
@@ -92,23 +92,23 @@ def new(place, kind, provider, account):
 
 def test_an_account_is_connected_tested_and_removed(command, place):
     words = new(place, "email", "PROVIDER_A", ACCOUNT)
-    code, out, said = command(*words, person=agreeing(ACCOUNT))
-    assert code == 0, said
+    code, out, message = command(*words, person=agreeing(ACCOUNT))
+    assert code == 0, message
     made = json.loads(out)
     assert (made["status"], made["canWrite"], made["accountEmail"]) == ("active", True, ACCOUNT)
 
     number = str(made["id"])
-    code, out, said = command("test", number, "--json")
-    assert (code, json.loads(out)["ok"]) == (0, True), said
-    code, _, said = command(
+    code, out, message = command("test", number, "--json")
+    assert (code, json.loads(out)["ok"]) == (0, True), message
+    code, _, message = command(
         "reauthorise", number, "--no-browser", person=agreeing("somebody@else.example")
     )
-    assert (code, "another account" in said) == (1, True)
+    assert (code, "another account" in message) == (1, True)
     assert command("remove", number)[0] == 0
     assert made["id"] not in [one["id"] for one in json.loads(command("list", "--json")[1])]
 
 
-def test_nothing_is_left_of_an_account_that_did_not_agree(command, place):
+def test_a_refused_consent_leaves_no_connection(command, place):
     before = json.loads(command("list", "--json")[1])
     words = new(place, "email", "PROVIDER_B", STUDIO)
     code, out, _ = command(*words, person=agreeing("somebody@else.example"))
@@ -117,7 +117,7 @@ def test_nothing_is_left_of_an_account_that_did_not_agree(command, place):
     assert json.loads(command("list", "--json")[1]) == before
 
 
-def test_a_device_code_connects_too(command, place):
+def test_an_account_is_connected_by_device_code(command, place):
     def person(line):
         found = re.search(r"Open (\S+) and enter the code (\w+)", line)
         if found is None:
@@ -127,8 +127,8 @@ def test_a_device_code_connects_too(command, place):
         return True
 
     words = new(place, "collab", "COLLAB", STUDIO)
-    code, out, said = command(*words, "--device", person=person)
-    assert code == 0, said
+    code, out, message = command(*words, "--device", person=person)
+    assert code == 0, message
     made = json.loads(out)
     assert (made["status"], "Files.ReadWrite.All" in made["grantedScopes"]) == ("active", True)
 
@@ -136,44 +136,44 @@ def test_a_device_code_connects_too(command, place):
 def test_an_api_token_comes_on_standard_input(command, place):
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
     words = new(place, "tasks", "BOARDS", ACCOUNT)
-    code, out, said = command(*words, "--api-token", given=f"{secret}\n")
-    assert code == 0, said
-    assert secret not in out + said
+    code, out, message = command(*words, "--api-token", given=f"{secret}\n")
+    assert code == 0, message
+    assert secret not in out + message
     assert command("test", str(json.loads(out)["id"]))[0] == 0
 
 
-def test_an_api_token_is_tried_before_it_is_kept(command, place):
+def test_an_api_token_is_tested_before_it_is_stored(command, place):
     before = json.loads(command("list", "--json")[1])
     words = new(place, "tasks", "BOARDS", ACCOUNT)
-    code, out, said = command(*words, "--api-token", given="a-guess\n")
-    assert (code, out, "Nothing is stored" in said) == (1, "", True)
+    code, out, message = command(*words, "--api-token", given="a-guess\n")
+    assert (code, out, "Nothing is stored" in message) == (1, "", True)
     assert json.loads(command("list", "--json")[1]) == before
 
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
-    code, out, said = command(*words, "--api-token", given=f"{secret}\n")
-    assert (code, said.startswith("The account answers. (")) == (0, True)
+    code, out, message = command(*words, "--api-token", given=f"{secret}\n")
+    assert (code, message.startswith("The account answers. (")) == (0, True)
     made = json.loads(out)
     assert (made["status"], made["lastOkAt"] is None) == ("active", False)
 
 
-def test_an_app_only_client_that_is_not_known_is_not_kept(command, place):
+def test_an_unknown_app_only_client_is_not_stored(command, place):
     before = json.loads(command("list", "--json")[1])
     words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
-    code, out, said = command(*words, "--tenant", "t.example", given="a-guess\n")
+    code, out, message = command(*words, "--tenant", "t.example", given="a-guess\n")
 
-    assert (code, out, "Nothing is stored" in said) == (1, "", True)
+    assert (code, out, "Nothing is stored" in message) == (1, "", True)
     assert json.loads(command("list", "--json")[1]) == before
 
 
-def test_an_app_only_client_asks_in_its_own_name(command, place):
+def test_an_app_only_client_uses_its_own_credentials(command, place):
     words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
-    code, out, said = command(*words, "--tenant", "t.example", given="access-gateway\n")
-    assert code == 0, said
+    code, out, message = command(*words, "--tenant", "t.example", given="access-gateway\n")
+    assert code == 0, message
     made = json.loads(out)
     assert (made["mode"], made["grantedScopes"]) == ("selected_sites", ["Sites.Selected"])
 
 
-def test_what_is_not_there_is_said(command):
+def test_an_unknown_connection_is_reported(command):
     assert command("remove", "99")[0] == 1
     assert (
         command("add", "fax", "PROVIDER_A", "a@b.c", "--operator", "x", "--resource", "1")[0] == 1

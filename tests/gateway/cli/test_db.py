@@ -21,7 +21,7 @@ on_both = pytest.mark.parametrize(
 )
 
 
-def told(result, code=0):
+def read_json(result, code=0):
     assert result.exit_code == code, result.stderr
     return json.loads(result.stdout)
 
@@ -50,30 +50,30 @@ def file(tmp_path):
 def test_an_empty_store_is_brought_to_the_newest_version(run, environment, request, where):
     if where == "postgresql":
         environment.setenv("AGW_DATABASE_URL", request.getfixturevalue("postgres"))
-    before = told(run("db", "current", "--json"), code=1)
+    before = read_json(run("db", "current", "--json"), code=1)
     assert (before["version"], before["newest"]) == (None, NEWEST)
     assert before["missing"] == sorted(revisions.known())
 
-    made = told(run("db", "upgrade", "--json"))
+    made = read_json(run("db", "upgrade", "--json"))
     assert (made["before"], made["version"], made["missing"]) == (None, NEWEST, [])
-    assert told(run("db", "upgrade", "--json"))["before"] == NEWEST
-    assert told(run("db", "current", "--json"))["version"] == NEWEST
+    assert read_json(run("db", "upgrade", "--json"))["before"] == NEWEST
+    assert read_json(run("db", "current", "--json"))["version"] == NEWEST
 
 
-def test_asking_makes_nothing(run, environment, tmp_path):
+def test_db_current_creates_no_file(run, environment, tmp_path):
     assert run("db", "current").exit_code == 1
     assert run("db", "backup", "copy").exit_code == 1
     assert list(tmp_path.iterdir()) == []
 
 
 @on_both
-def test_back_to_an_older_version_and_up_again(run, deployed, rows):
+def test_a_downgrade_and_an_upgrade(run, deployed, rows):
     rows.add(Resource(name="kept", created_at=7))
     asked = run("db", "downgrade", "0001")
     assert (asked.exit_code, asked.stdout) == (2, "")
-    assert told(run("db", "current", "--json"))["version"] == NEWEST
+    assert read_json(run("db", "current", "--json"))["version"] == NEWEST
 
-    back = told(run("db", "downgrade", "0001", "--yes", "--json"))
+    back = read_json(run("db", "downgrade", "0001", "--yes", "--json"))
     assert (back["before"], back["version"]) == (NEWEST, "0001")
     assert "0002" in back["missing"]
     assert run("db", "upgrade").exit_code == 0
@@ -81,7 +81,7 @@ def test_back_to_an_older_version_and_up_again(run, deployed, rows):
 
 
 @pytest.mark.parametrize("version", ["9999", "nonsense"])
-def test_a_version_that_is_none_is_refused(run, deployed, version):
+def test_an_unknown_version_is_refused(run, deployed, version):
     refused = run("db", "downgrade", version, "--yes")
 
     assert (refused.exit_code, refused.stdout) == (1, "")
@@ -96,17 +96,17 @@ def test_a_store_of_a_newer_gateway_is_left_alone(run, deployed, tmp_path):
     refused = run("db", "upgrade")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "version 9999, which this program does not know" in refused.stderr
-    assert told(run("db", "current", "--json"), code=1)["missing"] == []
+    assert read_json(run("db", "current", "--json"), code=1)["missing"] == []
 
 
 # -- copies ----------------------------------------------------------------------------------------
 
 
 @on_both
-def test_what_was_copied_comes_back(run, deployed, rows, file):
+def test_a_restore_brings_back_what_was_copied(run, deployed, rows, file):
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="first", created_at=0), a_token(1), a_token(2))
-    made = told(run("db", "backup", file, "--json"))
+    made = read_json(run("db", "backup", file, "--json"))
     assert made == {"file": str(file), "version": NEWEST, "bytes": file.stat().st_size}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -114,7 +114,7 @@ def test_what_was_copied_comes_back(run, deployed, rows, file):
     rows.change(update(AccessToken).values(revoked_at=5, policy_rev=9))
     done = run("db", "restore", file, "--yes", "--json")
 
-    assert told(done)["revived"] == [1, 2]
+    assert read_json(done)["revived"] == [1, 2]
     assert "good again: 1, 2" in done.stderr
     assert rows.all(select(Resource.name)) == ["first"]
     # Above every revision that was seen: no process may go on with a policy of before.
@@ -125,28 +125,28 @@ def test_what_was_copied_comes_back(run, deployed, rows, file):
 @pytest.mark.parametrize("kind", ["postgresql"])
 def test_an_older_copy_is_brought_to_the_newest_version(run, deployed, rows, file):
     rows.add(Resource(name="old", created_at=0))
-    told(run("db", "downgrade", "0001", "--yes", "--json"))
-    assert told(run("db", "backup", file, "--json"))["version"] == "0001"
-    told(run("db", "upgrade", "--json"))
+    read_json(run("db", "downgrade", "0001", "--yes", "--json"))
+    assert read_json(run("db", "backup", file, "--json"))["version"] == "0001"
+    read_json(run("db", "upgrade", "--json"))
 
-    assert told(run("db", "restore", file, "--yes", "--json"))["version"] == NEWEST
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["version"] == NEWEST
     assert rows.all(select(Resource.name)) == ["old"]
 
 
 def test_a_lost_file_is_made_from_its_copy(run, deployed, rows, file, tmp_path):
     rows.add(Resource(name="kept", created_at=0))
-    told(run("db", "backup", file, "--json"))
+    read_json(run("db", "backup", file, "--json"))
     for lost in tmp_path.glob("gateway.db*"):
         lost.unlink()
 
-    assert told(run("db", "restore", file, "--yes", "--json"))["revived"] == []
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["revived"] == []
     assert rows.all(select(Resource.name)) == ["kept"]
     assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o600
 
 
-def test_a_restore_that_is_cut_off_has_changed_nothing(run, deployed, rows, file):
+def test_an_interrupted_restore_changes_nothing(run, deployed, rows, file):
     rows.add(Resource(name="x" * 3_000_000, created_at=0))
-    told(run("db", "backup", file, "--json"))
+    read_json(run("db", "backup", file, "--json"))
     rows.add(Resource(name="later", created_at=0))
     heard = []
 
@@ -162,12 +162,12 @@ def test_a_restore_that_is_cut_off_has_changed_nothing(run, deployed, rows, file
 
 def test_a_damaged_store_is_replaced_or_must_be_moved_away(run, deployed, rows, file, tmp_path):
     rows.add(Resource(name="kept", created_at=0))
-    told(run("db", "backup", file, "--json"))
+    read_json(run("db", "backup", file, "--json"))
     live = tmp_path / "gateway.db"
     with live.open("r+b") as damaged:
         damaged.seek(4096)
         damaged.write(b"\xff" * (live.stat().st_size - 4096))
-    told(run("db", "restore", file, "--yes", "--json"))
+    read_json(run("db", "restore", file, "--yes", "--json"))
     assert rows.all(select(Resource.name)) == ["kept"]
 
     live.write_bytes(b"no database at all" * 500)
@@ -176,7 +176,7 @@ def test_a_damaged_store_is_replaced_or_must_be_moved_away(run, deployed, rows, 
     assert f"If {live} is damaged, move it" in refused.stderr
 
 
-def test_a_file_is_replaced_only_when_that_is_asked_for(run, deployed, file):
+def test_a_backup_replaces_a_file_only_with_force(run, deployed, file):
     file.write_text("precious")
     refused = run("db", "backup", file)
     assert (refused.exit_code, file.read_text()) == (1, "precious")
@@ -186,27 +186,27 @@ def test_a_file_is_replaced_only_when_that_is_asked_for(run, deployed, file):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         pytest.param(None, "There is no file", id="nothing"),
         pytest.param(b"hello", "is no copy of a store", id="something else"),
         pytest.param(b"", "is no copy of a store", id="an empty file"),
     ],
 )
-def test_what_is_no_copy_is_not_restored(run, rows, file, content, said):
+def test_a_file_that_is_no_copy_is_not_restored(run, rows, file, content, message):
     rows.add(Resource(name="kept", created_at=0))
     if content is not None:
         file.write_bytes(content)
     refused = run("db", "restore", file, "--yes")
 
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert said in refused.stderr
+    assert message in refused.stderr
     assert rows.all(select(Resource.name)) == ["kept"]
 
 
 def test_a_damaged_copy_is_not_restored(run, deployed, rows, file):
     rows.add(*(Resource(name=f"{n}" * 200, created_at=0) for n in range(10)))
-    told(run("db", "backup", file, "--json"))
+    read_json(run("db", "backup", file, "--json"))
     with sqlite3.connect(file) as opened:
         [page] = opened.execute("SELECT rootpage FROM sqlite_master WHERE name = 'resources'")
         [size] = opened.execute("PRAGMA page_size").fetchone()
@@ -222,9 +222,9 @@ def test_a_damaged_copy_is_not_restored(run, deployed, rows, file):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["postgresql"])
-def test_half_a_copy_is_not_restored(run, deployed, rows, file):
+def test_a_truncated_copy_is_not_restored(run, deployed, rows, file):
     rows.add(*(Resource(name=f"{n}" * 200, created_at=0) for n in range(10)))
-    told(run("db", "backup", file, "--json"))
+    read_json(run("db", "backup", file, "--json"))
     whole = file.read_bytes()
     for length in (len(whole) // 2, len(whole) - 200):
         file.write_bytes(whole[:length])
@@ -234,13 +234,13 @@ def test_half_a_copy_is_not_restored(run, deployed, rows, file):
     assert len(rows.all(select(Resource.id))) == 10
 
 
-def test_nobody_there_to_ask_is_wrong_usage(run, deployed, file):
-    told(run("db", "backup", file, "--json"))
+def test_restore_without_a_terminal_needs_yes(run, deployed, file):
+    read_json(run("db", "backup", file, "--json"))
 
     assert run("db", "restore", file).exit_code == 2
 
 
-def test_without_the_programs_of_postgresql_it_is_said(run, environment, file, monkeypatch):
+def test_missing_postgresql_programs_are_reported(run, environment, file, monkeypatch):
     monkeypatch.setattr("gateway.store.backups.shutil.which", lambda _: None)
     monkeypatch.setattr("gateway.store.revisions.current", answering("0001"))
     environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:secret@127.0.0.1:1/x")
@@ -258,7 +258,7 @@ def answering(value):
     return answer
 
 
-def test_a_copy_made_while_others_write_is_one_moment(deployed, run, rows, file, tmp_path):
+def test_a_copy_made_during_writes_is_one_snapshot(deployed, run, rows, file, tmp_path):
     """Each writer's transaction adds a pair; a copy never has one without the other."""
     rows.add(*(Resource(name="x" * 200, created_at=0) for _ in range(300)))
     stop, written = threading.Event(), threading.Event()
@@ -277,7 +277,7 @@ def test_a_copy_made_while_others_write_is_one_moment(deployed, run, rows, file,
     try:
         assert written.wait(30)
         for number in range(3):
-            told(run("db", "backup", file.with_name(f"copy{number}"), "--json"))
+            read_json(run("db", "backup", file.with_name(f"copy{number}"), "--json"))
     finally:
         stop.set()
         writer.join()
@@ -292,7 +292,7 @@ def test_a_copy_made_while_others_write_is_one_moment(deployed, run, rows, file,
 
 
 @pytest.mark.slow
-def test_passwords_are_not_among_the_words_of_a_process(postgres, tmp_path):
+def test_passwords_are_not_among_the_arguments_of_processes(postgres, tmp_path):
     """What a process was started with, every user of the machine may read."""
     program = tmp_path / "pg_dump"
     program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 1\n')

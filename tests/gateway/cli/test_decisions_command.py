@@ -117,25 +117,25 @@ def test_filters_are_those_of_the_api(run, keep, options, names):
     assert [one["requestId"] for one in json.loads(listed.stdout)] == names
 
 
-def test_a_filter_that_is_none_is_one_sentence(run, deployed):
+def test_an_invalid_filter_is_reported_in_one_sentence(run, deployed):
     refused = run("decisions", "list", "--outcome", "perhaps")
 
     assert refused.exit_code == 1
     assert refused.stderr.startswith("outcome must be one of 'allowed', 'refused' or 'failed'.\n")
 
 
-def test_what_was_tampered_with_is_found(run, keep, rows):
+def test_verify_finds_changed_rows(run, keep, rows):
     keep(decision("a"), decision("b"))
     fine = run("decisions", "verify", "--json")
     rows.change(text("UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'b'"))
     found = run("decisions", "verify", "--json")
-    said = run("decisions", "verify")
+    message = run("decisions", "verify")
 
     assert (fine.exit_code, json.loads(fine.stdout)) == (0, {"rows": 2, "faults": []})
     (fault,) = json.loads(found.stdout)["faults"]
     assert (found.exit_code, fault["number"], fault["fault"]) == (1, 2, "changed")
-    assert said.stdout == f"{fault['chain']} 2: changed\n"
-    assert said.stderr == "2 rows checked, 1 faults.\n"
+    assert message.stdout == f"{fault['chain']} 2: changed\n"
+    assert message.stderr == "2 rows checked, 1 faults.\n"
 
 
 # -- tail
@@ -162,7 +162,7 @@ def following(deployed, monkeypatch):
     return follow
 
 
-def test_the_last_come_first_and_then_each_new_one_once(deployed, following):
+def test_tail_shows_the_last_decisions_and_then_each_new_one_once(deployed, following):
     async def watch():
         await stored(deployed, *(decision(name, at=NOON + n) for n, name in enumerate("abc")))
         async with following(lines=2) as after:
@@ -176,7 +176,7 @@ def test_the_last_come_first_and_then_each_new_one_once(deployed, following):
     asyncio.run(watch())
 
 
-def test_only_what_is_asked_for_is_followed_from_an_empty_log_on(deployed, following):
+def test_tail_follows_filtered_decisions_from_an_empty_log(deployed, following):
     async def watch():
         async with following(tokenId=2) as after:
             waiting = asyncio.create_task(after(1))
@@ -187,7 +187,7 @@ def test_only_what_is_asked_for_is_followed_from_an_empty_log_on(deployed, follo
     asyncio.run(watch())
 
 
-def test_a_database_that_does_not_answer_is_asked_again(deployed, following, monkeypatch):
+def test_tail_polls_again_after_a_database_outage(deployed, following, monkeypatch):
     warnings, read, silent = [], reading.newest, iter([True, True])
 
     async def newest(*given, **more):
@@ -239,7 +239,7 @@ def tailing():
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_how_it_ends(deployed, keep):
+def test_ctrl_c_ends_tail(deployed, keep):
     keep(decision("a", at=now_ms()))
     process = tailing()
     try:
@@ -254,7 +254,7 @@ def test_ctrl_c_is_how_it_ends(deployed, keep):
 
 
 @pytest.mark.slow
-def test_who_stops_reading_ends_it_too(deployed, keep):
+def test_a_closed_pipe_ends_tail(deployed, keep):
     keep(decision("a", at=now_ms()))
     process = tailing()
     try:

@@ -74,7 +74,7 @@ def people(rows):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def test_a_deployment_that_is_well(deployed, checks, tmp_path):
+def test_a_healthy_deployment_passes_every_check(deployed, checks, tmp_path):
     for file in tmp_path.glob("*.db"):
         file.chmod(0o600)
     code, found = checks()
@@ -84,7 +84,7 @@ def test_a_deployment_that_is_well(deployed, checks, tmp_path):
     assert {remedy for _, _, remedy in found.values()} == {None}
 
 
-def test_a_fresh_deployment_is_not_made_by_looking(environment, checks, tmp_path):
+def test_doctor_creates_nothing(environment, checks, tmp_path):
     code, found = checks()
 
     assert code == 0
@@ -93,7 +93,7 @@ def test_a_fresh_deployment_is_not_made_by_looking(environment, checks, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_for_people_there_are_lines(environment, run):
+def test_doctor_writes_one_line_per_check(environment, run):
     environment.delenv("AGW_ADMIN_TOKEN")
     shown = run("doctor")
 
@@ -106,7 +106,7 @@ def test_for_people_there_are_lines(environment, run):
 
 
 @pytest.mark.parametrize(
-    ("settings", "name", "outcome", "said"),
+    ("settings", "name", "outcome", "message"),
     [
         pytest.param({"PORT": "many"}, "settings", "fail", "AGW_PORT", id="an unreadable setting"),
         pytest.param({"RATE_LIMITS": "off"}, "settings", "warn", "no rate limits", id="no limits"),
@@ -123,19 +123,19 @@ def test_for_people_there_are_lines(environment, run):
         pytest.param({"REDIS_URL": "what?"}, "redis", "fail", "no address", id="no address"),
     ],
 )
-def test_what_is_wrong_is_found_and_has_a_remedy(  # noqa: PLR0917
-    environment, checks, settings, name, outcome, said
+def test_each_problem_is_found_and_has_a_remedy(  # noqa: PLR0917
+    environment, checks, settings, name, outcome, message
 ):
     for setting, value in settings.items():
         environment.setenv(f"AGW_{setting}", value)
     code, found = checks("--offline")
 
     assert (found[name][0], code) == (outcome, int(outcome == "fail"))
-    assert said in found[name][1]
+    assert message in found[name][1]
     assert found[name][2]
 
 
-def test_an_old_sqlite_is_told(environment, checks, monkeypatch):
+def test_an_old_sqlite_is_a_warning(environment, checks, monkeypatch):
     environment.setenv("AGW_WORKERS", "2")
     monkeypatch.setattr(sqlite, "version", lambda: (3, 40, 1))
     code, found = checks()
@@ -180,7 +180,7 @@ def test_an_old_schema_and_one_of_a_newer_gateway(deployed, checks, run, tmp_pat
     assert (code, found["schema"][0]) == (1, "fail")
 
 
-def test_how_connections_fare(people, checks):
+def test_connections_are_counted_by_status(people, checks):
     people.add(connection(1), connection(2, status="error"))
     assert checks("--offline")[1]["connections"][:2] == ("warn", "1 active, 1 error: 2 fail")
 
@@ -216,7 +216,7 @@ def test_upstreams_of_connections_are_reached_or_named(people, checks):
     assert found["providers"][1].startswith("127.0.0.1: ")
 
 
-def test_a_clock_that_went_back(people, checks):
+def test_a_clock_that_was_set_back_is_found(people, checks):
     ahead = timestamps.now_ms() + 20_000
     people.add(
         AccessToken(
@@ -230,7 +230,7 @@ def test_a_clock_that_went_back(people, checks):
 
 
 @pytest.mark.slow
-def test_a_redis_that_would_forget_or_goes_away(deployed, environment, checks, tmp_path):
+def test_a_redis_that_evicts_keys_or_is_down_is_found(deployed, environment, checks, tmp_path):
     with redis_server(tmp_path) as server:
         environment.setenv("AGW_REDIS_URL", server.url)
         assert checks("--offline")[1]["redis"] == ("ok", "answers", None)

@@ -59,7 +59,7 @@ def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
     assert (again.exit_code, again.stdout.splitlines()[13:]) == (0, ["Allowed: 200"])
 
 
-def test_json_is_the_answer_of_the_management_api(environment):
+def test_json_output_equals_the_management_api(environment):
     told = run("explain", 1, *LIST, "--query", "q=a b", "--query", "limit=5", "--json")
 
     found = json.loads(told.stdout)
@@ -78,7 +78,7 @@ def test_documents_come_from_files(environment, tmp_path):
     assert [one["field"] for one in found["fields"]] == ["accessToken"]
 
 
-def test_what_the_call_would_not_show_is_told_by_surface(environment):
+def test_hidden_fields_are_listed_by_surface(environment):
     seeing = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
     seeing["visibleEmailFields"] = ["subject"]
     assert run("token", "change", 1, "--settings", json.dumps(seeing)).exit_code == 0
@@ -93,7 +93,7 @@ def test_what_the_call_would_not_show_is_told_by_surface(environment):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ((99, *LIST), 1, "There is no token 99."),
         ((1,), 1, "must have either method and path, or a document"),
@@ -103,8 +103,8 @@ def test_what_the_call_would_not_show_is_told_by_surface(environment):
         ((1, "--document", "absent.graphql"), 2, "absent.graphql cannot be read"),
     ],
 )
-def test_what_cannot_be_asked_is_said_on_standard_error(environment, words, code, said):
+def test_an_invalid_question_is_reported_on_standard_error(environment, words, code, message):
     told = run("explain", *words)
 
     assert (told.exit_code, told.stdout) == (code, "")
-    assert said in " ".join(told.stderr.replace("│", " ").split())
+    assert message in " ".join(told.stderr.replace("│", " ").split())

@@ -5,7 +5,7 @@ import json
 import pytest
 
 
-def told(result):
+def read_json(result):
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -13,22 +13,22 @@ def told(result):
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_from_an_empty_store_to_a_token(run, deployed):
     ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
-    bo = told(run("operator", "add", "bo@example.org", "Bo", "--json"))["id"]
+    bo = read_json(run("operator", "add", "bo@example.org", "Bo", "--json"))["id"]
     words = ("--operator", bo, "--operator", ada, "--operator", bo)
-    made = told(run("resource", "add", "main", *words, "--json"))
+    made = read_json(run("resource", "add", "main", *words, "--json"))
     assert (made["id"], made["name"], made["operatorIds"]) == (1, "main", sorted([ada, bo]))
     assert run("resource", "add", "alone").stdout == "2\n"
 
-    people = told(run("operator", "list", "--json"))
+    people = read_json(run("operator", "list", "--json"))
     assert [(one["id"], one["displayName"]) for one in people] == [(ada, "Ada"), (bo, "Bo")]
-    assert told(run("resource", "list", "--json"))[0] == made
+    assert read_json(run("resource", "list", "--json"))[0] == made
     assert ada in run("operator", "list").stdout
     assert run("resource", "list").stdout.splitlines()[2].split() == ["2", "alone"]
     assert run("token", "create", "t", "--operator", ada, "--resource", 1).exit_code == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("operator", "add", "nobody", "N"), "email: must be an e-mail address"),
         (("operator", "add", "a@b.org", " "), "displayName: must not be blank"),
@@ -36,9 +36,9 @@ def test_from_an_empty_store_to_a_token(run, deployed):
         (("resource", "add", "r", "--operator", "nobody"), "There is no operator nobody."),
     ],
 )
-def test_what_cannot_be_added_is_not_there(run, deployed, words, said):
+def test_invalid_values_add_nothing(run, deployed, words, message):
     refused = run(*words)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert said in refused.stderr
-    assert told(run(words[0], "list", "--json")) == []
+    assert message in refused.stderr
+    assert read_json(run(words[0], "list", "--json")) == []

@@ -68,13 +68,13 @@ def apply(run, deployed, tmp_path):
     return applying
 
 
-def told(result):
+def read_json(result):
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
 
 def exported(run):
-    return told(run("policy", "export"))
+    return read_json(run("policy", "export"))
 
 
 def lines(found):
@@ -82,8 +82,8 @@ def lines(found):
 
 
 @on_both
-def test_a_document_makes_a_deployment_and_a_second_time_nothing(run, apply):
-    done = told(apply(DOCUMENT))
+def test_applying_a_document_twice_changes_nothing_more(run, apply):
+    done = read_json(apply(DOCUMENT))
 
     assert lines(done) == [
         ("create", "operator", ADA, None),
@@ -95,19 +95,19 @@ def test_a_document_makes_a_deployment_and_a_second_time_nothing(run, apply):
         ("create", "rule", "reports", "block mime_type image/*"),
     ]
     assert token_format.digest(done["tokens"]["reports"]) is not None
-    assert told(apply(DOCUMENT)) == {"changes": [], "tokens": {}}
-    shown = told(run("token", "show", 1, "--json"))
+    assert read_json(apply(DOCUMENT)) == {"changes": [], "tokens": {}}
+    shown = read_json(run("token", "show", 1, "--json"))
     assert shown["settings"]["visibleCollabFields"] == ["name"]
     assert (shown["resourceIds"], shown["expiresAt"]) == ([1, 2], "2030-01-31T12:00:00Z")
 
 
 @on_both
-def test_what_is_exported_has_no_secret_and_changes_nothing(run, apply):
-    text = told(apply(DOCUMENT))["tokens"]["reports"]
+def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
+    text = read_json(apply(DOCUMENT))["tokens"]["reports"]
     first = run("policy", "export").stdout
     kept = json.loads(first)
 
-    assert lines(told(apply(kept))) == []
+    assert lines(read_json(apply(kept))) == []
     assert run("policy", "export").stdout == first
     assert kept["operators"] == DOCUMENT["operators"]
     assert kept["resources"] == DOCUMENT["resources"]
@@ -152,80 +152,80 @@ def test_what_is_exported_has_no_secret_and_changes_nothing(run, apply):
         ),
     ],
 )
-def test_a_change_is_shown_and_then_made(run, apply, wanted, change):
-    told(apply(DOCUMENT))
+def test_diff_shows_the_changes_that_apply_makes(run, apply, wanted, change):
+    read_json(apply(DOCUMENT))
     before = exported(run)
     names = ("change", "kind", "name", "member", "before", "after")
     expected = {"changes": [dict(zip(names, change, strict=True))]}
 
-    assert told(apply(wanted, command="diff")) == expected
-    assert told(apply(wanted, "--dry-run")) == expected
+    assert read_json(apply(wanted, command="diff")) == expected
+    assert read_json(apply(wanted, "--dry-run")) == expected
     assert exported(run) == before
-    assert told(apply(wanted)) == {**expected, "tokens": {}}
-    assert told(apply(wanted, command="diff")) == {"changes": []}
+    assert read_json(apply(wanted)) == {**expected, "tokens": {}}
+    assert read_json(apply(wanted, command="diff")) == {"changes": []}
 
 
-def test_members_that_are_left_out_stay(run, apply):
-    told(apply(DOCUMENT))
+def test_missing_members_change_nothing(run, apply):
+    read_json(apply(DOCUMENT))
     before = exported(run)
     bare = {"name": "reports", "operator": ADA}
 
-    assert lines(told(apply({"version": 1}))) == []
-    assert lines(told(apply({"version": 1, "tokens": [bare]}))) == []
-    assert lines(told(apply({"version": 1, "resources": [{"name": "main"}]}))) == []
+    assert lines(read_json(apply({"version": 1}))) == []
+    assert lines(read_json(apply({"version": 1, "tokens": [bare]}))) == []
+    assert lines(read_json(apply({"version": 1, "resources": [{"name": "main"}]}))) == []
     assert exported(run) == before
 
 
 def test_every_change_of_a_token_raises_its_revision_once(apply, rows):
-    told(apply(DOCUMENT))
-    told(apply(token(settings={}, rules=[], resources=["main"])))
-    told(apply(token(settings={}, rules=[], resources=["main"])))
+    read_json(apply(DOCUMENT))
+    read_json(apply(token(settings={}, rules=[], resources=["main"])))
+    read_json(apply(token(settings={}, rules=[], resources=["main"])))
 
     assert rows.all(select(AccessToken.policy_rev)) == [2]
 
 
 @on_both
-def test_tokens_that_are_not_named_are_revoked_when_that_is_asked_for(run, apply):
-    told(apply(DOCUMENT))
+def test_prune_revokes_tokens_that_are_not_named(run, apply):
+    read_json(apply(DOCUMENT))
     none = document(tokens=[])
 
-    assert lines(told(apply(none))) == []
-    assert lines(told(apply(none, "--prune", command="diff"))) == [
+    assert lines(read_json(apply(none))) == []
+    assert lines(read_json(apply(none, "--prune", command="diff"))) == [
         ("revoke", "token", "reports", None)
     ]
-    assert lines(told(apply(none, "--prune"))) == [("revoke", "token", "reports", None)]
-    assert told(run("token", "list", "--status", "active", "--json")) == []
+    assert lines(read_json(apply(none, "--prune"))) == [("revoke", "token", "reports", None)]
+    assert read_json(run("token", "list", "--status", "active", "--json")) == []
     refused = apply({"version": 1}, "--prune")
     assert (refused.exit_code, refused.stdout) == (1, "")
 
 
-def test_a_revoked_token_is_none_and_its_name_is_free(run, apply):
-    first = told(apply(DOCUMENT))["tokens"]["reports"]
+def test_the_name_of_a_revoked_token_can_be_used_again(run, apply):
+    first = read_json(apply(DOCUMENT))["tokens"]["reports"]
     run("token", "revoke", 1)
-    second = told(apply(DOCUMENT))["tokens"]["reports"]
+    second = read_json(apply(DOCUMENT))["tokens"]["reports"]
 
     assert first != second
-    assert [one["id"] for one in told(run("token", "list", "--json"))] == [1, 2]
+    assert [one["id"] for one in read_json(run("token", "list", "--json"))] == [1, 2]
 
 
 @on_both
-def test_rules_of_the_gateways_own_stay_until_the_document_names_them(run, apply, rows):
-    told(apply(token(rules=[])))
+def test_automatic_rules_stay_until_the_document_names_them(run, apply, rows):
+    read_json(apply(token(rules=[])))
     own = {"rule_type": "file_id", "pattern": "b!d:01F", "action": "allow", "source": "auto"}
     rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
 
-    assert lines(told(apply(token(rules=[])))) == []
+    assert lines(read_json(apply(token(rules=[])))) == []
     assert exported(run)["tokens"][0]["rules"] == []
     named = [{"ruleType": "file_id", "pattern": FILE, "action": "allow"}]
-    assert lines(told(apply(token(rules=named)))) == [
+    assert lines(read_json(apply(token(rules=named)))) == [
         ("change", "rule", "reports", "allow file_id b!d:01F")
     ]
-    assert lines(told(apply(token(rules=named)))) == []
+    assert lines(read_json(apply(token(rules=named)))) == []
     assert len(exported(run)["tokens"][0]["rules"]) == 1
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         pytest.param(document(colour=1), "colour: is not known here", id="an unknown key"),
         pytest.param(token(secret="x"), "tokens[0].secret: is not known", id="a secret"),
@@ -255,48 +255,48 @@ def test_rules_of_the_gateways_own_stay_until_the_document_names_them(run, apply
         pytest.param({"operators": []}, "version: is required", id="no version"),
     ],
 )
-def test_a_document_that_cannot_be_used_is_refused_by_its_places(wanted, said):
+def test_an_invalid_document_is_refused_with_the_places(wanted, message):
     with pytest.raises(InvalidInput) as refusal:
         parse(json.dumps(wanted))
 
     [detail] = refusal.value.details
-    assert said in f"{detail.field}: {detail.message}"
+    assert message in f"{detail.field}: {detail.message}"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         pytest.param(token(settings={"x": 1}), "  tokens[0].settings.x: There is", id="unread"),
         pytest.param(token(operator="eve@example.org"), "no operator 'eve@", id="nobody"),
         pytest.param(token(resources=["attic"]), "no resource 'attic'", id="no place"),
     ],
 )
-def test_a_document_that_is_refused_changes_nothing(run, apply, wanted, said):
+def test_a_refused_document_changes_nothing(run, apply, wanted, message):
     refused = apply(wanted)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert said in refused.stderr
+    assert message in refused.stderr
     empty = {"version": 1, "operators": [], "resources": [], "tokens": []}
     assert exported(run) == empty
 
 
-def test_text_that_is_no_json_is_refused(run, deployed):
-    for text, said in (("{", "not JSON"), ('{"version": 1, "version": 1}', "stands twice")):
+def test_a_file_that_is_no_json_is_refused(run, deployed):
+    for text, message in (("{", "not JSON"), ('{"version": 1, "version": 1}', "stands twice")):
         refused = run("policy", "apply", "-", input=text)
         assert (refused.exit_code, refused.stdout) == (1, "")
-        assert said in refused.stderr
+        assert message in refused.stderr
 
 
 def test_a_token_stays_with_its_operator(apply):
-    told(apply(DOCUMENT))
+    read_json(apply(DOCUMENT))
     refused = apply(token(operator=BO))
 
     assert refused.exit_code == 1
     assert "'reports' is of ada@example.org" in refused.stderr
 
 
-def test_names_that_several_have_are_refused_with_their_ids(run, apply, rows):
-    told(apply(DOCUMENT))
+def test_ambiguous_names_are_refused_with_their_ids(run, apply, rows):
+    read_json(apply(DOCUMENT))
     rows.add(Resource(name="main", created_at=0))
 
     for result in (run("policy", "export"), apply(DOCUMENT)):
@@ -305,7 +305,7 @@ def test_names_that_several_have_are_refused_with_their_ids(run, apply, rows):
 
 
 def test_accounts_are_never_touched(apply, rows):
-    told(apply(DOCUMENT))
+    read_json(apply(DOCUMENT))
     [operator] = rows.all(select(Operator.id).where(Operator.email == ADA))
     rows.add(
         ConnectionRow(
@@ -322,13 +322,13 @@ def test_accounts_are_never_touched(apply, rows):
             updated_at=0,
         )
     )
-    told(apply({"version": 1, "operators": [], "resources": [], "tokens": []}, "--prune"))
+    read_json(apply({"version": 1, "operators": [], "resources": [], "tokens": []}, "--prune"))
 
     assert rows.all(select(ConnectionRow.id)) == [1]
 
 
 @on_both
-async def test_of_several_at_once_one_makes_what_is_missing(deployed):
+async def test_of_concurrent_applies_one_makes_the_changes(deployed):
     policy = Policy.model_validate(DOCUMENT)
 
     async def apply_once():
@@ -341,7 +341,7 @@ async def test_of_several_at_once_one_makes_what_is_missing(deployed):
     assert sorted(len(one.changes) for one in done) == [0, 0, 0, 7]
 
 
-def test_for_people_there_is_one_line_per_change(run, deployed, tmp_path):
+def test_text_output_has_one_line_per_change(run, deployed, tmp_path):
     (tmp_path / "policy.json").write_text(json.dumps(DOCUMENT))
     done = run("policy", "apply", "policy.json")
     name, text = done.stdout.rstrip("\n").split("\t")
@@ -364,7 +364,7 @@ NAMES = ["a", "b", "c", "d"]
 
 @given(st.lists(st.sampled_from(NAMES), unique=True), st.lists(st.sampled_from(NAMES), unique=True))
 @settings(max_examples=20)
-def test_what_a_resource_names_must_be_known(people, named):
+def test_the_operators_of_a_resource_must_be_known(people, named):
     wanted = Policy.model_validate(
         {
             "version": 1,
@@ -417,17 +417,17 @@ def invented(random):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_whatever_was_before_the_store_is_what_the_document_says(run, apply):
+def test_apply_makes_any_store_match_the_document(run, apply):
     """POLICY_DOCUMENTS=500 applies as many, one after the other, to the same store."""
     random = Random(2026)
     for _ in range(int(os.environ.get("POLICY_DOCUMENTS", "12"))):
         wanted = json.loads(json.dumps(invented(random), default=list))
-        before = told(apply(wanted, "--prune", command="diff"))["changes"]
+        before = read_json(apply(wanted, "--prune", command="diff"))["changes"]
 
-        assert told(apply(wanted, "--prune"))["changes"] == before
+        assert read_json(apply(wanted, "--prune"))["changes"] == before
         kept = exported(run)
         for entry in kept["tokens"]:
             quota = entry["settings"]["quota"]
             entry["settings"]["quota"] = quota and {k: v for k, v in quota.items() if v}
         assert kept == wanted
-        assert told(apply(wanted, "--prune"))["changes"] == []
+        assert read_json(apply(wanted, "--prune"))["changes"] == []

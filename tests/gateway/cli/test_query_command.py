@@ -39,7 +39,7 @@ def place(seeded, environment):
     return seeded[1]["tokens"]
 
 
-def told(result, code=0):
+def read_json(result, code=0):
     assert result.exit_code == code, result.stderr
     return json.loads(result.stdout)
 
@@ -47,7 +47,7 @@ def told(result, code=0):
 # -- seed ------------------------------------------------------------------------------------------
 
 
-def test_a_seeded_store_is_told_and_not_seeded_again(run, place, seeded):
+def test_a_store_is_seeded_once(run, place, seeded):
     assert set(seeded[1]) == {"operatorId", "resources", "tokens"}
     assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected"}
     assert seeded[1]["resources"]["main"] == 1
@@ -66,13 +66,13 @@ def test_without_the_sandbox_there_is_nothing_to_seed(run, deployed):
 
 
 @pytest.mark.slow
-def test_a_store_on_postgresql_is_seeded_and_asked(run, environment, postgres):
+def test_a_store_on_postgresql_is_seeded_and_queried(run, environment, postgres):
     environment.setenv("AGW_DATABASE_URL", postgres)
     environment.setenv("AGW_SANDBOX", "true")
-    tokens = told(run("seed", "--json"))["tokens"]
+    tokens = read_json(run("seed", "--json"))["tokens"]
     environment.setenv("AGW_TOKEN", tokens["full"])
 
-    answer = told(run("query", "{ emails(limit: 1) { emails { id } } }"))
+    answer = read_json(run("query", "{ emails(limit: 1) { emails { id } } }"))
     assert len(answer["data"]["emails"]["emails"]) == 1
 
 
@@ -87,57 +87,57 @@ def test_a_document_is_run_as_a_token(run, place, tmp_path):
     )
     words = ("@q.graphql", "--operation", "Two", "--variables", '{"n": 1}')
 
-    full = told(run("query", *words))["data"]["emails"]["emails"]
-    masked = told(run("query", *words, "--token-file", "token"))["data"]["emails"]["emails"]
+    full = read_json(run("query", *words))["data"]["emails"]["emails"]
+    masked = read_json(run("query", *words, "--token-file", "token"))["data"]["emails"]["emails"]
     assert [one["to"] is None for one in (*full, *masked)] == [False, True]
     assert full[0]["subject"] == masked[0]["subject"]
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         pytest.param(("{ nope }",), "GRAPHQL_VALIDATION_FAILED", 400, id="a bad document"),
         pytest.param(("{",), "GRAPHQL_PARSE_FAILED", 400, id="no document"),
     ],
 )
-def test_errors_are_written_as_they_are_and_exit_with_1(run, place, words, code, said):
-    answer = told(run("query", *words), code=1)
+def test_graphql_errors_are_written_unchanged_and_exit_with_1(run, place, words, code, message):
+    answer = read_json(run("query", *words), code=1)
 
     [error] = answer["errors"]
-    assert (error["extensions"]["code"], error["extensions"]["httpStatus"]) == (code, said)
+    assert (error["extensions"]["code"], error["extensions"]["httpStatus"]) == (code, message)
 
 
 @pytest.mark.parametrize(
-    ("token", "said"),
+    ("token", "message"),
     [
         pytest.param("", "A token is needed", id="none"),
         pytest.param("two words", "This is no token", id="two words"),
         pytest.param("agw_unknown", "", id="an unknown one"),
     ],
 )
-def test_without_a_token_nothing_is_run(run, place, environment, token, said):
+def test_a_query_needs_a_token(run, place, environment, token, message):
     environment.setenv("AGW_TOKEN", token)
     refused = run("query", "{ accessToken { name } }")
 
     assert refused.exit_code == 1
-    assert said in refused.stderr
+    assert message in refused.stderr
     assert '"data"' not in refused.stdout
 
 
 @pytest.mark.parametrize("variables", ["{", "[]", "@nowhere.json"])
-def test_variables_that_are_none_are_wrong_usage(run, environment, variables):
+def test_invalid_variables_are_wrong_usage(run, environment, variables):
     assert run("query", "{ a }", "--variables", variables).exit_code == 2
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://127.0.0.1:1"])
-def test_a_gateway_that_is_not_there_is_said(run, place, url):
+def test_an_unreachable_gateway_is_reported(run, place, url):
     refused = run("query", "{ accessToken { name } }", "--url", url)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert url in refused.stderr
 
 
-def test_a_redirection_is_not_followed_with_the_token(run, place):
+def test_a_redirect_is_not_followed(run, place):
     """What answers in a gateway's place hears the token once, and leads it nowhere else."""
     with socket.create_server(("127.0.0.1", 0)) as first:
         port, heard = first.getsockname()[1], []
@@ -167,12 +167,12 @@ def test_the_schema_is_the_committed_one(run):
     committed = (ROOT / "schema.graphql").read_text()
 
     assert run("schema", "print").stdout == committed
-    assert "__schema" in told(run("schema", "print", "--json"))["data"]
-    checked = told(run("schema", "check", ROOT / "schema.graphql", "--json"))
+    assert "__schema" in read_json(run("schema", "print", "--json"))["data"]
+    checked = read_json(run("schema", "check", ROOT / "schema.graphql", "--json"))
     assert checked == {"breaking": [], "dangerous": []}
 
 
-def test_what_a_version_breaks_is_named(run, tmp_path):
+def test_breaking_changes_of_the_schema_are_listed(run, tmp_path):
     published = (ROOT / "schema.graphql").read_text()
     published = published.replace("type Query {", "type Query {\n  gone(a: Int): Int", 1)
     (tmp_path / "old.graphql").write_text(published)
@@ -183,7 +183,7 @@ def test_what_a_version_breaks_is_named(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["type {", "type A { b: Missing }"])
-def test_what_is_no_schema_is_said(run, text):
+def test_a_file_that_is_no_schema_is_reported(run, text):
     refused = run("schema", "check", "-", input=text)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
@@ -193,7 +193,7 @@ def test_what_is_no_schema_is_said(run, text):
 def test_the_description_has_both_apis(run, environment):
     for name in [one for one in os.environ if one.startswith("AGW_")]:
         environment.delenv(name)
-    document = told(run("openapi", "print"))
+    document = read_json(run("openapi", "print"))
 
     assert "/api/access/email/messages" in document["paths"]
     assert "/api/access-tokens" in document["paths"]

@@ -52,7 +52,7 @@ def test_a_rule_is_added_listed_and_removed(token):
         pytest.param((9, "allow", "file_id", "x"), id="no token"),
     ],
 )
-def test_what_is_no_rule_is_refused_in_words(token, words):
+def test_an_invalid_rule_is_refused_in_a_sentence(token, words):
     refused = run("rule", "add", *words)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
@@ -66,7 +66,7 @@ def test_the_same_rule_twice_is_refused(token):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         pytest.param((FILE,), 1, "blocked, by default: no rule matches", id="nothing matches"),
         pytest.param((FILE, "--under", FOLDER), 0, "allowed, by rule 1", id="below the folder"),
@@ -80,10 +80,10 @@ def test_the_same_rule_twice_is_refused(token):
         pytest.param(("nothing",), 1, "", id="no id"),
     ],
 )
-def test_rules_are_tried_without_asking_anybody(token, words, code, said):
+def test_rules_are_evaluated_without_upstream_calls(token, words, code, message):
     run("rule", "add", 1, "allow", "folder", FOLDER)
     run("rule", "add", 1, "block", "mime_type", "image/*")
 
     tried = run("rule", "test", 1, *words)
 
-    assert (tried.exit_code, tried.stdout.strip()) == (code, said)
+    assert (tried.exit_code, tried.stdout.strip()) == (code, message)

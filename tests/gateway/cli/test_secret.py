@@ -84,13 +84,13 @@ def three(rows):
     return rows
 
 
-def told(result, code=0):
+def read_json(result, code=0):
     assert result.exit_code == code, result.stderr
     return json.loads(result.stdout)
 
 
 @on_both
-def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
+def test_rotate_reseals_every_column(run, environment, three):
     three.add(token(), delivery(OLD))
     three.add(
         OAuthAttempt(
@@ -113,7 +113,7 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
     )
     environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
 
-    assert told(run("secret", "rotate", "--json")) == {
+    assert read_json(run("secret", "rotate", "--json")) == {
         "connections": {"sealed": 3, "unreadable": []},
         "deliveries": {"sealed": 1, "unreadable": []},
         "oauth_attempts": {"sealed": 1, "unreadable": []},
@@ -134,16 +134,16 @@ def test_everything_that_is_sealed_is_sealed_again(run, environment, three):
     assert (again.exit_code, again.stderr) == (0, "0 credentials sealed again.\n")
 
 
-def test_what_no_key_opens_is_named_and_the_rest_is_done(run, environment, three):
+def test_unreadable_rows_are_named_and_the_others_resealed(run, environment, three):
     three.add(connection(5, "a key that nobody has"))
     environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
     done = run("secret", "rotate", "--json")
 
-    assert told(done, code=1)["connections"] == {"sealed": 3, "unreadable": ["5"]}
+    assert read_json(done, code=1)["connections"] == {"sealed": 3, "unreadable": ["5"]}
     assert done.stderr == "Sealed with a key that is not in AGW_SECRET_KEYS: connections 5\n"
 
 
-async def test_a_run_that_is_cut_off_is_gone_on_with(store, three):
+async def test_an_interrupted_rotation_is_resumed(store, three):
     database, ring = Database.open(store), Keyring([NEW, OLD])
     heard = []
 
@@ -183,7 +183,7 @@ class Interrupting(Keyring):
 
 
 @on_both
-def test_credentials_stored_meanwhile_are_not_lost(url, rows):
+def test_credentials_stored_during_a_rotation_are_kept(url, rows):
     """A refresh stores what it got while the rotation runs: it is not undone."""
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="r", created_at=0))
@@ -219,7 +219,7 @@ def test_credentials_stored_meanwhile_are_not_lost(url, rows):
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):
-    made = told(run("secret", "new", "--json"))
+    made = read_json(run("secret", "new", "--json"))
 
     assert len(made["secret"]) == 43
     assert list(tmp_path.iterdir()) == []

@@ -24,25 +24,25 @@ def people(rows):
 def text(run, people):
     """The text of a token that was made, with the id 1."""
     made = run("token", "create", "reports", "--operator", "o", "--resource", 1, "--json")
-    return told(made)["token"]
+    return read_json(made)["token"]
 
 
-def told(result):
+def read_json(result):
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
 
 @on_both
-def test_what_is_named_changes_and_the_rest_stays(run, text):
+def test_only_named_members_change(run, text):
     words = ("--settings", '{"maskMode": "basic", "emailAccessEnabled": true}')
-    told(run("token", "change", 1, *words, "--json"))
+    read_json(run("token", "change", 1, *words, "--json"))
     words = ("--name", "weekly", "--expires", "2030-01-01", "--settings", '{"maskMode": null}')
-    changed = told(run("token", "change", 1, *words, "--resource", 2, "--json"))
+    changed = read_json(run("token", "change", 1, *words, "--resource", 2, "--json"))
 
     assert (changed["name"], changed["expiresAt"]) == ("weekly", "2030-01-01T00:00:00Z")
     assert (changed["resourceIds"], changed["settings"]["maskMode"]) == ([2], "strict")
     assert changed["settings"]["emailAccessEnabled"] is True
-    assert told(run("token", "change", 1, "--expires", "never", "--json"))["expiresAt"] is None
+    assert read_json(run("token", "change", 1, "--expires", "never", "--json"))["expiresAt"] is None
     assert run("token", "change", 1).stderr == "Token 1 is changed.\n"
 
 
@@ -57,7 +57,7 @@ def test_what_is_named_changes_and_the_rest_stays(run, text):
         ((1, "--settings", "{"), 2),
     ],
 )
-def test_a_change_that_cannot_be_made_changes_nothing(run, text, words, code):
+def test_an_invalid_change_changes_nothing(run, text, words, code):
     before = run("token", "show", 1, "--json").stdout
     refused = run("token", "change", *words)
 
@@ -65,7 +65,7 @@ def test_a_change_that_cannot_be_made_changes_nothing(run, text, words, code):
     assert run("token", "show", 1, "--json").stdout == before
 
 
-def test_the_list_shows_what_each_token_opens(run, text):
+def test_the_list_shows_the_surfaces_of_each_token(run, text):
     words = ("--settings", '{"emailAccessEnabled": true, "allowedTaskOperations": ["view_items"]}')
     run("token", "change", 1, *words)
 
@@ -73,12 +73,12 @@ def test_the_list_shows_what_each_token_opens(run, text):
     assert dict(zip(headings, line, strict=False))["SURFACES"] == "email,tasks"
 
 
-def test_a_revoked_token_is_told(run, text):
-    assert told(run("token", "revoke", 1, "--json"))["status"] == "revoked"
+def test_revoke_reports_the_revoked_token(run, text):
+    assert read_json(run("token", "revoke", 1, "--json"))["status"] == "revoked"
 
 
 @on_both
-def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
+def test_a_token_is_imported_by_its_hash_once(run, text, people, rows):
     own = {"rule_type": "mime_type", "pattern": "image/*", "action": "block", "source": "manual"}
     rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
     written = run("token", "export").stdout
@@ -89,7 +89,7 @@ def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
     assert kept[0]["digest"] == token_format.digest(text).hex()
     assert text not in written
 
-    assert told(run("token", "import", "-", "--json", input=written)) == {
+    assert read_json(run("token", "import", "-", "--json", input=written)) == {
         "imported": [],
         "present": ["reports"],
     }
@@ -100,11 +100,11 @@ def test_a_token_moves_by_its_hash_and_once(run, text, people, rows):
         "digest": minted.digest.hex(),
         "keyId": minted.key_id,
     }
-    done = told(run("token", "import", "-", "--json", input=json.dumps(elsewhere)))
+    done = read_json(run("token", "import", "-", "--json", input=json.dumps(elsewhere)))
     assert done == {"imported": ["moved"], "present": []}
-    shown = told(run("token", "show", 2, "--json"))
+    shown = read_json(run("token", "show", 2, "--json"))
     assert (shown["keyId"], shown["resourceIds"]) == (minted.key_id, [1])
-    [rule] = told(run("rule", "list", 2, "--json"))
+    [rule] = read_json(run("rule", "list", 2, "--json"))
     assert (rule["pattern"], rule["action"]) == ("image/*", "block")
 
 
@@ -120,7 +120,7 @@ def entry(**members):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
+    ("tokens", "message"),
     [
         pytest.param([entry(digest="x")], "tokens[0].digest", id="no digest"),
         pytest.param([entry(keyId="x")], "tokens[0].keyId", id="no key id"),
@@ -136,10 +136,10 @@ def entry(**members):
         ),
     ],
 )
-def test_a_file_that_cannot_be_used_makes_no_token(run, text, tokens, said):
+def test_an_invalid_file_imports_no_token(run, text, tokens, message):
     given = json.dumps({"version": 1, "tokens": tokens})
     refused = run("token", "import", "-", input=given)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert said in refused.stderr
-    assert [one["name"] for one in told(run("token", "list", "--json"))] == ["reports"]
+    assert message in refused.stderr
+    assert [one["name"] for one in read_json(run("token", "list", "--json"))] == ["reports"]

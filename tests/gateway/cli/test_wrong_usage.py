@@ -55,16 +55,16 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), MISFITS, ids=[line for line, _ in MISFITS])
-def test_words_that_do_not_fit_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
-    run, token, people, tmp_path, line, said
+@pytest.mark.parametrize(("line", "message"), MISFITS, ids=[line for line, _ in MISFITS])
+def test_options_that_do_not_fit_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
+    run, token, people, tmp_path, line, message
 ):
     (tmp_path / "here").write_text("{ accessToken { id } }")
     (tmp_path / "damaged").write_bytes(b"\xff")
     done = run(*line.split(), input="", env={"TERMINAL_WIDTH": "200"})
 
     assert (done.exit_code, done.stdout) == (2, "")
-    assert said in flat(done.stderr)
+    assert message in flat(done.stderr)
     assert people.all(select(ConnectionRow)) == []
 
 
@@ -100,18 +100,18 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), UNKNOWN, ids=[line for line, _ in UNKNOWN])
-def test_what_is_not_there_is_one_sentence(run, token, people, line, said):
+@pytest.mark.parametrize(("line", "message"), UNKNOWN, ids=[line for line, _ in UNKNOWN])
+def test_an_unknown_id_or_name_is_reported_in_one_sentence(run, token, people, line, message):
     done = run(*line.split())
 
     assert (done.exit_code, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert people.all(select(ConnectionRow)) == []
 
 
 @pytest.mark.parametrize("name", ["serve", "sandbox"])
-def test_an_address_that_somebody_has_is_named(run, environment, name):
+def test_an_address_in_use_is_named(run, environment, name):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         environment.setenv("AGW_PORT", str(port))  # which `serve` sets for its workers
@@ -121,7 +121,7 @@ def test_an_address_that_somebody_has_is_named(run, environment, name):
     assert done.stderr == f"Address already in use: 127.0.0.1:{port}\n"
 
 
-def test_a_host_that_nobody_knows_is_named(run, environment):
+def test_an_unknown_host_is_named(run, environment):
     environment.setenv("AGW_HOST", "nobody.invalid")
     done = run("serve")
 
@@ -129,7 +129,7 @@ def test_a_host_that_nobody_knows_is_named(run, environment):
     assert done.stderr.endswith(": nobody.invalid:8000\n")
 
 
-def test_an_address_that_is_none_is_refused_before_anybody_is_asked(run, people):
+def test_an_invalid_e_mail_address_is_refused_before_the_consent(run, people):
     words = "connection add email PROVIDER_A nobody --operator o --resource 1"
     done = run(*words.split())
 
@@ -157,7 +157,7 @@ LOCAL = [
 
 
 @pytest.mark.parametrize("line", LOCAL)
-def test_who_works_on_the_store_needs_no_admin_token(run, token, environment, line):
+def test_commands_on_the_store_need_no_admin_token(run, token, environment, line):
     environment.delenv("AGW_ADMIN_TOKEN")
     done = run(*line.split())
 
@@ -176,7 +176,7 @@ def test_a_gateway_in_this_process_needs_no_admin_token(run, people, environment
 
 
 @pytest.mark.parametrize("way", [("--api-token",), ("--client-id", "c", "--tenant", "t")])
-def test_a_secret_that_nobody_answers_to_is_stored_only_untested(run, people, environment, way):
+def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, environment, way):
     environment.setenv("AGW_TASKS_URL", "http://127.0.0.1:1")
     environment.setenv("AGW_COLLAB_URL", "http://127.0.0.1:1")
     environment.setenv("AGW_OAUTH_B_URL", "http://127.0.0.1:1")

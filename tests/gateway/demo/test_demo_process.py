@@ -47,7 +47,7 @@ def get(described, path, token):
         return json.loads(response.read()), response.headers
 
 
-def test_it_answers_and_comes_back_with_the_same_tokens(tmp_path):
+def test_a_restarted_demo_has_the_same_tokens(tmp_path):
     folder, manifest = tmp_path / "demo", tmp_path / "manifest.json"
     process, first = start(folder, manifest)
     try:

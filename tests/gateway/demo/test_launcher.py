@@ -63,7 +63,7 @@ async def test_the_manifest_is_complete(described):
     }
 
 
-async def test_a_second_start_prints_the_same(data, described):
+async def test_a_second_start_prints_the_same_manifest(data, described):
     _, again = await _open(data, "http://127.0.0.1:9999", reset=False)
 
     for member in ("tokens", "adminToken", "operatorId"):
@@ -109,7 +109,7 @@ async def test_the_reader_may_not_delete(client, profile):
     assert (response.status_code, response.json()["error"]) == (403, "OPERATION_NOT_ALLOWED")
 
 
-async def test_each_profile_is_what_it_is_called(client, profile):
+async def test_each_profile_grants_what_its_name_says(client, profile):
     own = {
         name: (await client.get(f"{ACCESS}/token", headers=profile(name))).json()
         for name in ("full", "reader", "masked", "selected")
@@ -233,7 +233,7 @@ async def test_a_withdrawn_consent_needs_a_person(client, described, gateway):
     await client.delete(url, headers=admin)
 
 
-async def test_a_mailbox_is_back_when_its_401s_are_over(client, profile):
+async def test_a_mailbox_recovers_when_its_401s_end(client, profile):
     messages = f"{ACCESS}/email/messages?limit=5"
     await client.put("/sandbox/faults/providerA", json={"kind": "401", "count": 99})
     without = await client.get(messages, headers=profile("full"))
@@ -282,7 +282,7 @@ async def test_the_sandbox_answers_under_its_path(client, described):
     assert calls[-1]["path"] == "/gmail/v1/users/me/profile"
 
 
-async def test_an_event_planted_upstream_is_an_event_of_the_gateway(client, described, profile):
+async def test_an_event_created_upstream_is_returned_by_the_gateway(client, described, profile):
     times = {edge: f"2027-03-01T{hour}:00:00" for edge, hour in (("start", 10), ("end", 11))}
     bodies = {
         "providerA": (
@@ -313,7 +313,7 @@ async def test_an_event_planted_upstream_is_an_event_of_the_gateway(client, desc
     ] * 2
 
 
-async def test_what_is_half_there_is_made_anew(tmp_path):
+async def test_incomplete_state_counts_as_none(tmp_path):
     assert manifest.read_state(tmp_path) is None
     (tmp_path / manifest.STATE).write_text("{}")
     assert manifest.read_state(tmp_path) is None

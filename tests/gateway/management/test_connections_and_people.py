@@ -9,7 +9,7 @@ from gateway.secrets.keyring import Keyring
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 
-async def test_operators_come_and_go(admin):
+async def test_operators_are_created_read_changed_and_deleted(admin):
     new = {"email": "ada@example.org", "displayName": "Ada"}
     response = await admin.post("/api/operators", json=new)
 
@@ -75,7 +75,7 @@ async def test_deleting_an_operator_revokes_tokens_and_removes_connections(
     assert (await admin.get("/api/resources/1")).json()["operatorIds"] == []
 
 
-async def test_resources_come_and_go(admin, operator):
+async def test_resources_are_created_read_changed_and_deleted(admin, operator):
     response = await admin.post("/api/resources", json={"name": "main"})
 
     assert response.status_code == 201
@@ -188,7 +188,7 @@ async def test_credentials_are_sealed_for_their_row(admin, new_connection, gatew
         pytest.param(["boards:read", "boards:write"], True, id="boards"),
     ],
 )
-async def test_the_scopes_say_whether_it_can_write(admin, new_connection, scopes, can_write):
+async def test_write_access_follows_from_the_scopes(admin, new_connection, scopes, can_write):
     response = await admin.post(
         "/api/connections", json={**new_connection, "grantedScopes": scopes}
     )
@@ -225,7 +225,7 @@ async def test_the_scopes_say_whether_it_can_write(admin, new_connection, scopes
         pytest.param({"status": "active"}, "status", id="a status cannot be given"),
     ],
 )
-async def test_what_cannot_be_read_connects_nothing(admin, new_connection, change, field):
+async def test_an_invalid_body_creates_no_connection(admin, new_connection, change, field):
     response = await admin.post("/api/connections", json={**new_connection, **change})
 
     assert response.status_code == 400
@@ -296,7 +296,7 @@ async def test_connections_are_filtered(admin, new_connection, resource):
     assert await kinds(status="needs_reauth") == []
 
 
-async def test_a_connection_goes(admin, connection):
+async def test_a_connection_is_deleted(admin, connection):
     url = f"/api/connections/{connection['id']}"
 
     assert (await admin.delete(url)).status_code == 204
@@ -306,7 +306,7 @@ async def test_a_connection_goes(admin, connection):
 
 
 @pytest.mark.parametrize("identifier", ["x%00y", "%F0%9F%98%80", "a" * 300, "x%0Ay"])
-async def test_an_operator_id_that_is_none_is_404(admin, identifier):
+async def test_an_invalid_operator_id_is_404(admin, identifier):
     response = await admin.get(f"/api/operators/{identifier}")
 
     assert (response.status_code, response.json()["error"]) == (404, "OPERATOR_NOT_FOUND")
@@ -319,7 +319,7 @@ async def test_a_filter_beyond_64_bits_is_refused(admin, number):
     assert (response.status_code, response.json()["error"]) == (400, "INVALID_PARAMETER")
 
 
-async def test_connections_are_counted_by_their_state_for_scrapers(admin, connection):
+async def test_metrics_count_connections_by_status(admin, connection):
     counted = (await admin.get("/metrics")).text
     assert 'agw_connections{provider="PROVIDER_A",status="active"} 1.0\n' in counted
 

@@ -47,7 +47,7 @@ async def test_a_rule_is_stored_raw(admin, rules):
         ({"description": "x" * 501}, "VALIDATION_ERROR"),
     ],
 )
-async def test_a_bad_rule_is_refused(admin, rules, change, code):
+async def test_an_invalid_rule_is_refused(admin, rules, change, code):
     response = await admin.post(rules, json={**RULE, **change})
 
     assert (response.status_code, response.json()["error"]) == (400, code)
@@ -124,7 +124,7 @@ async def test_put_replaces_all_or_nothing(admin, rules):
         ),
     ],
 )
-async def test_put_names_the_rule_that_is_wrong(admin, rules, *, change, code, place, why):
+async def test_put_names_an_invalid_rule(admin, rules, *, change, code, place, why):
     response = await admin.put(rules, json={"rules": [RULE, {**RULE, **change}]})
 
     assert response.status_code == 400
@@ -137,7 +137,7 @@ async def test_put_names_the_rule_that_is_wrong(admin, rules, *, change, code, p
     assert (await admin.get(rules)).json()["rules"] == []
 
 
-async def test_put_names_the_rule_that_is_given_twice(admin, rules):
+async def test_put_names_a_repeated_rule(admin, rules):
     other = {**RULE, "action": "block"}
     response = await admin.put(rules, json={"rules": [RULE, other, {**RULE, "pattern": " d1:i1"}]})
 
@@ -166,7 +166,7 @@ async def test_rules_are_filtered_and_paged(admin, rules):
     assert (await admin.get(rules, params={"ruleType": "x"})).status_code == 400
 
 
-async def test_a_rule_of_another_token_is_not_there(admin, rules, new_token):
+async def test_a_rule_of_another_token_is_404(admin, rules, new_token):
     await admin.post(rules, json=RULE)
     await admin.post("/api/access-tokens", json=new_token)
 
@@ -177,7 +177,7 @@ async def test_a_rule_of_another_token_is_not_there(admin, rules, new_token):
     assert (nobody.status_code, nobody.json()["error"]) == (404, "TOKEN_NOT_FOUND")
 
 
-async def test_a_rule_goes(admin, rules):
+async def test_a_rule_is_deleted(admin, rules):
     await admin.post(rules, json=RULE)
 
     assert (await admin.delete(f"{rules}/1")).status_code == 204

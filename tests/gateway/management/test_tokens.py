@@ -13,7 +13,7 @@ TOKENS = "/api/access-tokens"
 MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z")
 
 
-async def test_a_new_token_opens_nothing_until_it_is_told_to(admin, new_token, operator, resource):
+async def test_a_new_token_grants_nothing_by_default(admin, new_token, operator, resource):
     response = await admin.post(TOKENS, json=new_token)
 
     assert response.status_code == 201
@@ -39,7 +39,7 @@ async def test_a_new_token_opens_nothing_until_it_is_told_to(admin, new_token, o
     }
 
 
-async def test_the_text_is_shown_once(admin, token):
+async def test_the_token_text_is_returned_once(admin, token):
     shown = (await admin.get(f"{TOKENS}/{token['id']}")).json()
     listed = (await admin.get(TOKENS)).json()
 
@@ -48,7 +48,7 @@ async def test_the_text_is_shown_once(admin, token):
     assert listed == {"tokens": [token], "nextPageToken": None, "hasMore": False}
 
 
-async def test_settings_expiry_and_composites_are_taken_over(admin, new_token):
+async def test_settings_expiry_and_composites_are_stored(admin, new_token):
     settings = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
     body = {**new_token, "settings": settings, "expiresAt": "2030-01-02T03:04:05+01:00"}
     made = (await admin.post(TOKENS, json=body)).json()
@@ -114,7 +114,7 @@ async def test_settings_expiry_and_composites_are_taken_over(admin, new_token):
         pytest.param({"settings": []}, [("settings", "must be an object")], id="settings as list"),
     ],
 )
-async def test_what_cannot_be_read_makes_no_token(admin, new_token, change, details):
+async def test_an_invalid_body_creates_no_token(admin, new_token, change, details):
     response = await admin.post(TOKENS, json={**new_token, **change})
 
     assert response.status_code == 400
@@ -125,7 +125,7 @@ async def test_what_cannot_be_read_makes_no_token(admin, new_token, change, deta
     assert (await admin.get(TOKENS)).json()["tokens"] == []
 
 
-async def test_the_whole_answer_to_a_bad_body(admin):
+async def test_the_error_response_to_an_invalid_body(admin):
     response = await admin.post(
         TOKENS, json={"resourceIds": "secret"}, headers={"X-Request-Id": "case-1"}
     )
@@ -156,7 +156,7 @@ async def test_a_patch_merges_settings_and_null_resets_one(admin, token):
     assert changed["settings"] == {**DEFAULTS, "emailAccessEnabled": True, "timeframePastDays": 3}
 
 
-async def test_a_bad_patch_changes_nothing(admin, token):
+async def test_an_invalid_patch_changes_nothing(admin, token):
     url = f"{TOKENS}/{token['id']}"
     response = await admin.patch(
         url, json={"name": "audit", "settings": {"maskMode": "off", "emailAccessEnabled": True}}
@@ -230,7 +230,7 @@ async def test_a_revoked_token_gets_no_new_secret(admin, token):
 
 
 @pytest.mark.parametrize("grace", [-1, 86_401, "5", 1.5, None])
-async def test_a_bad_grace_is_refused(admin, token, grace):
+async def test_an_invalid_grace_period_is_refused(admin, token, grace):
     response = await admin.post(f"{TOKENS}/{token['id']}/rotate", json={"graceSeconds": grace})
 
     assert response.status_code == 400
@@ -306,7 +306,7 @@ async def test_an_empty_value_counts_as_absent(admin, token):
     assert [one["id"] for one in response.json()["tokens"]] == [token["id"]]
 
 
-async def test_a_limit_above_the_maximum_is_lowered_and_said(admin, token):
+async def test_a_limit_above_the_maximum_is_lowered_and_a_header_says_so(admin, token):
     response = await admin.get(TOKENS, params={"limit": 201})
 
     assert response.status_code == 200
@@ -326,7 +326,7 @@ async def test_a_limit_above_the_maximum_is_lowered_and_said(admin, token):
         ({"operatorId": "a\0"}, "operatorId", "must not have the character U+0000"),
     ],
 )
-async def test_a_bad_query_is_refused(admin, params, field, why):
+async def test_an_invalid_query_is_refused(admin, params, field, why):
     response = await admin.get(TOKENS, params=params)
 
     assert response.status_code == 400
