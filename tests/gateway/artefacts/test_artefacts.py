@@ -56,7 +56,11 @@ async def test_the_served_description_has_the_management_api_in_our_words(world)
     assert rotate["security"] == [{"adminToken": []}]
     assert [parameter["name"] for parameter in rotate["parameters"]] == ["tokenId"]
     assert "422" not in rotate["responses"]
-    ids = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    ids = [
+        operation["operationId"]
+        for path in document["paths"].values()
+        for operation in path.values()
+    ]
     assert len(ids) == len(set(ids))
     references = set(response.text.split('"$ref":"#/components/')[1:])
     for reference in references:

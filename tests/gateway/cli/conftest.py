@@ -66,7 +66,7 @@ def url(kind, request):
 def environment(tmp_path, monkeypatch):
     """The settings of a deployment, without its database."""
     monkeypatch.chdir(tmp_path)
-    for name in [one for one in os.environ if one.startswith("AGW_")]:
+    for name in [variable for variable in os.environ if variable.startswith("AGW_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 20)

@@ -19,10 +19,10 @@ SILENT = {"serve", "sandbox"}
 def leaves(command):
     found = {}
 
-    def walk(one, words):
-        below = getattr(one, "commands", {})
-        if not below or (words and one.invoke_without_command):
-            found[" ".join(words)] = one
+    def walk(subcommand, words):
+        below = getattr(subcommand, "commands", {})
+        if not below or (words and subcommand.invoke_without_command):
+            found[" ".join(words)] = subcommand
         for name, inner in below.items():
             walk(inner, (*words, name))
 
@@ -31,28 +31,28 @@ def leaves(command):
 
 
 def test_every_command_is_in_a_group_and_says_what_it_does(command):
-    for name, one in command.commands.items():
-        assert one.rich_help_panel in _GROUPS, name
-    for name, one in leaves(command).items():
-        assert one.help, name
-        assert one.help.split("\n\n")[0].rstrip().endswith("."), name
-        for parameter in one.params:
+    for name, subcommand in command.commands.items():
+        assert subcommand.rich_help_panel in _GROUPS, name
+    for name, subcommand in leaves(command).items():
+        assert subcommand.help, name
+        assert subcommand.help.split("\n\n")[0].rstrip().endswith("."), name
+        for parameter in subcommand.params:
             assert parameter.help or parameter.name == "help", (name, parameter.name)
 
 
 def test_every_command_that_prints_data_prints_json(command):
     without = {
         name
-        for name, one in leaves(command).items()
-        if not any("--json" in parameter.opts for parameter in one.params)
+        for name, subcommand in leaves(command).items()
+        if not any("--json" in parameter.opts for parameter in subcommand.params)
     }
 
     assert without == SILENT
 
 
 def test_no_secret_is_an_argument(command):
-    for name, one in leaves(command).items():
-        for parameter in one.params:
+    for name, subcommand in leaves(command).items():
+        for parameter in subcommand.params:
             if parameter.type_descriptor and parameter.type_descriptor.annotation is not str:
                 continue  # a number names a token, a flag asks for a secret elsewhere
             taken = {parameter.name, *parameter.opts}
@@ -231,14 +231,14 @@ def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
     """A process for every command, as at a terminal."""
     import demo_process
 
-    with demo_process.running(tmp_path) as told:
+    with demo_process.running(tmp_path) as manifest:
         kept = json.loads((tmp_path / "data" / "demo.json").read_text())
         env = {
             **os.environ,
             "AGW_DATA_DIR": str(tmp_path / "data"),
             "AGW_SECRET_KEYS": kept["secret_key"],
-            "AGW_ADMIN_TOKEN": told["adminToken"],
-            "AGW_TOKEN": told["tokens"]["full"],
+            "AGW_ADMIN_TOKEN": manifest["adminToken"],
+            "AGW_TOKEN": manifest["tokens"]["full"],
         }
 
         def run(*words):
@@ -251,17 +251,17 @@ def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
                 check=False,
             )
 
-        asked = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        asked = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
         assert json.loads(asked.stdout)["data"] == {"accessToken": {"name": "full"}}, asked.stderr
         copied = run("db", "backup", "copy", "--json")
         assert copied.returncode == 0, copied.stderr
         assert run("token", "revoke", "1").returncode == 0
-        refused = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        refused = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
         assert (refused.returncode, '"data"' in refused.stdout) == (1, False)
         # The server keeps its connections; what is restored under them holds at the next request.
         restored = run("db", "restore", "copy", "--yes", "--json")
         assert json.loads(restored.stdout)["revived"] == [1], restored.stderr
-        again = run("query", "{ accessToken { name } }", "--url", told["baseUrl"])
+        again = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
         assert json.loads(again.stdout)["data"] == {"accessToken": {"name": "full"}}, again.stderr
 
 
@@ -278,9 +278,9 @@ def test_a_demo_prints_its_manifest_as_json(tmp_path):
         finally:
             server.terminate()
 
-    told = json.loads("".join(lines))
-    assert set(told["tokens"]) == {"full", "reader", "masked", "selected"}
-    assert told["graphqlUrl"] == f"{told['baseUrl']}/graphql"
+    manifest = json.loads("".join(lines))
+    assert set(manifest["tokens"]) == {"full", "reader", "masked", "selected"}
+    assert manifest["graphqlUrl"] == f"{manifest['baseUrl']}/graphql"
 
 
 @pytest.mark.slow

@@ -21,16 +21,16 @@ STUDIO = "nora@harbourlight-studio.example"
 def place(tmp_path_factory):
     """A demo, and the settings with which commands work on its store."""
     folder = tmp_path_factory.mktemp("demo")
-    with demo_process.running(folder) as told:
+    with demo_process.running(folder) as manifest:
         kept = json.loads((folder / "data" / "demo.json").read_text())
         settings = {
             "AGW_DATA_DIR": str(folder / "data"),
             "AGW_SECRET_KEYS": next(v for k, v in kept.items() if "secret" in k.lower()),
-            "AGW_ADMIN_TOKEN": told["adminToken"],
+            "AGW_ADMIN_TOKEN": manifest["adminToken"],
             "AGW_SANDBOX": "true",
-            "AGW_PUBLIC_URL": told["baseUrl"],
+            "AGW_PUBLIC_URL": manifest["baseUrl"],
         }
-        yield told, {**os.environ, **settings}
+        yield manifest, {**os.environ, **settings}
 
 
 @pytest.fixture
@@ -105,7 +105,9 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     )
     assert (code, "another account" in message) == (1, True)
     assert command("remove", number)[0] == 0
-    assert made["id"] not in [one["id"] for one in json.loads(command("list", "--json")[1])]
+    assert made["id"] not in [
+        connection["id"] for connection in json.loads(command("list", "--json")[1])
+    ]
 
 
 def test_a_refused_consent_leaves_no_connection(command, place):

@@ -182,7 +182,7 @@ def test_a_backup_replaces_a_file_only_with_force(run, deployed, file):
     assert (refused.exit_code, file.read_text()) == (1, "precious")
 
     assert run("db", "backup", file, "--force").exit_code == 0
-    assert [one.name for one in file.parent.glob("*copy*")] == ["copy"]
+    assert [path.name for path in file.parent.glob("*copy*")] == ["copy"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 
 
 def decision(name, at=NOON, **more):
-    told = {
+    members = {
         "at": at,
         "request_id": name,
         "token_id": 1,
@@ -45,7 +45,7 @@ def decision(name, at=NOON, **more):
         "upstream_calls": 1,
         "upstream_status": 200,
     }
-    return Decision(**(told | more))
+    return Decision(**(members | more))
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def keep(deployed):
 async def stored(url, *decisions):
     database = Database.open(url)
     log = DecisionLog(database, Keyring(["k" * 20]), days=30)
-    for one in decisions:
-        log.write(one, change=False)
+    for entry in decisions:
+        log.write(entry, change=False)
     await log.flush()
     await database.close()
 
@@ -114,7 +114,7 @@ def test_filters_are_those_of_the_api(run, keep, options, names):
 
     listed = run("decisions", "list", "--json", *options)
 
-    assert [one["requestId"] for one in json.loads(listed.stdout)] == names
+    assert [entry["requestId"] for entry in json.loads(listed.stdout)] == names
 
 
 def test_an_invalid_filter_is_reported_in_one_sentence(run, deployed):
@@ -215,11 +215,11 @@ def test_each_decision_is_one_line(run, deployed, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(decisions, "follow", follow)
-    told = run("decisions", "tail", "--token", 1, "--lines", 5)
+    as_text = run("decisions", "tail", "--token", 1, "--lines", 5)
     as_json = run("decisions", "tail", "--token", 1, "--lines", 5, "--json")
 
-    assert (told.exit_code, as_json.exit_code) == (0, 0)
-    assert told.stdout == (
+    assert (as_text.exit_code, as_json.exit_code) == (0, 0)
+    assert as_text.stdout == (
         "2026-09-21T14:13:20Z  token 1  rest  collabFile  refused  404"
         "  by scope: BLOCKED  rule 7  request a\n"
         "2026-09-21T14:13:20Z  token 1  rest  collabFile  refused  404  request b\n"

@@ -36,10 +36,11 @@ def checks(run):
 
     def checking(*words):
         result = run("doctor", "--json", *words)
-        told = json.loads(result.stdout)
-        assert told["ok"] is (result.exit_code == 0)
+        report = json.loads(result.stdout)
+        assert report["ok"] is (result.exit_code == 0)
         return result.exit_code, {
-            one["name"]: (one["outcome"], one["detail"], one["remedy"]) for one in told["checks"]
+            check["name"]: (check["outcome"], check["detail"], check["remedy"])
+            for check in report["checks"]
         }
 
     return checking

@@ -33,10 +33,10 @@ SEND = json.dumps({"to": [{"email": "x@y.example"}], "subject": "s", "body": "b"
 
 def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
     asked = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
-    told = run(*asked)
+    result = run(*asked)
 
-    lines = told.stdout.splitlines()
-    assert told.exit_code == 1, told.stderr
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1, result.stderr
     assert lines[0].split() == ["LAYER", "OUTCOME", "WHY"]
     assert [line.split()[0] for line in lines[1:5]] == [
         "address_limit",
@@ -60,32 +60,36 @@ def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
 
 
 def test_json_output_equals_the_management_api(environment):
-    told = run("explain", 1, *LIST, "--query", "q=a b", "--query", "limit=5", "--json")
+    result = run("explain", 1, *LIST, "--query", "q=a b", "--query", "limit=5", "--json")
 
-    found = json.loads(told.stdout)
-    assert (told.exit_code, found["status"], found["error"]) == (1, 422, "EMAIL_NOT_ENABLED")
-    assert found["unchangeable"].startswith("The provider failed")
-    assert found["partialChange"]["settings"] == {"emailAccessEnabled": True}
+    explanation = json.loads(result.stdout)
+    assert (result.exit_code, explanation["status"], explanation["error"]) == (
+        1,
+        422,
+        "EMAIL_NOT_ENABLED",
+    )
+    assert explanation["unchangeable"].startswith("The provider failed")
+    assert explanation["partialChange"]["settings"] == {"emailAccessEnabled": True}
 
 
 def test_documents_come_from_files(environment, tmp_path):
     file = tmp_path / "who.graphql"
     file.write_text("query Who { accessToken { id } }")
-    told = run("explain", 1, "--document", file, "--operation", "Who", "--json")
+    result = run("explain", 1, "--document", file, "--operation", "Who", "--json")
 
-    found = json.loads(told.stdout)
-    assert (told.exit_code, found["outcome"]) == (0, "allowed")
-    assert [one["field"] for one in found["fields"]] == ["accessToken"]
+    explanation = json.loads(result.stdout)
+    assert (result.exit_code, explanation["outcome"]) == (0, "allowed")
+    assert [field["field"] for field in explanation["fields"]] == ["accessToken"]
 
 
 def test_hidden_fields_are_listed_by_surface(environment):
     seeing = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
     seeing["visibleEmailFields"] = ["subject"]
     assert run("token", "change", 1, "--settings", json.dumps(seeing)).exit_code == 0
-    told = run("explain", 1, *LIST, "--query", "to=a@b.example")
+    result = run("explain", 1, *LIST, "--query", "to=a@b.example")
 
-    assert told.exit_code == 1, told.exception
-    assert told.stdout.splitlines()[13:15] == [
+    assert result.exit_code == 1, result.exception
+    assert result.stdout.splitlines()[13:15] == [
         "Refused: 403 FIELD_NOT_VISIBLE",
         "Hidden on email: from, to, cc, bcc, body_preview, body, sent_at, received_at, "
         "attachments, labels, importance",
@@ -104,7 +108,7 @@ def test_hidden_fields_are_listed_by_surface(environment):
     ],
 )
 def test_an_invalid_question_is_reported_on_standard_error(environment, words, code, message):
-    told = run("explain", *words)
+    result = run("explain", *words)
 
-    assert (told.exit_code, told.stdout) == (code, "")
-    assert message in " ".join(told.stderr.replace("│", " ").split())
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in " ".join(result.stderr.replace("│", " ").split())

@@ -20,7 +20,10 @@ def test_from_an_empty_store_to_a_token(run, deployed):
     assert run("resource", "add", "alone").stdout == "2\n"
 
     people = read_json(run("operator", "list", "--json"))
-    assert [(one["id"], one["displayName"]) for one in people] == [(ada, "Ada"), (bo, "Bo")]
+    assert [(operator["id"], operator["displayName"]) for operator in people] == [
+        (ada, "Ada"),
+        (bo, "Bo"),
+    ]
     assert read_json(run("resource", "list", "--json"))[0] == made
     assert ada in run("operator", "list").stdout
     assert run("resource", "list").stdout.splitlines()[2].split() == ["2", "alone"]

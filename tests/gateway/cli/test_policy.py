@@ -78,7 +78,10 @@ def exported(run):
 
 
 def lines(found):
-    return [(one["change"], one["kind"], one["name"], one["member"]) for one in found["changes"]]
+    return [
+        (change["change"], change["kind"], change["name"], change["member"])
+        for change in found["changes"]
+    ]
 
 
 @on_both
@@ -111,7 +114,7 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
     assert run("policy", "export").stdout == first
     assert kept["operators"] == DOCUMENT["operators"]
     assert kept["resources"] == DOCUMENT["resources"]
-    assert [one["pattern"] for one in kept["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
+    assert [rule["pattern"] for rule in kept["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
     assert len(kept["tokens"][0]["settings"]) == len(DEFAULTS)
     for secret in (text, text[4:12], token_format.digest(text).hex()):
         assert secret not in first
@@ -205,7 +208,7 @@ def test_the_name_of_a_revoked_token_can_be_used_again(run, apply):
     second = read_json(apply(DOCUMENT))["tokens"]["reports"]
 
     assert first != second
-    assert [one["id"] for one in read_json(run("token", "list", "--json"))] == [1, 2]
+    assert [token["id"] for token in read_json(run("token", "list", "--json"))] == [1, 2]
 
 
 @on_both
@@ -337,8 +340,8 @@ async def test_of_concurrent_applies_one_makes_the_changes(deployed):
 
     done = await asyncio.gather(*(apply_once() for _ in range(4)))
 
-    assert sorted(len(one.texts) for one in done) == [0, 0, 0, 1]
-    assert sorted(len(one.changes) for one in done) == [0, 0, 0, 7]
+    assert sorted(len(applied.texts) for applied in done) == [0, 0, 0, 1]
+    assert sorted(len(applied.changes) for applied in done) == [0, 0, 0, 7]
 
 
 def test_text_output_has_one_line_per_change(run, deployed, tmp_path):
@@ -368,8 +371,8 @@ def test_the_operators_of_a_resource_must_be_known(people, named):
     wanted = Policy.model_validate(
         {
             "version": 1,
-            "operators": [{"email": f"{one}@x", "displayName": one} for one in people],
-            "resources": [{"name": "r", "operators": [f"{one}@x" for one in named]}],
+            "operators": [{"email": f"{name}@x", "displayName": name} for name in people],
+            "resources": [{"name": "r", "operators": [f"{name}@x" for name in named]}],
         }
     )
     if set(named) <= set(people):
@@ -381,7 +384,7 @@ def test_the_operators_of_a_resource_must_be_known(people, named):
 
 def invented(random):
     """A whole document over the same few names; tokens keep their operator."""
-    people = [f"{one}@example.org" for one in NAMES]
+    people = [f"{name}@example.org" for name in NAMES]
     places = sorted(random.sample(NAMES, random.randint(1, 4)))
     rules = [
         {"ruleType": "mime_type", "pattern": f"{kind}/*", "action": action, "description": words}
@@ -391,10 +394,10 @@ def invented(random):
     ]
     return {
         "version": 1,
-        "operators": [{"email": one, "displayName": random.choice("xyz")} for one in people],
+        "operators": [{"email": name, "displayName": random.choice("xyz")} for name in people],
         "resources": [
-            {"name": one, "operators": sorted(random.sample(people, random.randint(0, 3)))}
-            for one in NAMES
+            {"name": name, "operators": sorted(random.sample(people, random.randint(0, 3)))}
+            for name in NAMES
         ],
         "tokens": [
             {

@@ -89,7 +89,7 @@ def test_a_document_is_run_as_a_token(run, place, tmp_path):
 
     full = read_json(run("query", *words))["data"]["emails"]["emails"]
     masked = read_json(run("query", *words, "--token-file", "token"))["data"]["emails"]["emails"]
-    assert [one["to"] is None for one in (*full, *masked)] == [False, True]
+    assert [email["to"] is None for email in (*full, *masked)] == [False, True]
     assert full[0]["subject"] == masked[0]["subject"]
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_no_schema_is_reported(run, text):
 
 
 def test_the_description_has_both_apis(run, environment):
-    for name in [one for one in os.environ if one.startswith("AGW_")]:
+    for name in [variable for variable in os.environ if variable.startswith("AGW_")]:
         environment.delenv(name)
     document = read_json(run("openapi", "print"))
 

@@ -83,7 +83,7 @@ def test_a_token_is_imported_by_its_hash_once(run, text, people, rows):
     rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
     written = run("token", "export").stdout
     kept = json.loads(written)["tokens"]
-    assert [(one["name"], one["operator"], one["resources"]) for one in kept] == [
+    assert [(token["name"], token["operator"], token["resources"]) for token in kept] == [
         ("reports", "o@example.org", ["main"])
     ]
     assert kept[0]["digest"] == token_format.digest(text).hex()
@@ -142,4 +142,4 @@ def test_an_invalid_file_imports_no_token(run, text, tokens, message):
 
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert message in refused.stderr
-    assert [one["name"] for one in read_json(run("token", "list", "--json"))] == ["reports"]
+    assert [token["name"] for token in read_json(run("token", "list", "--json"))] == ["reports"]

@@ -54,7 +54,7 @@ async def test_the_manifest_is_complete(described):
         "secondTasks": 5,
     }
     assert list(described["tokens"]) == ["full", "reader", "masked", "selected"]
-    assert {name: one["url"] for name, one in described["upstreams"].items()} == {
+    assert {name: upstream["url"] for name, upstream in described["upstreams"].items()} == {
         "providerA": f"{BASE}/sandbox/provider-a",
         "providerB": f"{BASE}/sandbox/provider-b",
         "collab": f"{BASE}/sandbox/collab",
@@ -122,7 +122,7 @@ async def test_each_profile_grants_what_its_name_says(client, profile):
     assert "upload_file" not in reader["effectiveCollabOperations"]
     assert own["selected"]["settings"]["collabAllowAllDefault"] is False
     assert "attendees" not in own["masked"]["settings"]["visibleCalendarFields"]
-    assert [(one["kind"], one["provider"]) for one in full["connections"]] == [
+    assert [(connection["kind"], connection["provider"]) for connection in full["connections"]] == [
         ("email", "PROVIDER_A"),
         ("email", "PROVIDER_B"),
         ("calendar", "PROVIDER_A"),
@@ -183,10 +183,10 @@ async def test_the_admin_sees_the_five_resources(client, described):
     found = (await client.get("/api/resources", headers=admin)).json()["resources"]
     listed = (await client.get("/api/connections", headers=admin)).json()["connections"]
 
-    assert {one["name"]: one["id"] for one in found} == described["resources"]
-    by_resource = {one["id"]: [] for one in found}
-    for one in listed:
-        by_resource[one["resourceId"]].append((one["kind"], one["mode"], one["canWrite"]))
+    assert {row["name"]: row["id"] for row in found} == described["resources"]
+    by_resource = {row["id"]: [] for row in found}
+    for row in listed:
+        by_resource[row["resourceId"]].append((row["kind"], row["mode"], row["canWrite"]))
     assert len(by_resource[1]) == 6
     assert by_resource[2] == [("email", None, False), ("collab", "delegated", False)]
     assert by_resource[3] == [("collab", "selected_sites", True)]
@@ -248,7 +248,7 @@ async def test_a_mailbox_recovers_when_its_401s_end(client, profile):
 async def test_a_search_finds_words_by_their_beginning(client, profile):
     async def found(query):
         response = await client.get(f"{ACCESS}/email/messages?{query}", headers=profile("full"))
-        return {one["id"] for one in response.json()["emails"]}
+        return {email["id"] for email in response.json()["emails"]}
 
     titled = await found("subject=thwarts")
     assert titled
@@ -308,9 +308,9 @@ async def test_an_event_created_upstream_is_returned_by_the_gateway(client, desc
         f"{ACCESS}/calendar/events?q=planted&from=2027-03-01&to=2027-03-02", headers=profile("full")
     )
 
-    assert [(one["title"], one["startUtc"], one["endUtc"]) for one in events.json()["events"]] == [
-        ("Planted", "2027-03-01T10:00:00Z", "2027-03-01T11:00:00Z")
-    ] * 2
+    assert [
+        (event["title"], event["startUtc"], event["endUtc"]) for event in events.json()["events"]
+    ] == [("Planted", "2027-03-01T10:00:00Z", "2027-03-01T11:00:00Z")] * 2
 
 
 async def test_incomplete_state_counts_as_none(tmp_path):

@@ -112,10 +112,10 @@ async def test_the_admin_token_is_refused_on_every_surface(admin):
 async def test_a_valid_request_id_is_echoed(client, sent, echoed):
     response = await client.get("/api/operators", headers={"X-Request-Id": sent})
 
-    told = response.headers["X-Request-Id"]
-    assert (told == sent) is echoed
-    assert echoed or re.fullmatch(r"[0-9a-f-]{36}", told)
-    assert response.json()["requestId"] == told
+    request_id = response.headers["X-Request-Id"]
+    assert (request_id == sent) is echoed
+    assert echoed or re.fullmatch(r"[0-9a-f-]{36}", request_id)
+    assert response.json()["requestId"] == request_id
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,11 @@ async def test_a_display_name_has_up_to_200_characters(admin, length, status):
     response = await admin.post("/api/operators", json=new)
 
     assert response.status_code == status
-    told = [one["displayName"] for one in (await admin.get("/api/operators")).json()["operators"]]
-    assert told == ([new["displayName"]] if status == 201 else [])
+    names = [
+        operator["displayName"]
+        for operator in (await admin.get("/api/operators")).json()["operators"]
+    ]
+    assert names == ([new["displayName"]] if status == 201 else [])
 
 
 async def test_operators_page_oldest_first(admin):
@@ -264,7 +267,7 @@ async def test_a_mail_connection_gets_no_sites(admin, connection, change):
     response = await admin.patch(url, json=change)
 
     assert response.status_code == 400
-    assert [one["field"] for one in response.json()["details"]] == list(change)
+    assert [detail["field"] for detail in response.json()["details"]] == list(change)
     assert (await admin.get(url)).json() == connection
 
 
@@ -287,7 +290,7 @@ async def test_connections_are_filtered(admin, new_connection, resource):
 
     async def kinds(**params):
         found = (await admin.get("/api/connections", params=params)).json()["connections"]
-        return [one["kind"] for one in found]
+        return [connection["kind"] for connection in found]
 
     assert await kinds() == ["email", "calendar"]
     assert await kinds(kind="calendar") == ["calendar"]

@@ -303,7 +303,7 @@ async def test_an_empty_value_counts_as_absent(admin, token):
     response = await admin.get(TOKENS, params={"limit": ["", "1"], "status": ""})
 
     assert response.status_code == 200
-    assert [one["id"] for one in response.json()["tokens"]] == [token["id"]]
+    assert [listed["id"] for listed in response.json()["tokens"]] == [token["id"]]
 
 
 async def test_a_limit_above_the_maximum_is_lowered_and_a_header_says_so(admin, token):
