@@ -41,7 +41,7 @@ LAYERS: Mapping[str, str] = {
     "plan: variables, resolver, record to shape": "graph.execution.plan.program:Program.run",
     "merged mailbox: routing": "providers.mail.merged_mailbox:MergedMailbox.get",
     "connector: request, decode, map": (
-        "providers.connectors.provider_b.outlook_mail.mailbox:Mail.get"
+        "providers.connectors.provider_b.outlook_mail.mailbox:OutlookMailbox.get"
     ),
     "call: deadline, retries, circuit breaker, slots": "providers.http.client:Upstream.call",
     "credentials": "gateway.connections.credentials:ConnectionCredentials.token",

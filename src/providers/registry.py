@@ -10,21 +10,21 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from providers.connectors.boards.failures import classify as classify_boards
-from providers.connectors.boards.tasks import Tasks as Boards
-from providers.connectors.boards.writing import Locks
+from providers.connectors.boards.tasks import BoardTasks
+from providers.connectors.boards.writing import BoardLocks
 from providers.connectors.collab.connection import CollabConnection
 from providers.connectors.collab.failures import classify as classify_collab
-from providers.connectors.collab.ttl_cache import ConnectionCache as MemoryC
+from providers.connectors.collab.ttl_cache import ConnectionCache
 from providers.connectors.projects.failures import classify as classify_projects
-from providers.connectors.projects.tasks import Tasks as Projects
+from providers.connectors.projects.tasks import ProjectTasks
+from providers.connectors.provider_a.account_cache import AccountCache as CacheA
 from providers.connectors.provider_a.failures import classify as classify_a
-from providers.connectors.provider_a.gmail.mailbox import Mail as MailA
-from providers.connectors.provider_a.google_calendar.calendars import Calendars as CalendarsA
-from providers.connectors.provider_a.memory import Memory as MemoryA
+from providers.connectors.provider_a.gmail.mailbox import GmailMailbox
+from providers.connectors.provider_a.google_calendar.calendars import GoogleCalendars
+from providers.connectors.provider_b.account_cache import AccountCache as CacheB
 from providers.connectors.provider_b.failures import classify as classify_b
-from providers.connectors.provider_b.memory import Memory as MemoryB
-from providers.connectors.provider_b.outlook_calendar.calendars import Calendars as CalendarsB
-from providers.connectors.provider_b.outlook_mail.mailbox import Mail as MailB
+from providers.connectors.provider_b.outlook_calendar.calendars import OutlookCalendars
+from providers.connectors.provider_b.outlook_mail.mailbox import OutlookMailbox
 from providers.http.call import Classify
 from providers.http.client import Credentials, Origins, Upstream
 from providers.ports.calendar import CalendarPort
@@ -82,8 +82,8 @@ class MailRegistry:
     """Opens mailboxes. One object per process."""
 
     def __init__(self) -> None:
-        self._memory_a: dict[_Account, MemoryA] = {}
-        self._memory_b: dict[_Account, MemoryB] = {}
+        self._caches_a: dict[_Account, CacheA] = {}
+        self._caches_b: dict[_Account, CacheB] = {}
 
     def open(self, info: ConnectionInfo, upstream: Upstream) -> MailPort:
         """
@@ -94,15 +94,15 @@ class MailRegistry:
         """
         account = _account(info)
         if info.provider == "PROVIDER_A":
-            return MailA(info, upstream, self._memory_a.setdefault(account, MemoryA()))
+            return GmailMailbox(info, upstream, self._caches_a.setdefault(account, CacheA()))
         if info.provider == "PROVIDER_B":
-            return MailB(info, upstream, self._memory_b.setdefault(account, MemoryB()))
+            return OutlookMailbox(info, upstream, self._caches_b.setdefault(account, CacheB()))
         raise KeyError(info.provider)
 
     def forget(self, connection: int) -> None:
         """Drop the memory of a connection that was removed or reconnected."""
-        _forget(self._memory_a, connection)
-        _forget(self._memory_b, connection)
+        _forget(self._caches_a, connection)
+        _forget(self._caches_b, connection)
 
 
 class CalendarRegistry:
@@ -122,7 +122,7 @@ class CalendarRegistry:
 
 
 _CALENDARS: Mapping[str, Callable[[Upstream], CalendarPort]] = MappingProxyType(
-    {"PROVIDER_A": CalendarsA, "PROVIDER_B": CalendarsB}
+    {"PROVIDER_A": GoogleCalendars, "PROVIDER_B": OutlookCalendars}
 )
 
 
@@ -130,7 +130,7 @@ class TaskRegistry:
     """Opens task accounts. One object per process."""
 
     def __init__(self) -> None:
-        self._locks: dict[int, Locks] = {}
+        self._locks: dict[int, BoardLocks] = {}
 
     def open(self, info: ConnectionInfo, upstream: Upstream) -> TaskPort:
         """
@@ -139,15 +139,15 @@ class TaskRegistry:
         Raises:
             KeyError: The provider has no task connector.
         """
-        return _TASKS[info.provider](upstream, self._locks.setdefault(info.id, Locks()))
+        return _TASKS[info.provider](upstream, self._locks.setdefault(info.id, BoardLocks()))
 
     def forget(self, connection: int) -> None:
         """Drop the memory of a connection that was removed or reconnected."""
         self._locks.pop(connection, None)
 
 
-_TASKS: Mapping[str, Callable[[Upstream, Locks], TaskPort]] = MappingProxyType(
-    {"BOARDS": Boards, "PROJECTS": lambda upstream, _: Projects(upstream)}
+_TASKS: Mapping[str, Callable[[Upstream, BoardLocks], TaskPort]] = MappingProxyType(
+    {"BOARDS": BoardTasks, "PROJECTS": lambda upstream, _: ProjectTasks(upstream)}
 )
 
 
@@ -155,16 +155,16 @@ class CollabRegistry:
     """Opens collaboration content. One object per process."""
 
     def __init__(self) -> None:
-        self._memory: dict[_Account, MemoryC] = {}
+        self._caches: dict[_Account, ConnectionCache] = {}
 
     def open(self, info: ConnectionInfo, upstream: Upstream) -> CollabPort:
         """Return the content behind a connection. Makes no call."""
         account = _account(info)
-        return CollabConnection(info, upstream, self._memory.setdefault(account, MemoryC()))
+        return CollabConnection(info, upstream, self._caches.setdefault(account, ConnectionCache()))
 
     def forget(self, connection: int) -> None:
         """Drop the memory of a connection that was removed or reconnected."""
-        _forget(self._memory, connection)
+        _forget(self._caches, connection)
 
 
 def _account(info: ConnectionInfo) -> _Account:

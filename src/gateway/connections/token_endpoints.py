@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.settings import Settings
-from providers.connectors.boards.account import signed_in
+from providers.connectors.boards.account import read_account_email
 from providers.http.origins import Origins
 from providers.oauth.credentials import BodyStyle, TokenEndpoint, Tokens
 from providers.oauth.device_flow import DeviceEndpoint
@@ -84,7 +84,7 @@ class TokenEndpoints:
         if provider != "BOARDS":
             return None
         url = self._settings.upstreams["tasks", "BOARDS"]
-        return await signed_in(self._origins, url, tokens.access_token)
+        return await read_account_email(self._origins, url, tokens.access_token)
 
     def _authorize(self, provider: str) -> str:
         settings = self._settings

@@ -155,10 +155,10 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
 async def _item(info: Info, account: TaskAccount, item_id: str) -> TaskItem | None:
     """Read the written item as a query would show it; None if that fails or is not allowed."""
     context = info.context
-    sight = read_arguments.sight(info, routing.boards(context, account))
-    if not sight.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
+    visibility = read_arguments.visibility(info, routing.boards(context, account))
+    if not visibility.wanted or not context.caller.allows(TaskOp.VIEW_ITEMS):
         return None
     try:
-        return await account.port.item(item_id, sight=sight)
+        return await account.port.item(item_id, visibility=visibility)
     except ProviderFailure:
         return None

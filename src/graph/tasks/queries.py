@@ -152,9 +152,9 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     after = _read_position(context, account, "taskItems", filters, page_token)
     routing.require_board(context, account, board_id)
     _require_visible_filters(query, context)
-    sight = read_arguments.sight(info, routing.boards(context, account))
+    visibility = read_arguments.visibility(info, routing.boards(context, account))
     page = await routing.translate_failures(
-        account.port.items(board_id, query, after=after, sight=sight), what="board"
+        account.port.items(board_id, query, after=after, visibility=visibility), what="board"
     )
     return TaskItemPageView(
         provider=account.connection.provider,
@@ -180,7 +180,7 @@ async def task_item(
         target = await routing.translate_failures(account.port.target(item_id), what="item")
         routing.require_any(context, account, target.boards)
     item = await routing.translate_failures(
-        account.port.item(item_id, sight=read_arguments.sight(info, allowed)), what="item"
+        account.port.item(item_id, visibility=read_arguments.visibility(info, allowed)), what="item"
     )
     return TaskItemAnswerView(
         provider=account.connection.provider,

@@ -59,7 +59,7 @@ def check_id(value: str, name: str) -> None:
         )
 
 
-def sight(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
+def visibility(info: Info, boards: AbstractSet[str] | None) -> ItemVisibility:
     """Return the selected and visible part of items; *boards* None means all boards."""
     caller = info.context.caller
     seen = wanted(info.raw, "TaskItem")

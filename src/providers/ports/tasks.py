@@ -169,7 +169,12 @@ class TaskPort(Protocol):
         """
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
+        self,
+        board_id: str,
+        query: ItemQuery,
+        *,
+        after: TaskPosition | None,
+        visibility: ItemVisibility,
     ) -> ItemSlice:
         """
         List items of a board after a position, in the board's order, without comments.
@@ -178,7 +183,7 @@ class TaskPort(Protocol):
             Missing: There is no such board.
         """
 
-    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
+    async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """
         Read one item.
 

@@ -44,20 +44,20 @@ class Wire:
         return [request.url.params.get(name) for request in self.requests]
 
 
-def opened(module, classify, *answers):
+def opened(connector, classify, *answers):
     wire = Wire(*answers)
     upstream = Upstream(
         Origins(transport=httpx.MockTransport(wire)), BASE, connection=1, classify=classify
     )
-    return module.Calendars(upstream), wire
+    return connector(upstream), wire
 
 
 def open_a(*answers):
-    return opened(calendar_a, classify_a, *answers)
+    return opened(calendar_a.GoogleCalendars, classify_a, *answers)
 
 
 def open_b(*answers):
-    return opened(calendar_b, classify_b, *answers)
+    return opened(calendar_b.OutlookCalendars, classify_b, *answers)
 
 
 def a_event(**more):

@@ -19,7 +19,7 @@ class _Answer(msgspec.Struct):
     data: _Data | None = None
 
 
-async def signed_in(origins: Origins, url: str, token: str) -> str | None:
+async def read_account_email(origins: Origins, url: str, token: str) -> str | None:
     """
     Return the address of the person whose *token* it is.
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.connectors.boards import documents, mapping, response_types
-from providers.connectors.boards.graphql_client import Speech
+from providers.connectors.boards.graphql_client import BoardClient
 from providers.ports.tasks import BoardQuery, BoardSlice, TaskPosition
 
 PAGE = 100  # boards asked for at once
@@ -16,8 +16,8 @@ Found = Sequence[response_types.Board | None]
 class BoardList:
     """The boards of an account that a query asks for, newest first; chosen ones by id."""
 
-    def __init__(self, speech: Speech, query: BoardQuery, wanted: AbstractSet[str]) -> None:
-        self._speech = speech
+    def __init__(self, client: BoardClient, query: BoardQuery, wanted: AbstractSet[str]) -> None:
+        self._client = client
         self._query = query
         self._wanted = wanted | {"name"}
         self._chosen = None if query.only is None else sorted(query.only)
@@ -48,9 +48,9 @@ class BoardList:
         if self._chosen is not None:
             ids = self._chosen[number * PAGE : (number + 1) * PAGE]
             return await self._by_id(ids), (number + 1) * PAGE < len(self._chosen)
-        found = await self._speech.read(
+        found = await self._client.read(
             documents.boards(self._wanted),
-            response_types.Boards,
+            response_types.BoardsData,
             n=PAGE,
             p=number + 1,
             s="all" if self._query.archived else "active",
@@ -61,8 +61,8 @@ class BoardList:
     async def _by_id(self, ids: Sequence[str]) -> Found:
         if not ids:
             return ()
-        found = await self._speech.read(
-            documents.boards_by_id(self._wanted), response_types.Boards, b=list(ids), n=len(ids)
+        found = await self._client.read(
+            documents.boards_by_id(self._wanted), response_types.BoardsData, b=list(ids), n=len(ids)
         )
         known = {board.id: board for board in found.boards or () if board is not None}
         return [known.get(id_) for id_ in ids]

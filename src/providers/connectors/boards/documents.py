@@ -82,24 +82,24 @@ def boards_by_id(wanted: AbstractSet[str]) -> str:
     return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(wanted)}}}}}"
 
 
-def first_page(values: "Values", sight: ItemVisibility, *, count: bool) -> str:
+def first_page(values: "ColumnValueSelection", visibility: ItemVisibility, *, count: bool) -> str:
     """Ask for the first page of a board's items; variables b, n, q, and those of *values*."""
     total = " items_count" if count else ""
     return (
         f"query($b:[ID!],$n:Int!,$q:ItemsQuery{values.declared}){{boards(ids:$b,limit:1,state:all)"
         f"{{id state type{total} items_page(limit:$n,query_params:$q)"
-        f"{{cursor items{{{_item(values, sight, alone=False)}}}}}}}}}"
+        f"{{cursor items{{{_item(values, visibility, alone=False)}}}}}}}}}"
     )
 
 
-def next_page(values: "Values", sight: ItemVisibility, *, count: bool) -> str:
+def next_page(values: "ColumnValueSelection", visibility: ItemVisibility, *, count: bool) -> str:
     """Ask for a page behind a cursor; variables c, n, and b when the total is asked for."""
     total, declared = "", ""
     if count:
         total, declared = " boards(ids:$b,limit:1,state:all){id items_count}", ",$b:[ID!]"
     return (
         f"query($c:String!,$n:Int!{declared}{values.declared}){{next_items_page(cursor:$c,limit:$n)"
-        f"{{cursor items{{{_item(values, sight, alone=False)}}}}}{total}}}"
+        f"{{cursor items{{{_item(values, visibility, alone=False)}}}}}{total}}}"
     )
 
 
@@ -110,11 +110,11 @@ FIRST_IDS = (
 NEXT_IDS = "query($c:String!,$n:Int!){next_items_page(cursor:$c,limit:$n){cursor items{id}}}"
 
 
-def item(values: "Values", sight: ItemVisibility) -> str:
+def item(values: "ColumnValueSelection", visibility: ItemVisibility) -> str:
     """Ask for one item; variables i, and those of *values*."""
     return (
         f"query($i:[ID!]{values.declared}){{items(ids:$i,limit:1)"
-        f"{{{_item(values, sight, alone=True)}}}}}"
+        f"{{{_item(values, visibility, alone=True)}}}}}"
     )
 
 
@@ -129,7 +129,7 @@ def changes(count: int) -> str:
     return f"mutation($b:ID!,$i:ID{declared}){{{calls}}}"
 
 
-class Values:
+class ColumnValueSelection:
     """
     Which column values to ask for, of items and of their sub-items.
 
@@ -140,7 +140,7 @@ class Values:
 
     def __init__(
         self,
-        sight: ItemVisibility,
+        visibility: ItemVisibility,
         *,
         own: Iterable[str] | None = None,
         below: Iterable[str] | None = None,
@@ -148,9 +148,9 @@ class Values:
         """*own* and *below*: the ids of columns that may be asked for; None: all."""
         self.variables: dict[str, object] = {}
         self.declared = ""
-        self._sight = sight
+        self._sight = visibility
         self.own = self._chosen("o", own)
-        self.below = self._chosen("u", below) if "sub_items" in sight.wanted else ""
+        self.below = self._chosen("u", below) if "sub_items" in visibility.wanted else ""
 
     def _chosen(self, variable: str, ids: Iterable[str] | None) -> str:
         every = "column_values" in self._sight.wanted
@@ -184,16 +184,16 @@ def _board(wanted: AbstractSet[str]) -> str:
     return " ".join(["id state type", *(text for name, text in _BOARD.items() if name in wanted)])
 
 
-def _item(values: Values, sight: ItemVisibility, *, alone: bool) -> str:
-    asked = _plain(sight.wanted) + values.own
+def _item(values: ColumnValueSelection, visibility: ItemVisibility, *, alone: bool) -> str:
+    asked = _plain(visibility.wanted) + values.own
     if alone:
         asked += " board{id} parent_item{id board{id}}"
-        if "comments" in sight.wanted:
+        if "comments" in visibility.wanted:
             asked += (
                 f" updates(limit:{MAX_COMMENTS}){{id body text_body created_at creator{{id name}}}}"
             )
-    if "sub_items" in sight.wanted:
-        asked += f" subitems{{{_plain(sight.wanted)}{values.below}}}"
+    if "sub_items" in visibility.wanted:
+        asked += f" subitems{{{_plain(visibility.wanted)}{values.below}}}"
     return asked
 
 

@@ -77,11 +77,11 @@ class ColumnRefused(Refused):
     """A column value does not fit; nothing of the call was applied."""
 
 
-class CursorGone(Refused):
+class CursorExpired(Refused):
     """The cursor is too old, or none."""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class GraphqlError(msgspec.Struct, frozen=True):
     """
     One error of an answer.
 
@@ -111,7 +111,7 @@ class Problem(msgspec.Struct, frozen=True):
         if code in _COLUMN:
             return ColumnRefused(status=400, word=code)
         if code in _CURSOR:
-            return CursorGone(status=400, word=code)
+            return CursorExpired(status=400, word=code)
         if code == _LOCKED or self.status == 423:
             return Locked(status=423, word=code)
         if code == "INTERNAL_SERVER_ERROR" or self.status >= 500:
@@ -132,13 +132,15 @@ class Envelope(msgspec.Struct, frozen=True):
     status_code: int | None = None
 
 
-def problems(envelope: Envelope, *, retry_after: str | None = None) -> tuple[Problem, ...]:
+def graphql_errors(
+    envelope: Envelope, *, retry_after: str | None = None
+) -> tuple[GraphqlError, ...]:
     """Return the errors of a body; *retry_after* is the header of that name."""
     header = int(retry_after) if retry_after is not None and retry_after.isdecimal() else None
     found = [_problem(error, envelope, header) for error in envelope.errors or ()]
     if envelope.error_code or (envelope.error_message and not found):
         message = envelope.error_message or ""
-        whole = Problem(
+        whole = GraphqlError(
             code=envelope.error_code or "",
             status=envelope.status_code or 0,
             message=message,
@@ -149,7 +151,7 @@ def problems(envelope: Envelope, *, retry_after: str | None = None) -> tuple[Pro
     return tuple(found)
 
 
-def first(found: Sequence[Problem]) -> ProviderFailure:
+def first(found: Sequence[GraphqlError]) -> ProviderFailure:
     """Return what several errors come to: a throttle before anything else."""
     failures = [one.failure for one in found]
     throttles = [failure for failure in failures if isinstance(failure, Throttled)]
@@ -164,7 +166,7 @@ def classify(answer: Response) -> ProviderFailure | None:
         envelope = msgspec.json.decode(answer.body, type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    found = problems(envelope, retry_after=answer.headers.get("retry-after"))
+    found = graphql_errors(envelope, retry_after=answer.headers.get("retry-after"))
     known = [one for one in found if one.code]
     if answer.status == 429:
         waits = [one.wait for one in found if one.wait is not None]
@@ -174,14 +176,14 @@ def classify(answer: Response) -> ProviderFailure | None:
     return Refused(status=403) if answer.status == 403 else None
 
 
-def _problem(given: Any, envelope: Envelope, header: int | None) -> Problem:
+def _problem(given: Any, envelope: Envelope, header: int | None) -> GraphqlError:
     if not isinstance(given, Mapping):
-        return Problem(message=str(given), wait=header or _spoken(str(given)))
+        return GraphqlError(message=str(given), wait=header or _spoken(str(given)))
     extensions = given.get("extensions")
     more: Mapping[str, Any] = extensions if isinstance(extensions, Mapping) else {}
     message = str(given.get("message") or "")
     path = given.get("path")
-    return Problem(
+    return GraphqlError(
         code=str(more.get("code") or given.get("error_code") or ""),
         status=_number(more.get("status_code")) or envelope.status_code or 0,
         message=message,

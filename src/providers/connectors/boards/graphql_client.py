@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from providers.connectors.boards.failures import Envelope, Problem, first, problems
+from providers.connectors.boards.failures import Envelope, GraphqlError, first, graphql_errors
 from providers.failures import Broken, Locked, Throttled
 from providers.http.client import READ_SECONDS, Upstream
 
@@ -17,7 +17,7 @@ _PAUSES = (0.2, 0.6)  # seconds before a write is tried again on a board that so
 T = TypeVar("T")
 
 
-class Speech:
+class BoardClient:
     """One account's endpoint."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -37,7 +37,7 @@ class Speech:
 
     async def write(
         self, document: str, shape: type[T], **variables: object
-    ) -> tuple[T, tuple[Problem, ...]]:
+    ) -> tuple[T, tuple[GraphqlError, ...]]:
         """
         Run a mutation; errors that have a path into it come back beside the data.
 
@@ -58,7 +58,7 @@ class Speech:
 
     async def _ask(
         self, document: str, variables: Mapping[str, object], *, reads: bool
-    ) -> tuple[msgspec.Raw, tuple[Problem, ...]]:
+    ) -> tuple[msgspec.Raw, tuple[GraphqlError, ...]]:
         answer = await self._upstream.call(
             "POST",
             "v2",
@@ -69,16 +69,18 @@ class Speech:
             deadline=READ_SECONDS if reads else None,
         )
         envelope = answer.decode(Envelope)
-        return envelope.data, problems(envelope, retry_after=answer.headers.get("retry-after"))
+        return envelope.data, graphql_errors(
+            envelope, retry_after=answer.headers.get("retry-after")
+        )
 
-    def _raised(self, found: tuple[Problem, ...]) -> Exception:
+    def _raised(self, found: tuple[GraphqlError, ...]) -> Exception:
         failure = first(found)
         if isinstance(failure, Throttled):
             return self._upstream.throttled(failure.retry_after)
         return failure
 
 
-def _worst(found: tuple[Problem, ...]) -> Exception | None:
+def _worst(found: tuple[GraphqlError, ...]) -> Exception | None:
     return first(found) if found else None
 
 

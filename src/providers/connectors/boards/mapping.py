@@ -67,7 +67,7 @@ def groups(given: response_types.Board) -> tuple[TaskGroup, ...]:
 def item(
     given: response_types.Item,
     board_id: str,
-    sight: ItemVisibility,
+    visibility: ItemVisibility,
     *,
     own: Iterable[Column] | None = None,
     below: Iterable[Column] | None = None,
@@ -77,8 +77,8 @@ def item(
 
     *own* and *below* are the columns of its board and of its sub-items'; None: those of its values.
     """
-    wanted = sight.wanted
-    cells = [_cell(column_value, sight) for column_value in given.column_values or ()]
+    wanted = visibility.wanted
+    cells = [_cell(column_value, visibility) for column_value in given.column_values or ()]
     return TaskItem(
         id=given.id,
         board_id=board_id,
@@ -90,7 +90,7 @@ def item(
         web_url=given.url,
         comments=_comments(given) if "comments" in wanted else None,
         sub_items=tuple(
-            item(subitem, board_id, _one_level(sight), own=below)
+            item(subitem, board_id, _one_level(visibility), own=below)
             for subitem in given.subitems or ()
             if subitem is not None and subitem.state in {None, "active"}
         )
@@ -101,9 +101,11 @@ def item(
     )
 
 
-def _one_level(sight: ItemVisibility) -> ItemVisibility:
+def _one_level(visibility: ItemVisibility) -> ItemVisibility:
     return ItemVisibility(
-        wanted=sight.wanted - {"sub_items", "comments"}, hidden=sight.hidden, boards=sight.boards
+        wanted=visibility.wanted - {"sub_items", "comments"},
+        hidden=visibility.hidden,
+        boards=visibility.boards,
     )
 
 
@@ -115,28 +117,28 @@ def _values(cells: Iterable[Cell], columns: Iterable[Column] | None) -> tuple[Ta
     return tuple(known.get(column.id, Cell(column=column)).record for column in columns)
 
 
-def _cell(given: response_types.Value, sight: ItemVisibility) -> Cell:
+def _cell(given: response_types.ColumnValue, visibility: ItemVisibility) -> Cell:
     named = given.column or response_types.Column(id=given.id, type=given.type)
     column = column_types.column(msgspec.structs.replace(named, id=given.id, type=given.type))
     decoded = _decoded(given.value)
     return Cell(
         column=column,
         text=given.display_value if given.text is None else given.text,
-        value=_told(given.value, decoded, sight),
+        value=_told(given.value, decoded, visibility),
         parts=_parts(given, column),
         moment=_due(column, decoded),
     )
 
 
-def _told(value: str | None, decoded: Any, sight: ItemVisibility) -> str | None:
+def _told(value: str | None, decoded: Any, visibility: ItemVisibility) -> str | None:
     """Return a value, without when it was set where that may not be seen."""
-    if "updated_at" not in sight.hidden or not isinstance(decoded, Mapping):
+    if "updated_at" not in visibility.hidden or not isinstance(decoded, Mapping):
         return value
     kept = {name: one for name, one in decoded.items() if name != "changed_at"}
     return msgspec.json.encode(kept).decode()
 
 
-def _parts(given: response_types.Value, column: Column) -> tuple[str, ...]:
+def _parts(given: response_types.ColumnValue, column: Column) -> tuple[str, ...]:
     """Return names and labels one by one; people come as one text, parted by commas."""
     several = given.tags if column.native == "tags" else given.values
     if several is not None:

@@ -45,7 +45,7 @@ class Board(msgspec.Struct, frozen=True):
     groups: tuple[Group | None, ...] | None = None
     columns: tuple[Column | None, ...] | None = None
     tags: tuple[Tag | None, ...] | None = None
-    items_page: "Page | None" = None
+    items_page: "ItemPage | None" = None
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Option(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-class Value(msgspec.Struct, frozen=True):
+class ColumnValue(msgspec.Struct, frozen=True):
     id: str
     type: str = "unsupported"
     text: str | None = None
@@ -82,24 +82,24 @@ class Item(msgspec.Struct, frozen=True):
     board: Board | None = None
     group: Group | None = None
     parent_item: "Item | None" = None
-    column_values: tuple[Value, ...] | None = None
+    column_values: tuple[ColumnValue, ...] | None = None
     updates: tuple[Update, ...] | None = None
     subitems: "tuple[Item | None, ...] | None" = None
 
 
-class Page(msgspec.Struct, frozen=True):
+class ItemPage(msgspec.Struct, frozen=True):
     cursor: str | None = None
     items: tuple[Item, ...] = ()
 
 
-class Boards(msgspec.Struct, frozen=True):
+class BoardsData(msgspec.Struct, frozen=True):
     boards: tuple[Board | None, ...] | None = None
 
 
-class Items(msgspec.Struct, frozen=True):
+class ItemsData(msgspec.Struct, frozen=True):
     items: tuple[Item | None, ...] | None = None
 
 
-class NextPage(msgspec.Struct, frozen=True):
-    next_items_page: Page | None = None
+class NextItemsData(msgspec.Struct, frozen=True):
+    next_items_page: ItemPage | None = None
     boards: tuple[Board | None, ...] | None = None

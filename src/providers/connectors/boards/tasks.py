@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from providers.connectors.boards import column_types, documents, filters, mapping, response_types
 from providers.connectors.boards.board_list import BoardList
-from providers.connectors.boards.graphql_client import Speech
-from providers.connectors.boards.listing import Listing
-from providers.connectors.boards.writing import Locks, Writer
+from providers.connectors.boards.graphql_client import BoardClient
+from providers.connectors.boards.item_list import ItemList
+from providers.connectors.boards.writing import BoardLocks, Writer
 from providers.failures import Missing
 from providers.http.client import Upstream
 from providers.ports.tasks import (
@@ -29,13 +29,13 @@ from providers.tasks.columns import DERIVED, Column, revealing_columns
 _ID = re.compile(r"[0-9]{1,32}")
 
 
-class Tasks:
+class BoardTasks:
     """The boards behind one connection; see `providers.ports.tasks.TaskPort`."""
 
-    def __init__(self, upstream: Upstream, locks: Locks) -> None:
+    def __init__(self, upstream: Upstream, locks: BoardLocks) -> None:
         """*locks* are kept by the caller, one per connection, and outlive this object."""
-        self._speech = Speech(upstream)
-        self._writer = Writer(self._speech, locks)
+        self._client = BoardClient(upstream)
+        self._writer = Writer(self._client, locks)
 
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
@@ -44,49 +44,54 @@ class Tasks:
         if query.only is not None:
             query = replace(query, only={one for one in query.only if _ID.fullmatch(one)})
         listed = wanted - {"groups", "columns", "tags"}
-        return await BoardList(self._speech, query, listed).page(after)
+        return await BoardList(self._client, query, listed).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one board; see `TaskPort.board`."""
         return mapping.board(await self._board(board_id, wanted), wanted)
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
+        self,
+        board_id: str,
+        query: ItemQuery,
+        *,
+        after: TaskPosition | None,
+        visibility: ItemVisibility,
     ) -> ItemSlice:
         """Return items of a board; see `TaskPort.items`."""
         _check(board_id)
-        sight = _without(sight, "comments")
+        visibility = _without(visibility, "comments")
         columns: tuple[Column, ...] = ()
         own = below = None
-        if filters.needs_columns(query) or _is_selective(sight):
+        if filters.needs_columns(query) or _is_selective(visibility):
             columns = await self._columns(board_id)
-            if _is_selective(sight):
-                own, below = columns, await self._columns_below(columns, sight)
+            if _is_selective(visibility):
+                own, below = columns, await self._columns_below(columns, visibility)
         rules = filters.rules(query, columns)
         if rules is None:
             return ItemSlice((), None, None)
-        listing = Listing(
-            self._speech,
+        listing = ItemList(
+            self._client,
             board_id,
             rules,
-            sight,
-            values=_values(sight, own, below),
+            visibility,
+            values=_values(visibility, own, below),
             own=own,
             below=below,
         )
         return await listing.page(after, query.limit)
 
-    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
+    async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one item; see `TaskPort.item`."""
         _check(item_id)
         own = below = None
-        if _is_selective(sight):
+        if _is_selective(visibility):
             home = (await self._found(documents.TARGET, item_id)).board
             own = column_types.columns(home.columns or ()) if home else ()
-            below = await self._columns_below(own, sight)
-        values = _values(sight, own, below)
-        given = await self._found(documents.item(values, sight), item_id, **values.variables)
-        return mapping.item(given, _board_of(given), sight, own=own, below=below)
+            below = await self._columns_below(own, visibility)
+        values = _values(visibility, own, below)
+        given = await self._found(documents.item(values, visibility), item_id, **values.variables)
+        return mapping.item(given, _board_of(given), visibility, own=own, below=below)
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """Find out where an item is; see `TaskPort.target`."""
@@ -121,12 +126,12 @@ class Tasks:
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        await self._speech.read(documents.PROBE, response_types.Boards)
+        await self._client.read(documents.PROBE, response_types.BoardsData)
 
     async def _board(self, board_id: str, wanted: AbstractSet[str]) -> response_types.Board:
         _check(board_id)
-        found = await self._speech.read(
-            documents.boards_by_id(wanted), response_types.Boards, b=[board_id], n=1
+        found = await self._client.read(
+            documents.boards_by_id(wanted), response_types.BoardsData, b=[board_id], n=1
         )
         board = next((one for one in found.boards or () if one is not None), None)
         gone = board is None or board.state == "deleted" or board.type not in {None, "board"}
@@ -135,8 +140,8 @@ class Tasks:
         return board
 
     async def _columns(self, board_id: str) -> tuple[Column, ...]:
-        found = await self._speech.read(
-            documents.BOARD_COLUMNS, response_types.Boards, b=[board_id]
+        found = await self._client.read(
+            documents.BOARD_COLUMNS, response_types.BoardsData, b=[board_id]
         )
         board = next((one for one in found.boards or () if one is not None), None)
         if board is None:
@@ -144,16 +149,18 @@ class Tasks:
         return column_types.columns(board.columns or ())
 
     async def _columns_below(
-        self, columns: Iterable[Column], sight: ItemVisibility
+        self, columns: Iterable[Column], visibility: ItemVisibility
     ) -> tuple[Column, ...] | None:
         """Return the columns of the sub-items, when these are wanted and there can be some."""
-        if "sub_items" not in sight.wanted:
+        if "sub_items" not in visibility.wanted:
             return None
         board_id = column_types.sub_board(columns)
         return await self._columns(board_id) if board_id and _ID.fullmatch(board_id) else ()
 
     async def _found(self, document: str, item_id: str, **variables: object) -> response_types.Item:
-        found = await self._speech.read(document, response_types.Items, i=[item_id], **variables)
+        found = await self._client.read(
+            document, response_types.ItemsData, i=[item_id], **variables
+        )
         item = next((one for one in found.items or () if one is not None), None)
         if item is None or item.state == "deleted":
             raise Missing
@@ -175,33 +182,35 @@ def _board_of(item: response_types.Item) -> str:
     return board.id
 
 
-def _without(sight: ItemVisibility, name: str) -> ItemVisibility:
-    return replace(sight, wanted=sight.wanted - {name})
+def _without(visibility: ItemVisibility, name: str) -> ItemVisibility:
+    return replace(visibility, wanted=visibility.wanted - {name})
 
 
 # Attributes that some column may show.
 _SHOWN = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
 
 
-def _is_selective(sight: ItemVisibility) -> bool:
+def _is_selective(visibility: ItemVisibility) -> bool:
     """Say whether some columns of a type that is asked for may not be asked for."""
-    if "column_values" in sight.wanted:
-        return bool(sight.hidden & _SHOWN)
-    return len(sight.hidden & {"status", "priority"}) == 1 and bool(
-        sight.wanted & {"status", "priority"}
+    if "column_values" in visibility.wanted:
+        return bool(visibility.hidden & _SHOWN)
+    return len(visibility.hidden & {"status", "priority"}) == 1 and bool(
+        visibility.wanted & {"status", "priority"}
     )
 
 
 def _values(
-    sight: ItemVisibility, own: Iterable[Column] | None, below: Iterable[Column] | None
-) -> documents.Values:
-    return documents.Values(sight, own=_open(own, sight), below=_open(below, sight))
+    visibility: ItemVisibility, own: Iterable[Column] | None, below: Iterable[Column] | None
+) -> documents.ColumnValueSelection:
+    return documents.ColumnValueSelection(
+        visibility, own=_open(own, visibility), below=_open(below, visibility)
+    )
 
 
-def _open(columns: Iterable[Column] | None, sight: ItemVisibility) -> list[str] | None:
+def _open(columns: Iterable[Column] | None, visibility: ItemVisibility) -> list[str] | None:
     """Return the ids of the columns that may be asked for; None for all."""
     if columns is None:
         return None
     several = tuple(columns)
-    closed = revealing_columns(several, sight.hidden)
+    closed = revealing_columns(several, visibility.hidden)
     return [one.id for one in several if one.id not in closed]

@@ -16,7 +16,7 @@ import msgspec
 
 from providers.connectors.boards import documents
 from providers.connectors.boards.failures import ColumnRefused, first
-from providers.connectors.boards.graphql_client import Speech
+from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Broken, ProviderFailure
 from providers.outcomes import unknown_if_ambiguous
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
@@ -24,7 +24,7 @@ from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 Answer = dict[str, Any]
 
 
-class Locks:
+class BoardLocks:
     """One lock per board, for as long as somebody uses it. Kept per connection."""
 
     def __init__(self) -> None:
@@ -41,8 +41,8 @@ class Locks:
 class Writer:
     """Changes items."""
 
-    def __init__(self, speech: Speech, locks: Locks) -> None:
-        self._speech = speech
+    def __init__(self, client: BoardClient, locks: BoardLocks) -> None:
+        self._client = client
         self._locks = locks
 
     async def create(self, item: NewItem) -> CreatedTask:
@@ -103,7 +103,7 @@ class Writer:
     ) -> tuple[str, ...]:
         """Set each column by itself; return those refused."""
         numbered = dict(enumerate(values.items()))
-        _, found = await self._speech.write(
+        _, found = await self._client.write(
             documents.changes(len(numbered)),
             Answer,
             b=board_id,
@@ -127,7 +127,7 @@ class Writer:
             return _id((await self._written(document, **variables)).get(field))
 
     async def _written(self, document: str, **variables: object) -> Answer:
-        answer, found = await self._speech.write(document, Answer, **variables)
+        answer, found = await self._client.write(document, Answer, **variables)
         if found:
             raise first(found)
         return answer

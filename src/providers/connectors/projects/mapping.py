@@ -61,15 +61,15 @@ def board_fields(wanted: AbstractSet[str]) -> str:
     return ",".join(["gid", "archived", *asked])
 
 
-def item_fields(sight: ItemVisibility, columns: Iterable[Column]) -> str:
+def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
     """
     Return what to ask for of a task.
 
     Values of custom fields are asked for by kind: upstream knows no finer choice, so a hidden one
     comes along when another of its kind is wanted, and is dropped here.
     """
-    asked = {path for name, paths in _ITEM.items() if name in sight.wanted for path in paths}
-    for column in _asked(sight, tuple(columns)):
+    asked = {path for name, paths in _ITEM.items() if name in visibility.wanted for path in paths}
+    for column in _asked(visibility, tuple(columns)):
         if column.id in _OWN:
             asked.update(_OWN[column.id])
         else:
@@ -96,11 +96,11 @@ def board(given: response_types.Project) -> TaskBoard:
 
 
 def item(
-    given: response_types.Task, board_id: str, sight: ItemVisibility, columns: Iterable[Column]
+    given: response_types.Task, board_id: str, visibility: ItemVisibility, columns: Iterable[Column]
 ) -> TaskItem:
     """Return a task of a project as an item, with the columns of that project."""
-    several, wanted = tuple(columns), sight.wanted
-    opened = {one.id for one in _asked(sight, several)}
+    several, wanted = tuple(columns), visibility.wanted
+    opened = {one.id for one in _asked(visibility, several)}
     fields = {custom_field.gid: custom_field for custom_field in given.custom_fields or ()}
     cells = [_cell(one, given, fields) if one.id in opened else Cell(column=one) for one in several]
     section = _section(given, board_id)
@@ -129,12 +129,12 @@ def comment(given: response_types.Story) -> TaskComment:
     )
 
 
-def _asked(sight: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
+def _asked(visibility: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
     """Return the columns whose values are wanted and may be seen."""
-    closed = revealing_columns(columns, sight.hidden)
-    if "column_values" not in sight.wanted:
+    closed = revealing_columns(columns, visibility.hidden)
+    if "column_values" not in visibility.wanted:
         made_of = source_columns(columns)
-        ids = {one.id for name in sight.wanted & DERIVED for one in made_of[name]}
+        ids = {one.id for name in visibility.wanted & DERIVED for one in made_of[name]}
     else:
         ids = {column.id for column in columns}
     return [column for column in columns if column.id in ids - closed]

@@ -14,14 +14,14 @@ def looked_at(query: ItemQuery) -> frozenset[str]:
 
 
 def matcher(
-    query: ItemQuery, board_id: str, sight: ItemVisibility, columns: Sequence[Column]
+    query: ItemQuery, board_id: str, visibility: ItemVisibility, columns: Sequence[Column]
 ) -> Callable[[response_types.Task], bool] | None:
     """Return what tells whether a task matches; None when all do. The group is no matter here."""
     if not looked_at(query):
         return None
 
     def matches(task: response_types.Task) -> bool:
-        item = mapping.item(task, board_id, sight, columns)
+        item = mapping.item(task, board_id, visibility, columns)
         people = " \n".join(item.assignees or ()).casefold()
         return (
             (query.text or "").casefold() in (item.name or "").casefold()

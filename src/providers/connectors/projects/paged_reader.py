@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from providers.connectors.projects import response_types
-from providers.connectors.projects.rest_client import PAGE, Calls, OffsetGone, P, next_offset
+from providers.connectors.projects.rest_client import (
+    PAGE,
+    OffsetExpired,
+    P,
+    ProjectClient,
+    next_offset,
+)
 from providers.failures import Missing
 from providers.ports.tasks import TaskPosition
 
@@ -40,12 +46,12 @@ class _Place:
     at: int
 
 
-class Walk(Generic[P]):
+class PagedReader(Generic[P]):
     """Reads listings of one shape."""
 
     def __init__(  # noqa: PLR0913 - what to read, and what of it to keep
         self,
-        calls: Calls,
+        client: ProjectClient,
         shape: type[P],
         sources: Sequence[Source],
         *,
@@ -54,7 +60,7 @@ class Walk(Generic[P]):
         clock: Callable[[], float] = time.time,
     ) -> None:
         """*keep* None keeps all."""
-        self._calls = calls
+        self._client = client
         self._shape = shape
         self._sources = sources
         self._fields = fields
@@ -101,13 +107,13 @@ class Walk(Generic[P]):
     async def _read(self, place: _Place, size: int) -> P:
         try:
             return await self._asked(place.index, place.offset, self._fields, size)
-        except OffsetGone:
+        except OffsetExpired:
             await self._find_again(place)
             return await self._asked(place.index, place.offset, self._fields, PAGE)
 
     async def _asked(self, index: int, offset: str, fields: str, size: int) -> P:
         source = self._sources[index]
-        return await self._calls.page(
+        return await self._client.page(
             self._shape, *source.path, fields=fields, offset=offset, size=size, params=source.params
         )
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Set as AbstractSet
 
 from providers.connectors.projects import mapping, response_types
-from providers.connectors.projects.paged_reader import Source, Walk
-from providers.connectors.projects.rest_client import Calls
+from providers.connectors.projects.paged_reader import PagedReader, Source
+from providers.connectors.projects.rest_client import ProjectClient
 from providers.failures import Missing, Refused
 from providers.ports.tasks import BoardQuery, BoardSlice, TaskPosition
 
@@ -18,8 +18,8 @@ _MOST_PAGES = 20  # of workspaces
 class ProjectList:
     """The projects of an account that a query asks for."""
 
-    def __init__(self, calls: Calls, query: BoardQuery, wanted: AbstractSet[str]) -> None:
-        self._calls = calls
+    def __init__(self, client: ProjectClient, query: BoardQuery, wanted: AbstractSet[str]) -> None:
+        self._client = client
         self._query = query
         self._fields = mapping.board_fields(wanted | {"name"})
 
@@ -27,8 +27,8 @@ class ProjectList:
         """Return up to the query's limit after a position."""
         if self._query.only is not None:
             return await self._chosen(self._query.only, after)
-        spaces = await self._calls.every(
-            response_types.Names, "workspaces", fields="gid", most=_MOST_PAGES
+        spaces = await self._client.every(
+            response_types.NamedPage, "workspaces", fields="gid", most=_MOST_PAGES
         )
         archived = () if self._query.archived else (("archived", "false"),)
         sources = [
@@ -36,7 +36,9 @@ class ProjectList:
             for space in spaces
         ]
         keep = self._is_listed if self._query.text else None
-        walk = Walk(self._calls, response_types.Projects, sources, fields=self._fields, keep=keep)
+        walk = PagedReader(
+            self._client, response_types.ProjectPage, sources, fields=self._fields, keep=keep
+        )
         found, position = await walk.page(after, self._query.limit)
         return BoardSlice(tuple(map(mapping.board, found)), position)
 
@@ -58,8 +60,8 @@ class ProjectList:
 
     async def _project(self, board_id: str) -> response_types.Project | None:
         try:
-            found = await self._calls.read(
-                response_types.OneProject, "projects", board_id, fields=self._fields
+            found = await self._client.read(
+                response_types.ProjectResponse, "projects", board_id, fields=self._fields
             )
         except Missing:
             return None

@@ -14,7 +14,7 @@ class Option(msgspec.Struct, frozen=True):
     enabled: bool = True
 
 
-class Day(msgspec.Struct, frozen=True):
+class DateValue(msgspec.Struct, frozen=True):
     date: str | None = None
     date_time: str | None = None
 
@@ -32,7 +32,7 @@ class Field(msgspec.Struct, frozen=True):
     number_value: float | None = None
     enum_value: Named | None = None
     multi_enum_values: tuple[Named, ...] | None = None
-    date_value: Day | None = None
+    date_value: DateValue | None = None
     people_value: tuple[Named, ...] | None = None
 
 
@@ -81,42 +81,42 @@ class Story(msgspec.Struct, frozen=True):
     created_by: Named | None = None
 
 
-class Next(msgspec.Struct, frozen=True):
+class NextPage(msgspec.Struct, frozen=True):
     offset: str | None = None
 
 
-class Tasks(msgspec.Struct, frozen=True):
+class TaskPage(msgspec.Struct, frozen=True):
     data: tuple[Task, ...]
-    next_page: Next | None = None
+    next_page: NextPage | None = None
 
 
-class Projects(msgspec.Struct, frozen=True):
+class ProjectPage(msgspec.Struct, frozen=True):
     data: tuple[Project, ...]
-    next_page: Next | None = None
+    next_page: NextPage | None = None
 
 
-class Names(msgspec.Struct, frozen=True):
+class NamedPage(msgspec.Struct, frozen=True):
     data: tuple[Named, ...]
-    next_page: Next | None = None
+    next_page: NextPage | None = None
 
 
-class Settings(msgspec.Struct, frozen=True):
+class SettingPage(msgspec.Struct, frozen=True):
     data: tuple[Setting, ...]
-    next_page: Next | None = None
+    next_page: NextPage | None = None
 
 
-class Stories(msgspec.Struct, frozen=True):
+class StoryPage(msgspec.Struct, frozen=True):
     data: tuple[Story, ...]
-    next_page: Next | None = None
+    next_page: NextPage | None = None
 
 
-class OneTask(msgspec.Struct, frozen=True):
+class TaskResponse(msgspec.Struct, frozen=True):
     data: Task
 
 
-class OneProject(msgspec.Struct, frozen=True):
+class ProjectResponse(msgspec.Struct, frozen=True):
     data: Project
 
 
-class OneMade(msgspec.Struct, frozen=True):
+class RecordResponse(msgspec.Struct, frozen=True):
     data: Named

@@ -19,17 +19,17 @@ class Paged(Protocol):
     @property
     def data(self) -> Any: ...
     @property
-    def next_page(self) -> response_types.Next | None: ...
+    def next_page(self) -> response_types.NextPage | None: ...
 
 
 P = TypeVar("P", bound=Paged)
 
 
-class OffsetGone(Refused):
+class OffsetExpired(Refused):
     """The offset is too old, or none."""
 
 
-class Calls:
+class ProjectClient:
     """One account's endpoints."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -53,7 +53,7 @@ class Calls:
         Read a page of a listing.
 
         Raises:
-            OffsetGone: Upstream does not take the offset any more.
+            OffsetExpired: Upstream does not take the offset any more.
         """
         asked = (*params, ("opt_fields", fields), ("limit", str(size)))
         if offset:
@@ -62,7 +62,7 @@ class Calls:
             answer = await self._upstream.call("GET", *BASE, *path, params=asked)
         except Refused as refusal:
             if offset and refusal.status == 400:
-                raise OffsetGone(status=400) from refusal
+                raise OffsetExpired(status=400) from refusal
             raise
         return answer.decode(shape)
 
@@ -87,12 +87,12 @@ class Calls:
 
     async def write(
         self, method: str, *path: str, data: object = None
-    ) -> response_types.OneMade | None:
+    ) -> response_types.RecordResponse | None:
         """Write; what may be repeated without harm."""
         body = None if data is None else {"data": data}
         params = () if data is None else (("opt_fields", "gid"),)
         answer = await self._upstream.call(method, *BASE, *path, params=params, json=body)
-        return None if data is None else answer.decode(response_types.OneMade)
+        return None if data is None else answer.decode(response_types.RecordResponse)
 
     async def make(self, *path: str, data: object) -> str:
         """
@@ -105,7 +105,7 @@ class Calls:
             answer = await self._upstream.call(
                 "POST", *BASE, *path, params=(("opt_fields", "gid"),), json={"data": data}
             )
-            return answer.decode(response_types.OneMade).data.gid
+            return answer.decode(response_types.RecordResponse).data.gid
 
 
 def next_offset(page: Paged) -> str:

@@ -10,9 +10,9 @@ from dataclasses import replace
 import msgspec
 
 from providers.connectors.projects import column_types, mapping, matching, response_types
-from providers.connectors.projects.paged_reader import Source, Walk
+from providers.connectors.projects.paged_reader import PagedReader, Source
 from providers.connectors.projects.project_list import ProjectList
-from providers.connectors.projects.rest_client import Calls
+from providers.connectors.projects.rest_client import ProjectClient
 from providers.connectors.projects.writing import Writer
 from providers.failures import Missing
 from providers.http.client import Upstream
@@ -45,25 +45,25 @@ _FIELDS = (
 _OF_FIELDS = frozenset({"status", "priority", "assignees", "labels", "column_values"})
 
 
-class Tasks:
+class ProjectTasks:
     """The projects behind one connection; see `providers.ports.tasks.TaskPort`."""
 
     def __init__(self, upstream: Upstream) -> None:
-        self._calls = Calls(upstream)
-        self._writer = Writer(self._calls)
+        self._client = ProjectClient(upstream)
+        self._writer = Writer(self._client)
 
     async def boards(
         self, query: BoardQuery, *, after: TaskPosition | None, wanted: AbstractSet[str]
     ) -> BoardSlice:
         """Return projects, workspace by workspace; see `TaskPort.boards`."""
-        return await ProjectList(self._calls, query, wanted).page(after)
+        return await ProjectList(self._client, query, wanted).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one project; see `TaskPort.board`."""
         _check(board_id)
         fields = mapping.board_fields(wanted)
         given, groups, columns = await asyncio.gather(
-            self._calls.read(response_types.OneProject, "projects", board_id, fields=fields),
+            self._client.read(response_types.ProjectResponse, "projects", board_id, fields=fields),
             self._groups(board_id, when="groups" in wanted),
             self._columns(board_id, when="columns" in wanted),
         )
@@ -75,7 +75,12 @@ class Tasks:
         )
 
     async def items(
-        self, board_id: str, query: ItemQuery, *, after: TaskPosition | None, sight: ItemVisibility
+        self,
+        board_id: str,
+        query: ItemQuery,
+        *,
+        after: TaskPosition | None,
+        visibility: ItemVisibility,
     ) -> ItemSlice:
         """
         Return tasks of a project; see `TaskPort.items`.
@@ -84,7 +89,7 @@ class Tasks:
         """
         _check(board_id)
         filtering = matching.looked_at(query)
-        asked = replace(sight, wanted=(sight.wanted - {"comments"}) | filtering)
+        asked = replace(visibility, wanted=(visibility.wanted - {"comments"}) | filtering)
         columns = await self._columns(board_id, when=bool(asked.wanted & _OF_FIELDS))
         path: tuple[str, ...] = ("projects", board_id, "tasks")
         if query.group_id is not None:
@@ -94,37 +99,42 @@ class Tasks:
             path = ("sections", query.group_id, "tasks")
         # What only a filter looks at may be hidden: `maskMode: basic` lets it look all the same.
         looking = replace(asked, hidden=asked.hidden - filtering) if filtering else asked
-        walk = Walk(
-            self._calls,
-            response_types.Tasks,
+        walk = PagedReader(
+            self._client,
+            response_types.TaskPage,
             [Source(path[1], path)],
             fields=mapping.item_fields(looking, columns),
             keep=matching.matcher(query, board_id, looking, columns),
         )
         found, position = await walk.page(after, query.limit)
-        shown = replace(sight, wanted=sight.wanted - {"comments"})
+        shown = replace(visibility, wanted=visibility.wanted - {"comments"})
         items = [mapping.item(one, board_id, shown, columns) for one in found]
-        if "sub_items" in sight.wanted:
+        if "sub_items" in visibility.wanted:
             items = await self._with_sub_items(found, items, shown)
         return ItemSlice(tuple(items), position, None)
 
-    async def item(self, item_id: str, *, sight: ItemVisibility) -> TaskItem:
+    async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
         boards, home = await self._place(item_id)
-        seen = [board for board in boards if sight.boards is None or board in sight.boards]
+        seen = [
+            board for board in boards if visibility.boards is None or board in visibility.boards
+        ]
         board_id = next(iter(seen or boards), "")
         if home and seen:
             home = home if home in seen else seen[0]
-        columns = await self._columns(home, when=bool(sight.wanted & _OF_FIELDS))
+        columns = await self._columns(home, when=bool(visibility.wanted & _OF_FIELDS))
         task, comments = await asyncio.gather(
-            self._calls.read(
-                response_types.OneTask, "tasks", item_id, fields=mapping.item_fields(sight, columns)
+            self._client.read(
+                response_types.TaskResponse,
+                "tasks",
+                item_id,
+                fields=mapping.item_fields(visibility, columns),
             ),
-            self._comments(item_id, when="comments" in sight.wanted),
+            self._comments(item_id, when="comments" in visibility.wanted),
         )
-        made = mapping.item(task.data, board_id, sight, columns)
-        if "sub_items" in sight.wanted:
-            made = (await self._with_sub_items([task.data], [made], sight))[0]
+        made = mapping.item(task.data, board_id, visibility, columns)
+        if "sub_items" in visibility.wanted:
+            made = (await self._with_sub_items([task.data], [made], visibility))[0]
         return msgspec.structs.replace(made, comments=comments)
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
@@ -145,23 +155,28 @@ class Tasks:
 
     async def delete(self, target: TaskTarget) -> None:
         """Delete a task."""
-        await self._calls.write("DELETE", "tasks", target.item_id)
+        await self._client.write("DELETE", "tasks", target.item_id)
 
     async def comment(self, target: TaskTarget, body: str) -> str:
         """Add a comment; see `TaskPort.comment`."""
-        return await self._calls.make("tasks", target.item_id, "stories", data={"text": body})
+        return await self._client.make("tasks", target.item_id, "stories", data={"text": body})
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        await self._calls.read(response_types.OneMade, "users", "me", fields="gid")
+        await self._client.read(response_types.RecordResponse, "users", "me", fields="gid")
 
     # -- parts ---------------------------------------------------------------------------------
 
     async def _groups(self, board_id: str, *, when: bool = True) -> tuple[TaskGroup, ...]:
         if not when:
             return ()
-        found = await self._calls.every(
-            response_types.Names, "projects", board_id, "sections", fields="name", most=_MOST_PAGES
+        found = await self._client.every(
+            response_types.NamedPage,
+            "projects",
+            board_id,
+            "sections",
+            fields="name",
+            most=_MOST_PAGES,
         )
         return tuple(TaskGroup(id=one.gid, title=one.name or "") for one in found)
 
@@ -169,8 +184,8 @@ class Tasks:
         """Return the columns of a project; of no project, those that every task has."""
         if not when or not board_id:
             return column_types.OWN
-        found = await self._calls.every(
-            response_types.Settings,
+        found = await self._client.every(
+            response_types.SettingPage,
             "projects",
             board_id,
             "custom_field_settings",
@@ -184,7 +199,9 @@ class Tasks:
         _check(item_id)
         task_id, home = item_id, ""
         for level in range(_MOST_ABOVE + 1):
-            found = await self._calls.read(response_types.OneTask, "tasks", task_id, fields=_PLACES)
+            found = await self._client.read(
+                response_types.TaskResponse, "tasks", task_id, fields=_PLACES
+            )
             boards = tuple(
                 membership.project.gid
                 for membership in found.data.memberships
@@ -201,8 +218,8 @@ class Tasks:
         """Return the newest comments; upstream tells all stories, oldest first."""
         if not when:
             return None
-        stories = await self._calls.every(
-            response_types.Stories,
+        stories = await self._client.every(
+            response_types.StoryPage,
             "tasks",
             item_id,
             "stories",
@@ -213,19 +230,25 @@ class Tasks:
         return tuple(mapping.comment(one) for one in reversed(newest))
 
     async def _with_sub_items(
-        self, tasks: list[response_types.Task], items: list[TaskItem], sight: ItemVisibility
+        self, tasks: list[response_types.Task], items: list[TaskItem], visibility: ItemVisibility
     ) -> list[TaskItem]:
         """Add the sub-tasks, which are asked for only where there are some."""
         below = replace(
-            sight, wanted=sight.wanted - {"sub_items", "comments", "group_id", "group_name"}
+            visibility,
+            wanted=visibility.wanted - {"sub_items", "comments", "group_id", "group_name"},
         )
         fields = mapping.item_fields(below, column_types.OWN)
 
         async def with_own(task: response_types.Task, item: TaskItem) -> TaskItem:
             if not task.num_subtasks:
                 return item
-            found = await self._calls.every(
-                response_types.Tasks, "tasks", task.gid, "subtasks", fields=fields, most=_MOST_PAGES
+            found = await self._client.every(
+                response_types.TaskPage,
+                "tasks",
+                task.gid,
+                "subtasks",
+                fields=fields,
+                most=_MOST_PAGES,
             )
             own = tuple(mapping.item(one, item.board_id, below, column_types.OWN) for one in found)
             return msgspec.structs.replace(item, sub_items=own)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from providers.connectors.projects import column_types
-from providers.connectors.projects.rest_client import Calls
+from providers.connectors.projects.rest_client import ProjectClient
 from providers.failures import ProviderFailure, Refused
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 from providers.tasks.columns import Column
@@ -18,8 +18,8 @@ _REFUSALS = frozenset({400, 402, 403})  # a value, a paid feature, a field locke
 class Writer:
     """Changes tasks."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, client: ProjectClient) -> None:
+        self._client = client
 
     async def create(self, item: NewItem, columns: Iterable[Column]) -> CreatedTask:
         """Create a task; see `TaskPort.create`."""
@@ -29,13 +29,13 @@ class Writer:
         bare = {"name": item.name, "memberships": [place], "projects": [item.board_id]}
         parts = _parts(item.fields, columns)
         try:
-            made = await self._calls.make("tasks", data={**bare, **_joined(parts.values())})
+            made = await self._client.make("tasks", data={**bare, **_joined(parts.values())})
         except Refused as refusal:
             if not parts or refusal.status not in _REFUSALS:
                 raise
         else:
             return CreatedTask(made, ())
-        made = await self._calls.make("tasks", data=bare)
+        made = await self._client.make("tasks", data=bare)
         try:
             refused = await self._one_by_one(made, parts)
         except ProviderFailure:  # the task is there; what it lacks is said
@@ -48,7 +48,7 @@ class Writer:
         """Set fields; see `TaskPort.update`."""
         parts = _parts(fields, columns)
         try:
-            await self._calls.write("PUT", "tasks", target.item_id, data=_joined(parts.values()))
+            await self._client.write("PUT", "tasks", target.item_id, data=_joined(parts.values()))
         except Refused as refusal:
             if refusal.status not in _REFUSALS:
                 raise
@@ -66,7 +66,7 @@ class Writer:
         refused = {}
         for column, part in parts.items():
             try:
-                await self._calls.write("PUT", "tasks", task_id, data=part)
+                await self._client.write("PUT", "tasks", task_id, data=part)
             except Refused as refusal:
                 if refusal.status not in _REFUSALS:
                     raise

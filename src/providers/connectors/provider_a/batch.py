@@ -16,7 +16,7 @@ from providers.failures import Broken
 from providers.http.client import Upstream
 from providers.http.response import Response
 
-PER_CALL = 50  # more are throttled; wire report 1A.1
+MAX_PER_CALL = 50  # more are throttled; wire report 1A.1
 ROOT = ("gmail", "v1", "users", "me")
 
 _BOUNDARY = "part_of_one_page"
@@ -39,7 +39,7 @@ async def messages(
         ),
         decode=lambda answer: answer.decode(Message),
         classify=classify,
-        max_size=PER_CALL,
+        max_size=MAX_PER_CALL,
     )
     return await batch.read(message_ids)
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from providers.batches import GONE_STATUSES, BatchReader
+from providers.connectors.provider_b.account_cache import PREFER, ROOT
 from providers.connectors.provider_b.failures import classify
-from providers.connectors.provider_b.memory import PREFER, ROOT
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.http.client import Upstream
 from providers.http.response import Response

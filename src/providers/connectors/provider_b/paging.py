@@ -5,7 +5,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
-from providers.connectors.provider_b.memory import ROOT
+from providers.connectors.provider_b.account_cache import ROOT
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.paging import PageIterator

@@ -11,8 +11,8 @@ from paths import SHARED
 from providers import failures
 from providers.connectors.boards import documents
 from providers.connectors.boards.failures import ColumnRefused, classify
-from providers.connectors.boards.tasks import Tasks
-from providers.connectors.boards.writing import Locks
+from providers.connectors.boards.tasks import BoardTasks
+from providers.connectors.boards.writing import BoardLocks
 from providers.http.client import Origins, Upstream
 from providers.http.response import Response
 from providers.ports.tasks import (
@@ -72,7 +72,7 @@ def opened(*answers):
     spoken = Spoken(*answers)
     origins = Origins(apps={BASE: spoken})
     upstream = Upstream(origins, BASE, connection=1, classify=classify)
-    return Tasks(upstream, Locks()), spoken
+    return BoardTasks(upstream, BoardLocks()), spoken
 
 
 def error(code, message="no", **extensions):
@@ -120,7 +120,7 @@ async def test_answers_that_are_failures(answer, kind):
     tasks, _ = opened(answer)
 
     with pytest.raises(getattr(failures, kind)) as raised:
-        await tasks.item("1", sight=ItemVisibility(wanted=frozenset({"name"})))
+        await tasks.item("1", visibility=ItemVisibility(wanted=frozenset({"name"})))
 
     assert type(raised.value).__name__ == kind
 
@@ -160,11 +160,11 @@ async def test_answers_that_are_failures(answer, kind):
 )  # fmt: skip
 async def test_throttles_say_how_long_to_wait(answer, wait):
     tasks, spoken = opened(answer)
-    sight = ItemVisibility(wanted=frozenset({"name"}))
+    visibility = ItemVisibility(wanted=frozenset({"name"}))
 
     for _ in range(2):
         with pytest.raises(failures.Throttled) as raised:
-            await tasks.item("1", sight=sight)
+            await tasks.item("1", visibility=visibility)
         assert raised.value.retry_after == wait
 
     assert len(spoken.asked) == 1  # the second call did not go out
@@ -255,13 +255,13 @@ async def test_writes_to_one_board_wait_for_each_other():
 @pytest.mark.parametrize("found", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
 async def test_ids_of_another_form_reach_nobody(found):
     tasks, spoken = opened({"data": {}})
-    sight = ItemVisibility(wanted=EVERYTHING)
+    visibility = ItemVisibility(wanted=EVERYTHING)
 
     for call in (
-        tasks.item(found, sight=sight),
+        tasks.item(found, visibility=visibility),
         tasks.target(found),
         tasks.board(found, wanted=frozenset()),
-        tasks.items(found, ItemQuery(), after=None, sight=sight),
+        tasks.items(found, ItemQuery(), after=None, visibility=visibility),
     ):
         with pytest.raises(failures.Missing):
             await call
@@ -330,11 +330,11 @@ def _documents():
         (True, False),
     )
     for wanted, ids, boards, count in (*single, *mixed, (frozenset(), None, None, True)):
-        sight = ItemVisibility(wanted=wanted, boards=boards)
-        values = documents.Values(sight, own=ids, below=ids)
-        yield documents.item(values, sight)
-        yield documents.first_page(values, sight, count=count)
-        yield documents.next_page(values, sight, count=count)
+        visibility = ItemVisibility(wanted=wanted, boards=boards)
+        values = documents.ColumnValueSelection(visibility, own=ids, below=ids)
+        yield documents.item(values, visibility)
+        yield documents.first_page(values, visibility, count=count)
+        yield documents.next_page(values, visibility, count=count)
 
 
 @pytest.mark.parametrize("schema", ["the sandbox's", "the provider's whole"])
@@ -391,8 +391,11 @@ class Shelf:
 
 async def _listed(shelf, after=None, limit=4):
     upstream = Upstream(Origins(apps={BASE: shelf}), BASE, connection=1, classify=classify)
-    page = await Tasks(upstream, Locks()).items(
-        "2", ItemQuery(limit=limit), after=after, sight=ItemVisibility(wanted=frozenset({"name"}))
+    page = await BoardTasks(upstream, BoardLocks()).items(
+        "2",
+        ItemQuery(limit=limit),
+        after=after,
+        visibility=ItemVisibility(wanted=frozenset({"name"})),
     )
     return [item.id for item in page.items], page.position
 

@@ -6,7 +6,7 @@ import pytest
 
 from providers import failures
 from providers.connectors.projects.failures import classify
-from providers.connectors.projects.tasks import Tasks
+from providers.connectors.projects.tasks import ProjectTasks
 from providers.http.client import Origins, Upstream
 from providers.ports.tasks import (
     BoardQuery,
@@ -45,7 +45,7 @@ class Routes:
 def opened(**answers):
     routes = Routes(**answers)
     upstream = Upstream(Origins(apps={BASE: routes}), BASE, connection=1, classify=classify)
-    return Tasks(upstream), routes
+    return ProjectTasks(upstream), routes
 
 
 def paged(records, size):
@@ -74,7 +74,7 @@ async def test_comments_are_the_newest_of_a_tasks_stories():
     ]  # fmt: skip
     tasks, routes = opened(**{"7": {"data": {"gid": "7"}}}, stories=paged(stories, 100))
 
-    item = await tasks.item("7", sight=ItemVisibility(wanted=frozenset({"comments"})))
+    item = await tasks.item("7", visibility=ItemVisibility(wanted=frozenset({"comments"})))
 
     assert [comment.id for comment in item.comments] == [str(n) for n in range(149, 99, -2)]
     assert item.comments[0].author_name is None
@@ -86,9 +86,9 @@ async def test_sub_tasks_are_asked_for_only_where_there_are_some():
     tasks, routes = opened(
         tasks={"data": found}, subtasks={"data": [{"gid": "3", "name": "below"}]}
     )
-    sight = ItemVisibility(wanted=frozenset({"sub_items", "name"}))
+    visibility = ItemVisibility(wanted=frozenset({"sub_items", "name"}))
 
-    page = await tasks.items("9", ItemQuery(), after=None, sight=sight)
+    page = await tasks.items("9", ItemQuery(), after=None, visibility=visibility)
 
     assert [item.sub_items and item.sub_items[0].name for item in page.items] == [(), "below"]
     assert routes.asked == ["GET projects/9/tasks", "GET tasks/2/subtasks"]
@@ -100,7 +100,7 @@ async def test_every_task_comes_once_whatever_the_limit(limit):
     found, position = [], None
     while True:
         page = await tasks.items(
-            "9", ItemQuery(limit=limit), after=position, sight=ItemVisibility(wanted=NAME)
+            "9", ItemQuery(limit=limit), after=position, visibility=ItemVisibility(wanted=NAME)
         )
         found += [item.id for item in page.items]
         position = page.position
@@ -116,7 +116,7 @@ async def test_a_filter_loses_and_doubles_nothing(limit):
     query = ItemQuery(text="t1", limit=limit)
     found, position = [], None
     while True:
-        page = await tasks.items("9", query, after=position, sight=ItemVisibility(wanted=NAME))
+        page = await tasks.items("9", query, after=position, visibility=ItemVisibility(wanted=NAME))
         found += [item.id for item in page.items]
         position = page.position
         if position is None:
@@ -154,13 +154,13 @@ async def test_a_workspace_that_is_gone_ends_the_list():
 @pytest.mark.parametrize("found", ["", "x", "1/2", "..", "me", "１", "1" * 33])
 async def test_ids_of_another_form_reach_nobody(found):
     tasks, routes = opened()
-    sight = ItemVisibility(wanted=NAME)
+    visibility = ItemVisibility(wanted=NAME)
 
     for call in (
-        tasks.item(found, sight=sight),
+        tasks.item(found, visibility=visibility),
         tasks.target(found),
         tasks.board(found, wanted=frozenset()),
-        tasks.items(found, ItemQuery(), after=None, sight=sight),
+        tasks.items(found, ItemQuery(), after=None, visibility=visibility),
         tasks.create(NewItem(board_id=found, name="x", fields={})),
     ):
         with pytest.raises(failures.Missing):
@@ -245,7 +245,7 @@ async def test_a_fields_text_becomes_the_providers_value(given, sent):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b'{"data":{"gid":"7"}}'})
 
-    tasks = Tasks(Upstream(Origins(apps={BASE: upstream}), BASE, connection=1))
+    tasks = ProjectTasks(Upstream(Origins(apps={BASE: upstream}), BASE, connection=1))
     refused = await tasks.update(TaskTarget(item_id="7", boards=("9",), home="9"), given)
 
     assert (refused, bodies) == ((), [{"data": sent}])

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.connectors.provider_a.gmail import addresses, dates
-from providers.connectors.provider_a.gmail.compose import File, Letter, usable, write
+from providers.connectors.provider_a.gmail.compose import (
+    AttachedFile,
+    OutgoingMessage,
+    addressable,
+    write,
+)
 from providers.ports.mail import UnsafeMessage
 from providers.records.mail import Participant
 
@@ -45,7 +50,7 @@ def letter(**given):
         "body_type": "text",
         "message_id": "a@gw.example",
     }
-    return Letter(**(written | given))
+    return OutgoingMessage(**(written | given))
 
 
 def read(raw):
@@ -130,9 +135,11 @@ def test_half_a_surrogate_pair_in_a_body_is_not_written():
 
 def test_files_keep_their_names_types_and_bytes():
     files = (
-        File(name="größe.pdf", media_type="application/pdf", content=bytes(range(256))),
-        File(name='a"\r\nBcc: x', media_type="no type\r\n", content=b"x", content_id="a>\r\nb"),
-        File(name="x" * 300 + ".png", media_type="image/png", content=b"", is_inline=True),
+        AttachedFile(name="größe.pdf", media_type="application/pdf", content=bytes(range(256))),
+        AttachedFile(
+            name='a"\r\nBcc: x', media_type="no type\r\n", content=b"x", content_id="a>\r\nb"
+        ),
+        AttachedFile(name="x" * 300 + ".png", media_type="image/png", content=b"", is_inline=True),
     )
 
     raw = write(letter(files=files))
@@ -169,7 +176,7 @@ def test_people_of_an_original_who_cannot_be_written_to_are_left_out():
         Participant(email="root@[192.0.2.7]"),
     )
 
-    assert usable(people) == [
+    assert addressable(people) == [
         Participant(email="bob@south.example", name="Bob "),
         Participant(email="carl@bücher.example"),
         Participant(email="root@[192.0.2.7]"),

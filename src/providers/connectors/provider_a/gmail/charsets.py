@@ -21,7 +21,7 @@ def read(octets: bytes, charset: str) -> str:
     Read *octets*; what cannot be read comes as U+FFFD.
 
     Raises:
-        LookupError, ValueError: Nobody knows the charset, or it is none.
+        LookupError, ValueError: Nobody names_including the charset, or it is none.
     """
     if codecs.lookup(charset).name in _NO_CHARSETS:
         raise LookupError(charset)

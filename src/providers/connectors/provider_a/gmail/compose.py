@@ -30,7 +30,7 @@ _PRIORITIES = {"high": "1", "low": "5"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class AttachedFile:
     """
     Something attached.
 
@@ -47,7 +47,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class OutgoingMessage:
     """
     What is to be sent.
 
@@ -67,10 +67,10 @@ class Letter:
     message_id: str
     in_reply_to: str = ""
     references: Sequence[str] = ()
-    files: Sequence[File] = ()
+    files: Sequence[AttachedFile] = ()
 
 
-def write(letter: Letter) -> bytes:
+def write(letter: OutgoingMessage) -> bytes:
     """
     Serialise a message (RFC 5322, CRLF).
 
@@ -86,7 +86,7 @@ def write(letter: Letter) -> bytes:
     return raw
 
 
-def usable(people: Iterable[Participant]) -> list[Participant]:
+def addressable(people: Iterable[Participant]) -> list[Participant]:
     """Return those of an original's people that can be written to, their names cleaned."""
     cleaned = (
         Participant(
@@ -106,7 +106,7 @@ def cleaned(text: str) -> str:
 # -- headers
 
 
-def _headers(letter: Letter) -> Iterator[tuple[str, str]]:
+def _headers(letter: OutgoingMessage) -> Iterator[tuple[str, str]]:
     if not is_message_id(letter.message_id):
         raise UnsafeMessage
     yield "MIME-Version", "1.0"
@@ -203,7 +203,7 @@ def _word(piece: bytes) -> str:
 # -- content
 
 
-def _content(letter: Letter) -> bytes:
+def _content(letter: OutgoingMessage) -> bytes:
     text = _entity(
         f'text/{"html" if letter.body_type == "html" else "plain"}; charset="utf-8"', letter.body
     )
@@ -228,7 +228,7 @@ def _entity(content_type: str, body: str) -> bytes:
     return head.encode() + _base64(octets)
 
 
-def _attachment(one: File) -> bytes:
+def _attachment(one: AttachedFile) -> bytes:
     known = _MEDIA_TYPE.fullmatch(one.media_type) and not one.media_type.startswith("multipart/")
     media_type = one.media_type if known else "application/octet-stream"
     disposition = "inline" if one.is_inline else "attachment"
@@ -263,7 +263,7 @@ def _base64(octets: bytes) -> bytes:
 # -- checking
 
 
-def _check(raw: bytes, letter: Letter, names: Sequence[str]) -> None:
+def _check(raw: bytes, letter: OutgoingMessage, names: Sequence[str]) -> None:
     """Read the message as a stranger would, and compare."""
     parsed = message_from_bytes(raw, policy=policy.compat32)
     found = [name.lower() for name in parsed]

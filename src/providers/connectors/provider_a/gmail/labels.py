@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from providers.connectors.provider_a.batch import ROOT
-from providers.connectors.provider_a.gmail.response_types import Label, Labels
+from providers.connectors.provider_a.gmail.response_types import Label, LabelsResponse
 from providers.failures import Conflicted, Missing
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.mail.query_matching import fold
 
-KEPT_SECONDS = 600.0  # wire report 1A.0
+TTL_SECONDS = 600.0  # wire report 1A.0
 
 # Putting these on would trash, report or unread a message, or is refused upstream: none of it is
 # a matter of labels.
@@ -19,7 +19,7 @@ _NOT_TO_ADD = frozenset({"UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT"})
 
 
 @dataclass(slots=True)
-class LabelBook:
+class LabelCache:
     """
     One account's labels as they were a moment ago. Shared by everything that uses the account.
 
@@ -34,18 +34,20 @@ class LabelBook:
 
     @property
     def fresh(self) -> bool:
-        return self.read_at is not None and self.clock() - self.read_at < KEPT_SECONDS
+        return self.read_at is not None and self.clock() - self.read_at < TTL_SECONDS
 
     async def read(self, upstream: Upstream, *, anew: bool = False) -> Mapping[str, str]:
         """Return label id to name; *anew* asks upstream in any case."""
         if anew or not self.fresh:
             answer = await upstream.call("GET", *ROOT, "labels")
-            labels = answer.decode(Labels).labels
+            labels = answer.decode(LabelsResponse).labels
             self.names = {label.id: _shown(label) for label in labels if is_provider_a_id(label.id)}
             self.read_at = self.clock()
         return self.names
 
-    async def knows(self, upstream: Upstream, label_ids: Sequence[str]) -> Mapping[str, str]:
+    async def names_including(
+        self, upstream: Upstream, label_ids: Sequence[str]
+    ) -> Mapping[str, str]:
         """Return label id to name, read again when one of *label_ids* is new."""
         names = await self.read(upstream)
         if any(label_id_ not in names for label_id_ in label_ids):
@@ -59,7 +61,7 @@ class LabelBook:
             found = _by_name(await self.read(upstream, anew=True), name)
         return found
 
-    async def to_add(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
+    async def ids_to_add(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
         """
         Return the ids of labels to put on, making those that do not exist.
 
@@ -70,7 +72,7 @@ class LabelBook:
             raise Missing
         return [await self._ensured(upstream, name) for name in names]
 
-    async def to_remove(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
+    async def ids_to_remove(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
         """Return the ids of labels to take off; those that cannot be on a message are left out."""
         wanted = [name for name in names if name.upper() not in _NOT_TO_ADD]
         found = [await self.find(upstream, name) for name in wanted]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
-from providers.connectors.provider_a.gmail.reading import Listed, Reader, decoded
-from providers.connectors.provider_a.gmail.response_types import Conversation, Message
-from providers.connectors.provider_a.gmail.search_query import Trust, search
+from providers.connectors.provider_a.gmail.reading import MessageReader, SearchPlan, decoded
+from providers.connectors.provider_a.gmail.response_types import Message, ThreadResponse
+from providers.connectors.provider_a.gmail.search_query import TextCheck, search
 from providers.connectors.provider_a.gmail.sending import Sender
-from providers.connectors.provider_a.memory import Memory
 from providers.failures import Broken, Missing, ProviderFailure
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
@@ -31,15 +31,15 @@ _STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate")
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
 
-class Mail:
+class GmailMailbox:
     """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
 
-    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
-        """*memory* is kept by the caller, one per connection, and outlives this object."""
-        memory.address = memory.address or info.account_email
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: AccountCache) -> None:
+        """*cache* belongs to the caller, one per connection, and outlives this object."""
+        cache.address = cache.address or info.account_email
         self._upstream = upstream
-        self._memory = memory
-        self._sender = Sender(upstream, memory)
+        self._cache = cache
+        self._sender = Sender(upstream, cache)
 
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
@@ -49,15 +49,15 @@ class Mail:
         if label_ids is None or (query.text and not query_matching.terms(query.text)):
             return _NOTHING
         asked = search(query, after)
-        text = asked.trust is not Trust.UPSTREAM
+        text = asked.trust is not TextCheck.UPSTREAM
         sieve = query_matching.needed_attributes(query, text=text)
         # Elsewhere a count is of what does not pass, or of what only hidden fields match.
         told = asked.narrow and not text
         # The dearest parts are fetched for the survivors alone when there will be many others.
         later = not asked.narrow and bool(
-            requested_fields.brings(wanted) - requested_fields.brings(sieve)
+            requested_fields.costly_attributes(wanted) - requested_fields.costly_attributes(sieve)
         )
-        listed = Listed(
+        listed = SearchPlan(
             search=asked,
             label_ids=label_ids,
             folder=query_matching.folder_label(query),
@@ -65,7 +65,7 @@ class Mail:
             count=told and after is None,
             wanted=frozenset(sieve if later else sieve | wanted),
         )
-        reader = Reader(self._upstream, self._memory)
+        reader = MessageReader(self._upstream, self._cache)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
             if not query_matching.restricts(query, text=text):
@@ -93,7 +93,7 @@ class Mail:
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """Read one message; see `MailPort.get`."""
         message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
-        return (await Reader(self._upstream, self._memory).emails([message], wanted))[0]
+        return (await MessageReader(self._upstream, self._cache).emails([message], wanted))[0]
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
@@ -103,15 +103,15 @@ class Mail:
         )
         messages = [
             message
-            for message in answer.decode(Conversation).messages
+            for message in answer.decode(ThreadResponse).messages
             if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
         ]
-        if not mapping.well_formed(messages):
+        if not mapping.have_valid_ids(messages):
             raise Broken
         if not messages:
             raise Missing
         messages.sort(key=lambda message: (message.received_ms, message.id))
-        emails = await Reader(self._upstream, self._memory).emails(messages, wanted)
+        emails = await MessageReader(self._upstream, self._cache).emails(messages, wanted)
         return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
@@ -140,9 +140,9 @@ class Mail:
         """Change read state, then labels; see `MailPort.change`."""
         try:
             message = await self._untrashed(message_id)
-            labels = self._memory.labels
-            add = await labels.to_add(self._upstream, change.add_labels)
-            remove = await labels.to_remove(self._upstream, change.remove_labels)
+            labels = self._cache.labels
+            add = await labels.ids_to_add(self._upstream, change.add_labels)
+            remove = await labels.ids_to_remove(self._upstream, change.remove_labels)
             if change.read is not None:
                 unread = ["UNREAD"]
                 await self._modify(
@@ -167,8 +167,8 @@ class Mail:
             return (folder,)
         if not query.label:
             return ()
-        found = await self._memory.labels.find(self._upstream, query.label)
-        return None if found in (None, mapping.HIDDEN_LABEL) else (found,)
+        found = await self._cache.labels.find(self._upstream, query.label)
+        return None if found in (None, mapping.UNREAD_LABEL) else (found,)
 
     async def _message(self, message_id: str, params: requested_fields.Params) -> Message:
         _require_valid_id(message_id)

@@ -9,19 +9,19 @@ from html import unescape
 
 from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.gmail import addresses, charsets, dates
-from providers.connectors.provider_a.gmail.response_types import Message, Opened, Part
+from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage, Part
 from providers.ids import are_provider_a_ids
 from providers.records import mail as mail_records
 
 PROVIDER = "PROVIDER_A"
-HIDDEN_LABEL = "UNREAD"  # isRead says it
+UNREAD_LABEL = "UNREAD"  # isRead says it
 
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 _PRIORITIES = {"1": "high", "2": "high", "4": "low", "5": "low"}
 
 
 def emails(
-    opened: Sequence[Opened],
+    opened: Sequence[ParsedMessage],
     wanted: AbstractSet[str],
     *,
     labels: Mapping[str, str],
@@ -57,7 +57,7 @@ def emails(
     return _EMAILS.records(opened, wanted, given)
 
 
-def body_part(one: Opened) -> Part | None:
+def body_part(one: ParsedMessage) -> Part | None:
     """Return the leaf that is the body: the first of HTML, else the first of plain text."""
     for kind in ("text/html", "text/plain"):
         for leaf in one.leaves.texts:
@@ -66,7 +66,7 @@ def body_part(one: Opened) -> Part | None:
     return None
 
 
-def text_of(part: Part, data: str | None = None) -> str:
+def part_text(part: Part, data: str | None = None) -> str:
     """Read a text part by its charset; *data* (base64url) stands in for bytes kept elsewhere."""
     found = _CHARSET.search(part.header("content-type"))
     content = octets(part.body.data if data is None else data)
@@ -82,7 +82,7 @@ def octets(data: str | None) -> bytes:
         return b""
 
 
-def well_formed(messages: Iterable[Message]) -> bool:
+def have_valid_ids(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
     found = [message.id for message in messages]
     found += [thread for message in messages if (thread := message.thread_id) is not None]
@@ -110,12 +110,12 @@ def _importance(head: Mapping[str, str]) -> str:
     return _PRIORITIES.get(head.get("x-priority", "").strip()[:1], "normal")
 
 
-def _text(one: Opened) -> str | None:
+def _text(one: ParsedMessage) -> str | None:
     part = body_part(one)
-    return None if part is None else text_of(part)
+    return None if part is None else part_text(part)
 
 
-def _body_type(one: Opened) -> str | None:
+def _body_type(one: ParsedMessage) -> str | None:
     part = body_part(one)
     if part is None:
         return None
@@ -144,7 +144,7 @@ def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
         [
             names.get(label_id_, label_id_)
             for label_id_ in message.label_ids
-            if label_id_ != HIDDEN_LABEL
+            if label_id_ != UNREAD_LABEL
         ]
     )
 
@@ -168,7 +168,7 @@ _EMAILS = RecordBuilder(
         "body_preview": attribute("message.snippet", unescape),
         "body_type": computed(_body_type),
         "received_at": attribute("message.received_at"),
-        "is_read": attribute("message.label_ids", lambda labels: HIDDEN_LABEL not in labels),
+        "is_read": attribute("message.label_ids", lambda labels: UNREAD_LABEL not in labels),
         "has_attachments": attribute(
             "leaves.files", lambda files: not all(file.is_inline for file in files)
         ),

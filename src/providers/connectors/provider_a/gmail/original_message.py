@@ -11,9 +11,9 @@ from email.policy import Compat32
 from email.utils import collapse_rfc2231_value
 
 from providers.connectors.provider_a.gmail import addresses, charsets, dates
-from providers.connectors.provider_a.gmail.compose import File
+from providers.connectors.provider_a.gmail.compose import AttachedFile
 from providers.connectors.provider_a.gmail.mapping import PROVIDER, octets
-from providers.connectors.provider_a.gmail.response_types import Wire
+from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 from providers.failures import Broken
 from providers.records import mail as mail_records
 
@@ -25,13 +25,13 @@ class _AsWritten(Compat32):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-class Raw(Wire):
+class Raw(GoogleStruct):
     """A message as its bytes, base64url."""
 
     raw: str = ""
 
 
-def read(message: Raw) -> tuple[mail_records.Email, tuple[File, ...]]:
+def read(message: Raw) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
     """
     Return the message with its body and people, and its attachments.
 
@@ -44,7 +44,7 @@ def read(message: Raw) -> tuple[mail_records.Email, tuple[File, ...]]:
         raise Broken from None
 
 
-def _read(root: Message) -> tuple[mail_records.Email, tuple[File, ...]]:
+def _read(root: Message) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
     leaves = list(_leaves(root))
     body = _body(leaves)
     email = mail_records.Email(
@@ -88,8 +88,8 @@ def _is_attachment(part: Message) -> bool:
     return bool(_name(part)) or _disposition(part) == "attachment"
 
 
-def _file(part: Message) -> File:
-    return File(
+def _file(part: Message) -> AttachedFile:
+    return AttachedFile(
         name=_name(part) or ("message.eml" if _type(part) == "message/rfc822" else "attachment"),
         media_type=_type(part),
         content=_bytes(part),

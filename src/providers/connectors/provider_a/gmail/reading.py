@@ -6,11 +6,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from providers.connectors.provider_a import batch
+from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
-from providers.connectors.provider_a.gmail.response_types import Content, Listing, Message, Opened
-from providers.connectors.provider_a.gmail.search_query import Search
-from providers.connectors.provider_a.memory import Memory
+from providers.connectors.provider_a.gmail.response_types import (
+    Content,
+    Message,
+    MessagePage,
+    ParsedMessage,
+)
+from providers.connectors.provider_a.gmail.search_query import SearchRequest
 from providers.connectors.provider_a.paging import pages
 from providers.failures import Broken
 from providers.http.client import Upstream
@@ -20,12 +25,12 @@ from providers.mail import scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.paging import PageIterator
 
-MOST_IDS = 500  # per call; wire report 1A.1
+MAX_IDS_PER_PAGE = 500  # per call; wire report 1A.1
 _OUT_OF_SIGHT = frozenset({"DRAFT", "TRASH", "SPAM"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class SearchPlan:
     """
     Which messages to read.
 
@@ -36,7 +41,7 @@ class Listed:
         wanted: Attributes of `records.Email`.
     """
 
-    search: Search
+    search: SearchRequest
     label_ids: tuple[str, ...]
     folder: str | None
     size: int
@@ -44,7 +49,7 @@ class Listed:
     wanted: frozenset[str]
 
 
-class Reader:
+class MessageReader:
     """
     Reads one account, for one operation.
 
@@ -53,19 +58,19 @@ class Reader:
         counted: How many ids it listed, when it listed all of them at once; else None.
     """
 
-    def __init__(self, upstream: Upstream, memory: Memory) -> None:
+    def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
-        self._memory = memory
+        self._cache = cache
         self.estimate = 0
         self.counted: int | None = None
 
-    def pages(self, listed: Listed) -> "Scanned":
+    def pages(self, listed: SearchPlan) -> "SearchPages":
         """Return the pages of a search, newest first."""
-        return Scanned(self, listed)
+        return SearchPages(self, listed)
 
-    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[Listing]:
+    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
         """Return one page of ids after the other, as upstream gives them."""
-        return pages(self._upstream, (*ROOT, "messages"), params, Listing)
+        return pages(self._upstream, (*ROOT, "messages"), params, MessagePage)
 
     async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
         """
@@ -80,13 +85,13 @@ class Reader:
             self._upstream, message_ids, requested_fields.message(frozenset(wanted))
         )
         messages = [found[message_id_] for message_id_ in message_ids if message_id_ in found]
-        if not mapping.well_formed(messages):
+        if not mapping.have_valid_ids(messages):
             raise Broken
         return messages
 
     async def emails(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
-    ) -> LazyRecords[Opened]:
+    ) -> LazyRecords[ParsedMessage]:
         """Make records of messages that were fetched for *wanted*, and fetch what did not fit."""
         opened = await self._opened(messages, wanted)
         labels = await self._labels(opened) if "labels" in wanted else {}
@@ -97,24 +102,24 @@ class Reader:
 
     async def _opened(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
-    ) -> Sequence[Opened]:
+    ) -> Sequence[ParsedMessage]:
         """Open messages as far as is wanted; those that go deeper than they were read, anew."""
-        if not requested_fields.brings(wanted):
-            return [Opened(one) for one in messages]
-        opened = [Opened(one, one.payload.leaves()) for one in messages]
+        if not requested_fields.costly_attributes(wanted):
+            return [ParsedMessage(one) for one in messages]
+        opened = [ParsedMessage(one, one.payload.leaves()) for one in messages]
         params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
         for at, one in enumerate(opened):
             if one.leaves.cut:
                 found = await batch.messages(self._upstream, [one.id], params)
                 message = found.get(one.id, one.message)
-                opened[at] = Opened(message, message.payload.leaves())
+                opened[at] = ParsedMessage(message, message.payload.leaves())
         return opened
 
-    async def _labels(self, opened: Sequence[Opened]) -> Mapping[str, str]:
+    async def _labels(self, opened: Sequence[ParsedMessage]) -> Mapping[str, str]:
         label_ids = {label for one in opened for label in one.message.label_ids}
-        return await self._memory.labels.knows(self._upstream, sorted(label_ids))
+        return await self._cache.labels.names_including(self._upstream, sorted(label_ids))
 
-    async def _large_bodies(self, opened: Sequence[Opened]) -> dict[str, str]:
+    async def _large_bodies(self, opened: Sequence[ParsedMessage]) -> dict[str, str]:
         """Fetch the bodies that are too large to come with their message."""
         apart = {}
         for one in opened:
@@ -125,7 +130,7 @@ class Reader:
             *(self._bytes_of(name, part.body.attachment_id or "") for name, part in apart.items())
         )
         return {
-            name: mapping.text_of(part, content.data or "")
+            name: mapping.part_text(part, content.data or "")
             for (name, part), content in zip(apart.items(), answers, strict=True)
         }
 
@@ -136,10 +141,10 @@ class Reader:
         return answer.decode(Content)
 
 
-class Scanned(AsyncIterator[scanning.Page[Message]]):
+class SearchPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a search, newest first."""
 
-    def __init__(self, reader: Reader, listed: Listed) -> None:
+    def __init__(self, reader: MessageReader, listed: SearchPlan) -> None:
         self._reader = reader
         self._listed = listed
         self._listings = reader.listings(_params(listed))
@@ -174,10 +179,10 @@ class Scanned(AsyncIterator[scanning.Page[Message]]):
         self._first = False
 
 
-def _params(listed: Listed) -> Sequence[tuple[str, str]]:
+def _params(listed: SearchPlan) -> Sequence[tuple[str, str]]:
     # One listing for all that a call may read: ids weigh little beside messages.
     many = listed.count or not listed.search.narrow
-    size = MOST_IDS if many else listed.size
+    size = MAX_IDS_PER_PAGE if many else listed.size
     params = [("q", listed.search.text), ("maxResults", str(size))]
     params += [("labelIds", label_id_) for label_id_ in listed.label_ids]
     if listed.search.everywhere:
@@ -193,7 +198,7 @@ def decoded(answer: Response) -> Message:
         Broken: It is none, or its ids are no ids.
     """
     message = answer.decode(Message)
-    if not mapping.well_formed([message]):
+    if not mapping.have_valid_ids([message]):
         raise Broken
     return message
 

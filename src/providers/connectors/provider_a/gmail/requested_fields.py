@@ -38,13 +38,13 @@ def thread(wanted: AbstractSet[str]) -> Params:
     return _format(wanted, f"id,messages({_mask(wanted, LEVELS)})")
 
 
-def brings(wanted: AbstractSet[str]) -> frozenset[str]:
+def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:
     """Return which attributes cost a read of the parts' structure or bytes."""
     return _STRUCTURE & wanted
 
 
 def _format(wanted: AbstractSet[str], mask: str) -> Params:
-    if brings(wanted):
+    if costly_attributes(wanted):
         return (("format", "full"), ("fields", mask))
     headers = [
         name for attribute, names in HEADERS.items() if attribute in wanted for name in names
@@ -65,7 +65,7 @@ def _mask(wanted: AbstractSet[str], levels: int) -> str:
 
 def _payload(wanted: AbstractSet[str], levels: int) -> str:
     headers = "body" in wanted or not HEADERS.keys().isdisjoint(wanted)
-    if not brings(wanted):
+    if not costly_attributes(wanted):
         return ",payload(headers)" if headers else ""
     members = _members(wanted)
     parts = f"parts({members})"

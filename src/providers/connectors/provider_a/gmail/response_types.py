@@ -11,16 +11,16 @@ from providers.records.base import from_epoch_ms
 _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
 
 
-class Wire(msgspec.Struct, rename="camel", gc=False):
+class GoogleStruct(msgspec.Struct, rename="camel", gc=False):
     """Root of what upstream sends; members that were not asked for keep their defaults."""
 
 
-class Header(Wire):
+class Header(GoogleStruct):
     name: str = ""
     value: str = ""
 
 
-class Content(Wire):
+class Content(GoogleStruct):
     """The bytes of a part: *data* is base64url; a large one has only an *attachment_id*."""
 
     size: int = 0
@@ -28,7 +28,7 @@ class Content(Wire):
     attachment_id: str | None = None
 
 
-class Part(Wire):
+class Part(GoogleStruct):
     """A node of a message; *part_id* is "" at the root."""
 
     part_id: str = ""
@@ -68,7 +68,7 @@ class Part(Wire):
             return disposition == "inline"
         return bool(self.header("content-id"))
 
-    def leaves(self) -> "Leaves":
+    def leaves(self) -> "MessageLeaves":
         """
         Sort the leaves, in order.
 
@@ -88,10 +88,10 @@ class Part(Wire):
             else:
                 texts.append(part)
                 cut = cut or container
-        return Leaves(texts, files, cut=cut)
+        return MessageLeaves(texts, files, cut=cut)
 
 
-class Leaves(NamedTuple):
+class MessageLeaves(NamedTuple):
     """
     The leaves of a message: what is read in place, and what is attached.
 
@@ -107,7 +107,7 @@ class Leaves(NamedTuple):
 _MOST_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
 
 
-class Message(Wire):
+class Message(GoogleStruct):
     """A message; *internal_date* is its received time, milliseconds since the epoch, as text."""
 
     id: str = ""
@@ -129,11 +129,11 @@ class Message(Wire):
         return from_epoch_ms(self.received_ms)
 
 
-class Opened(NamedTuple):
+class ParsedMessage(NamedTuple):
     """A message and its leaves, which are empty unless they are looked at."""
 
     message: Message
-    leaves: Leaves = Leaves()
+    leaves: MessageLeaves = MessageLeaves()
 
     @property
     def id(self) -> str:
@@ -144,33 +144,33 @@ class Opened(NamedTuple):
         return self.message.received_at
 
 
-class Reference(Wire):
+class MessageReference(GoogleStruct):
     id: str
     thread_id: str | None = None
 
 
-class Listing(Wire):
+class MessagePage(GoogleStruct):
     """A page of ids; `messages` is absent when nothing matches."""
 
-    messages: tuple[Reference, ...] = ()
+    messages: tuple[MessageReference, ...] = ()
     next_page_token: str | None = None
     result_size_estimate: int = 0
 
 
-class Conversation(Wire):
+class ThreadResponse(GoogleStruct):
     id: str = ""
     messages: tuple[Message, ...] = ()
 
 
-class Label(Wire):
+class Label(GoogleStruct):
     id: str
     name: str
     type: str = "user"
 
 
-class Labels(Wire):
+class LabelsResponse(GoogleStruct):
     labels: tuple[Label, ...] = ()
 
 
-class Profile(Wire):
+class Profile(GoogleStruct):
     email_address: str = ""

@@ -27,7 +27,7 @@ _INNER_WORD = re.compile(r"(?<=[^\w])[A-Za-z0-9]{2,}(?=[^\w])")
 _EARLIEST = 100_000  # seconds; shorter numbers are not read as a time
 
 
-class Trust(Enum):
+class TextCheck(Enum):
     """Who decides whether the words of a query are found."""
 
     UPSTREAM = auto()
@@ -37,7 +37,7 @@ class Trust(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchRequest:
     """
     What to ask upstream.
 
@@ -53,10 +53,10 @@ class Search:
     everywhere: bool
     narrow: bool
     exact: bool
-    trust: Trust
+    trust: TextCheck
 
 
-def search(query: MailQuery, after: MailPosition | None) -> Search:
+def search(query: MailQuery, after: MailPosition | None) -> SearchRequest:
     """Translate a query, from a position on; its label goes by id, beside the text."""
     folder = query_matching.folder_label(query)
     trust = _trust(query)
@@ -69,11 +69,11 @@ def search(query: MailQuery, after: MailPosition | None) -> Search:
         parts.append("has:attachment")
     if folder is None:
         parts.append("-in:drafts")
-    return Search(
+    return SearchRequest(
         text=" ".join(parts),
         everywhere=folder in ("TRASH", "SPAM"),
         narrow=all(phrases) and _narrow(query),
-        exact=trust is Trust.UPSTREAM and _is_exact(query),
+        exact=trust is TextCheck.UPSTREAM and _is_exact(query),
         trust=trust,
     )
 
@@ -83,12 +83,12 @@ def quoted(value: str) -> str:
     return f'"{_UNSAFE.sub(" ", value).strip()}"'
 
 
-def _trust(query: MailQuery) -> Trust:
+def _trust(query: MailQuery) -> TextCheck:
     if not query.text:
-        return Trust.UPSTREAM
+        return TextCheck.UPSTREAM
     if query.text_fields >= query_matching.TEXT_FIELDS and query.text_beyond:
-        return Trust.CANDIDATES if query_matching.has_emoji(query.text) else Trust.UPSTREAM
-    return Trust.FIELDS if query.text_fields.isdisjoint(_PROSE) else Trust.SCAN
+        return TextCheck.CANDIDATES if query_matching.has_emoji(query.text) else TextCheck.UPSTREAM
+    return TextCheck.FIELDS if query.text_fields.isdisjoint(_PROSE) else TextCheck.SCAN
 
 
 def _narrow(query: MailQuery) -> bool:
@@ -109,12 +109,12 @@ def _is_exact(query: MailQuery) -> bool:
     return not any(checked) and query.has_attachment is None
 
 
-def _phrases(query: MailQuery, trust: Trust) -> tuple[str, ...]:
+def _phrases(query: MailQuery, trust: TextCheck) -> tuple[str, ...]:
     """Return what to ask upstream for, term by term; "" for what it may not or cannot be asked."""
     terms = query_matching.upstream_terms(query.text or "")
-    if trust is Trust.SCAN:
+    if trust is TextCheck.SCAN:
         return ("",) * len(terms)
-    if trust is Trust.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
+    if trust is TextCheck.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
         return tuple(map(_whole_words, terms))
     return terms
 
@@ -124,11 +124,11 @@ def _whole_words(term: str) -> str:
     return "" if query_matching.is_unspaced_script(term) else term.rpartition(" ")[0]
 
 
-def _words(query: MailQuery, trust: Trust, phrases: Iterable[str]) -> Iterator[str]:
+def _words(query: MailQuery, trust: TextCheck, phrases: Iterable[str]) -> Iterator[str]:
     names = [name for field, name in _OPERATOR.items() if field in query.text_fields]
     for phrase in filter(None, phrases):
         word = phrase if _SIMPLE.fullmatch(phrase) else quoted(phrase)
-        yield _any(names, word) if trust is Trust.FIELDS else word
+        yield _any(names, word) if trust is TextCheck.FIELDS else word
 
 
 def _people(query: MailQuery) -> Iterator[str]:

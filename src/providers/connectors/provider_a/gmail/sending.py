@@ -8,6 +8,7 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 
+from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import (
     addresses,
@@ -15,10 +16,14 @@ from providers.connectors.provider_a.gmail import (
     original_message,
     requested_fields,
 )
-from providers.connectors.provider_a.gmail.compose import Letter
-from providers.connectors.provider_a.gmail.reading import Reader, decoded
-from providers.connectors.provider_a.gmail.response_types import Listing, Message, Part, Reference
-from providers.connectors.provider_a.memory import Memory
+from providers.connectors.provider_a.gmail.compose import OutgoingMessage
+from providers.connectors.provider_a.gmail.reading import MessageReader, decoded
+from providers.connectors.provider_a.gmail.response_types import (
+    Message,
+    MessagePage,
+    MessageReference,
+    Part,
+)
 from providers.failures import Refused
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
@@ -28,24 +33,24 @@ from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
 JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
-MOST_BYTES = 36_700_160  # wire report 1A.5
+MAX_MESSAGE_BYTES = 36_700_160  # wire report 1A.5
 _ANSWERED = ("Message-ID", "References", "Reply-To", "Subject", "From", "To", "Cc", "Date")
 _QUOTED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 _ANGLED = re.compile(r"<([^<>\s]+)>")
-_MOST_REFERENCES = 50
+_MAX_REFERENCES = 50
 
 
 class Sender:
     """Sends from one account."""
 
-    def __init__(self, upstream: Upstream, memory: Memory) -> None:
+    def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
-        self._memory = memory
+        self._cache = cache
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
-        letter = Letter(
-            sender=await self._memory.own_address(self._upstream),
+        letter = OutgoingMessage(
+            sender=await self._cache.own_address(self._upstream),
             to=draft.to,
             cc=draft.cc,
             bcc=draft.bcc,
@@ -60,15 +65,15 @@ class Sender:
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Answer a message once, within its thread."""
         message = await self._answered(message_id, quote=reply.quote)
-        me = await self._memory.own_address(self._upstream)
+        me = await self._cache.own_address(self._upstream)
         to, cc = recipients(message.payload, me, reply_all=reply.reply_all)
         body = (reply.body, reply.body_type)
         if reply.quote:
-            emails = await Reader(self._upstream, self._memory).emails([message], _QUOTED)
+            emails = await MessageReader(self._upstream, self._cache).emails([message], _QUOTED)
             body = quoting.quote_in_reply(body, emails[0], hidden=reply.hidden)
         subject = addresses.decoded(message.payload.header("subject"))
         own = _message_ids(message.payload.header("message-id"))[:1]
-        letter = Letter(
+        letter = OutgoingMessage(
             sender=me,
             to=to,
             cc=cc,
@@ -89,15 +94,15 @@ class Sender:
             "messages",
             message_id,
             params=(("format", "raw"), ("fields", "raw")),
-            max_bytes=2 * MOST_BYTES,
+            max_bytes=2 * MAX_MESSAGE_BYTES,
         )
         email, files = original_message.read(answer.decode(original_message.Raw))
         text, kind = quoting.quote_in_forward(
             (forward.body, forward.body_type), email, hidden=forward.hidden
         )
         subject = "" if "subject" in forward.hidden else email.subject
-        letter = Letter(
-            sender=await self._memory.own_address(self._upstream),
+        letter = OutgoingMessage(
+            sender=await self._cache.own_address(self._upstream),
             to=forward.to,
             cc=forward.cc,
             subject=quoting.forward_subject(compose.cleaned(subject or "")),
@@ -121,10 +126,10 @@ class Sender:
         return decoded(answer)
 
     async def _deliver(
-        self, letter: Letter, *, maybe_sent: bool, thread_id: str | None = None
+        self, letter: OutgoingMessage, *, maybe_sent: bool, thread_id: str | None = None
     ) -> mail_records.SentMessage:
         raw = compose.write(letter)
-        if len(raw) > MOST_BYTES:
+        if len(raw) > MAX_MESSAGE_BYTES:
             raise Refused("The message is too large for the provider.", status=413)
 
         async def post() -> mail_records.SentMessage:
@@ -152,7 +157,7 @@ class Sender:
             if thread_id is not None:
                 sent["threadId"] = thread_id
             answer = await self._upstream.call("POST", *ROOT, "messages", "send", json=sent)
-        return _named(answer.decode(Reference))
+        return _named(answer.decode(MessageReference))
 
     async def _sent_as(self, message_id: str) -> mail_records.SentMessage | None:
         """Find what was sent under a Message-ID, wherever it lies."""
@@ -166,7 +171,7 @@ class Sender:
                 ("maxResults", "1"),
             ),
         )
-        messages = answer.decode(Listing).messages
+        messages = answer.decode(MessagePage).messages
         return _named(messages[0]) if messages else None
 
 
@@ -198,7 +203,7 @@ def recipients(
 def _others(people: Iterable[Participant], seen: set[str]) -> list[Participant]:
     """Return those not seen before, and remember them."""
     found = []
-    for one in compose.usable(people):
+    for one in compose.addressable(people):
         address = one.email.casefold()
         if address not in seen:
             seen.add(address)
@@ -213,7 +218,7 @@ def _references(root: Part, own: Sequence[str]) -> Sequence[str]:
         if message_id_ not in own
     ]
     # The first names the thread, the last ones its latest turns; what is between may go.
-    kept = earlier if len(earlier) < _MOST_REFERENCES else earlier[:1] + earlier[-_MOST_REFERENCES:]
+    kept = earlier if len(earlier) < _MAX_REFERENCES else earlier[:1] + earlier[-_MAX_REFERENCES:]
     return (*kept, *own)
 
 
@@ -221,7 +226,7 @@ def _message_ids(header: str) -> list[str]:
     return [one for one in _ANGLED.findall(header) if delivery.is_message_id(one)]
 
 
-def _named(sent: Reference) -> mail_records.SentMessage:
+def _named(sent: MessageReference) -> mail_records.SentMessage:
     """Take over the ids that are ids; a message that was sent is never reported as failed."""
     names = [one if one and is_provider_a_id(one) else None for one in (sent.id, sent.thread_id)]
     return mail_records.SentMessage(email_id=names[0], thread_id=names[1])

@@ -5,7 +5,11 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from providers.connectors.provider_a.google_calendar import mapping, requested_fields
-from providers.connectors.provider_a.google_calendar.response_types import Entries, Event, Events
+from providers.connectors.provider_a.google_calendar.response_types import (
+    CalendarPage,
+    Event,
+    EventPage,
+)
 from providers.connectors.provider_a.paging import P, pages
 from providers.failures import TooMuch
 from providers.http.client import Upstream
@@ -18,7 +22,7 @@ ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the most that upstream gives at once; wire report 1B.1
 
 
-class Calendars:
+class GoogleCalendars:
     """The calendars behind one connection; see `providers.ports.calendar.CalendarPort`."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -28,7 +32,7 @@ class Calendars:
         """Return every readable calendar; see `CalendarPort.calendars`."""
         found: list[Calendar] = []
         path = ("users", "me", "calendarList")
-        async for page in self._pages(path, requested_fields.CALENDARS, Entries):
+        async for page in self._pages(path, requested_fields.CALENDARS, CalendarPage):
             found += [mapping.calendar(item) for item in page.items]
         return found
 
@@ -89,7 +93,7 @@ class Calendars:
             *params,
         )
         found: list[Event] = []
-        async for page in self._pages(("calendars", calendar, "events"), options, Events):
+        async for page in self._pages(("calendars", calendar, "events"), options, EventPage):
             found += page.items
             if len(found) >= MAX_EVENTS and page.next_page_token:
                 return found, False

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.google_calendar.response_types import (
-    Entry,
+    CalendarEntry,
     Event,
+    EventTime,
     Person,
-    When,
 )
 from providers.failures import Broken, Missing
 from providers.ports.calendar import Span
@@ -20,7 +20,7 @@ _RESPONSES = frozenset({"accepted", "declined", "tentative"})
 _DAY = timedelta(days=1)
 
 
-def calendar(entry: Entry) -> Calendar:
+def calendar(entry: CalendarEntry) -> Calendar:
     """Make a record of an entry of the calendar list."""
     return Calendar(
         id=entry.id,
@@ -86,7 +86,7 @@ def is_busy(one: Event) -> bool:
     return not declined and one.transparency != "transparent" and _start(one) is not None
 
 
-def _start(one: Event) -> When | None:
+def _start(one: Event) -> EventTime | None:
     start = one.start or one.original_start_time
     return start if start is not None and (start.date or start.date_time) else None
 
@@ -96,7 +96,7 @@ def _is_all_day(one: Event) -> bool:
     return start is not None and start.date is not None
 
 
-def _instant(when: When) -> datetime:
+def _instant(when: EventTime) -> datetime:
     try:
         read = datetime.fromisoformat(when.date_time or f"{when.date}T00:00:00Z")
         return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)

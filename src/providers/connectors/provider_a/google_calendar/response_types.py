@@ -1,16 +1,16 @@
 """Provider A's calendar JSON, decoded typed. Source: wire report, 1B."""
 
-from providers.connectors.provider_a.gmail.response_types import Wire
+from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 
 
-class When(Wire):
+class EventTime(GoogleStruct):
     """A moment with an offset, or a whole day; the other is absent."""
 
     date_time: str | None = None
     date: str | None = None
 
 
-class Person(Wire):
+class Person(GoogleStruct):
     """*self* tells the account's owner."""
 
     self: bool = False
@@ -19,16 +19,16 @@ class Person(Wire):
     response_status: str | None = None
 
 
-class EntryPoint(Wire):
+class EntryPoint(GoogleStruct):
     entry_point_type: str = ""
     uri: str | None = None
 
 
-class Conference(Wire):
+class Conference(GoogleStruct):
     entry_points: tuple[EntryPoint, ...] = ()
 
 
-class Event(Wire):
+class Event(GoogleStruct):
     """An event; one that was cancelled may have nothing but its id and *original_start_time*."""
 
     id: str
@@ -36,9 +36,9 @@ class Event(Wire):
     summary: str | None = None
     description: str | None = None
     location: str | None = None
-    start: When | None = None
-    end: When | None = None
-    original_start_time: When | None = None
+    start: EventTime | None = None
+    end: EventTime | None = None
+    original_start_time: EventTime | None = None
     organizer: Person | None = None
     attendees: tuple[Person, ...] = ()
     hangout_link: str | None = None
@@ -48,14 +48,14 @@ class Event(Wire):
     transparency: str | None = None
 
 
-class Events(Wire):
+class EventPage(GoogleStruct):
     """A page; it may be short, or empty, though there are more."""
 
     items: tuple[Event, ...] = ()
     next_page_token: str | None = None
 
 
-class Entry(Wire):
+class CalendarEntry(GoogleStruct):
     """A calendar on the account's list."""
 
     id: str
@@ -65,6 +65,6 @@ class Entry(Wire):
     time_zone: str | None = None
 
 
-class Entries(Wire):
-    items: tuple[Entry, ...] = ()
+class CalendarPage(GoogleStruct):
+    items: tuple[CalendarEntry, ...] = ()
     next_page_token: str | None = None

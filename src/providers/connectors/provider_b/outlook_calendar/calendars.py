@@ -6,9 +6,13 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from providers.calendar import freebusy
-from providers.connectors.provider_b.memory import ROOT
+from providers.connectors.provider_b.account_cache import ROOT
 from providers.connectors.provider_b.outlook_calendar import mapping, selected_fields
-from providers.connectors.provider_b.outlook_calendar.response_types import Entries, Event, Events
+from providers.connectors.provider_b.outlook_calendar.response_types import (
+    CalendarPage,
+    Event,
+    EventPage,
+)
 from providers.connectors.provider_b.paging import P, pages
 from providers.failures import Broken, TooMuch
 from providers.http.client import Upstream
@@ -27,7 +31,7 @@ PREFER = {
 }
 
 
-class Calendars:
+class OutlookCalendars:
     """The calendars behind one connection; see `providers.ports.calendar.CalendarPort`."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -36,7 +40,7 @@ class Calendars:
     async def calendars(self) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
         found: list[Calendar] = []
-        async for page in self._pages(("calendars",), selected_fields.CALENDARS, Entries):
+        async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
             found += [mapping.calendar(one) for one in page.value]
         if not all(is_provider_b_id(one.id) for one in found):
             raise Broken
@@ -105,7 +109,7 @@ class Calendars:
             ("$top", str(PAGE)),
             *params,
         )
-        async for page in self._pages(("calendars", calendar, "calendarView"), options, Events):
+        async for page in self._pages(("calendars", calendar, "calendarView"), options, EventPage):
             found += page.value
             if len(found) >= MAX_EVENTS and page.next_link:
                 return found, False

@@ -7,9 +7,9 @@ from datetime import datetime
 from providers.columnar import RecordBuilder, attribute, computed
 from providers.connectors.provider_b.outlook_calendar.response_types import (
     Attendee,
-    Entry,
+    CalendarEntry,
     Event,
-    When,
+    EventTime,
 )
 from providers.connectors.provider_b.outlook_mail.response_types import Recipient
 from providers.failures import Broken
@@ -29,7 +29,7 @@ _FREE = frozenset({"free", "workingElsewhere"})
 _SERIES = frozenset({"occurrence", "exception", "seriesMaster"})
 
 
-def calendar(entry: Entry) -> Calendar:
+def calendar(entry: CalendarEntry) -> Calendar:
     """Make a record of a calendar; upstream does not tell its zone."""
     return Calendar(id=entry.id, name=entry.name or "", is_primary=bool(entry.is_default_calendar))
 
@@ -72,7 +72,7 @@ def is_busy(one: Event) -> bool:
     return not (one.is_cancelled or declined or one.show_as in _FREE)
 
 
-def _moment(when: When | None) -> datetime:
+def _moment(when: EventTime | None) -> datetime:
     if when is None or (when.time_zone != "UTC" and when.time_zone.upper() != "UTC"):
         raise Broken
     try:

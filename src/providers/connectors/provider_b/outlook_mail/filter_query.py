@@ -21,7 +21,7 @@ _BEGINNING = "1900-01-01T00:00:00Z"  # wire report 1A.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class MailFilter:
     """
     A question in the mode that orders and counts.
 
@@ -37,13 +37,13 @@ class Filter:
     exact: bool
 
 
-def uses_search(query: MailQuery) -> bool:
+def needs_search_index(query: MailQuery) -> bool:
     """Whether the query needs upstream's search index."""
     recipient = (query.recipient or "").strip()
     return _asks_for_words(query) or query_matching.is_address(recipient)
 
 
-def checks_text(query: MailQuery) -> bool:
+def needs_text_check(query: MailQuery) -> bool:
     """
     Whether the words of the query are to be checked here.
 
@@ -65,9 +65,9 @@ def search(query: MailQuery, after: MailPosition | None) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def filtered(
+def mail_filter(
     query: MailQuery, after: MailPosition | None, *, out_of_sight: tuple[str, ...]
-) -> Filter:
+) -> MailFilter:
     """
     Return the `$filter` of a query that does not need the search index.
 
@@ -95,7 +95,7 @@ def filtered(
     labelled = bool(query.label) and not query_matching.folder_label(query)
     loose = bool(query.sender) and not exact_sender
     narrow = pushed and not (loose or labelled or query.recipient or query.text)
-    return Filter(
+    return MailFilter(
         text=" and ".join((*dates, *rest)),
         simple=" and ".join(dates),
         narrow=narrow,

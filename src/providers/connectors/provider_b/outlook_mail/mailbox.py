@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from providers.connectors.provider_b.memory import PREFER, ROOT, Memory
+from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
-from providers.connectors.provider_b.outlook_mail.reading import Place, Reader, most
+from providers.connectors.provider_b.outlook_mail.reading import MessageReader, SearchScope, most
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
@@ -26,31 +26,31 @@ from providers.ports.mail import (
 )
 from providers.records import mail as mail_records
 
-MOST_IN_THREAD = 1000
+MAX_IN_THREAD = 1000
 _FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
 _STATE = (("$select", "id,conversationId,parentFolderId,categories"),)
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
 
-class Mail:
+class OutlookMailbox:
     """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
 
-    def __init__(self, info: ConnectionInfo, upstream: Upstream, memory: Memory) -> None:
-        """*memory* is kept by the caller, one per connection, and outlives this object."""
-        memory.address = memory.address or info.account_email
+    def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: AccountCache) -> None:
+        """*cache* belongs to the caller, one per connection, and outlives this object."""
+        cache.address = cache.address or info.account_email
         self._upstream = upstream
-        self._memory = memory
-        self._sender = Sender(upstream, memory)
+        self._cache = cache
+        self._sender = Sender(upstream, cache)
 
     async def search(
-        self, query_: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Return what matches after a position; see `MailPort.search`."""
-        if query_.text and not query_matching.terms(query_.text):
+        if query.text and not query_matching.terms(query.text):
             return _NOTHING
-        if filter_query.uses_search(query_):
-            return await self._searched(query_, after, wanted)
-        return await self._filtered(query_, after, wanted)
+        if filter_query.needs_search_index(query):
+            return await self._searched(query, after, wanted)
+        return await self._filtered(query, after, wanted)
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """Read one message; see `MailPort.get`."""
@@ -60,13 +60,13 @@ class Mail:
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
         _require_valid_id(thread_id)
-        trash, _ = await self._memory.folders(self._upstream)
-        place = Place(
+        trash, _ = await self._cache.folders(self._upstream)
+        place = SearchScope(
             path=("messages",),
-            in_sight=lambda one: not one.is_draft and one.parent_folder_id != trash,
+            is_visible=lambda one: not one.is_draft and one.parent_folder_id != trash,
         )
-        reader = Reader(self._upstream, place)
-        found = await reader.conversation(thread_id, wanted, most=MOST_IN_THREAD)
+        reader = MessageReader(self._upstream, place)
+        found = await reader.conversation(thread_id, wanted, most=MAX_IN_THREAD)
         if not found:
             raise Missing
         found.sort(key=lambda one: (-scanning.position(one).rank[0], one.id))
@@ -125,22 +125,22 @@ class Mail:
     # -- searching
 
     async def _searched(
-        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Search: everything found is ordered here, then the details of one page are fetched."""
-        text = filter_query.checks_text(query_)
-        sieve = query_matching.needed_attributes(query_, text=text)
-        reader = Reader(self._upstream, await self._place(query_))
-        found, reached = await reader.searched(filter_query.search(query_, after), sieve)
+        text = filter_query.needs_text_check(query)
+        sieve = query_matching.needed_attributes(query, text=text)
+        reader = MessageReader(self._upstream, await self._place(query))
+        found, reached = await reader.searched(filter_query.search(query, after), sieve)
         passing = [
             one
-            for one in _passing(scanning.sorted_after(found, after), query_, sieve, text=text)
+            for one in _passing(scanning.sorted_after(found, after), query, sieve, text=text)
             if reached is None or scanning.position(one).rank < reached.rank
         ]
         if reached is not None and after is not None and reached.rank <= after.rank:
             reached = None  # upstream gives no more than this, so this is the end
-        messages = passing[: query_.limit]
-        whole = len(passing) <= query_.limit
+        messages = passing[: query.limit]
+        whole = len(passing) <= query.limit
         return MailSlice(
             emails=await self._completed(reader, messages, wanted, sieve),
             scanned_to=reached if whole else None,
@@ -150,25 +150,25 @@ class Mail:
         )
 
     async def _filtered(
-        self, query_: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
+        self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Filter: upstream orders and counts; what it cannot ask is looked at page by page."""
-        place = await self._place(query_)
+        place = await self._place(query)
         in_all = place.path == ("messages",)
-        folders = await self._memory.folders(self._upstream) if in_all else ()
+        folders = await self._cache.folders(self._upstream) if in_all else ()
         out_of_sight = tuple(folder for folder in folders if folder)
-        asked = filter_query.filtered(query_, after, out_of_sight=out_of_sight)
-        sieve = query_matching.needed_attributes(query_, text=True)
+        asked = filter_query.mail_filter(query, after, out_of_sight=out_of_sight)
+        sieve = query_matching.needed_attributes(query, text=True)
         scanned = frozenset(sieve | wanted if asked.narrow else sieve)
-        reader = Reader(self._upstream, place)
+        reader = MessageReader(self._upstream, place)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            return _passing(messages, query_, sieve, text=True)
+            return _passing(messages, query, sieve, text=True)
 
         found = await scanning.scan(
-            reader.pages(asked, scanned, query_.limit + 2 if asked.narrow else most(scanned)),
+            reader.pages(asked, scanned, query.limit + 2 if asked.narrow else most(scanned)),
             after=after,
-            limit=query_.limit,
+            limit=query.limit,
             keep=keep,
         )
         total, exact = found.counted, found.exhausted
@@ -184,25 +184,25 @@ class Mail:
 
     async def _completed(
         self,
-        reader: Reader,
+        reader: MessageReader,
         messages: Sequence[Message],
         wanted: AbstractSet[str],
         have: AbstractSet[str],
     ) -> Sequence[mail_records.Email]:
         """Make records of messages, fetching what is wanted beyond what their search brought."""
-        if not selected_fields.brought(wanted) <= have:
+        if not selected_fields.costly_attributes(wanted) <= have:
             messages = await reader.details(messages, wanted)
         return LazyRecords(messages, lambda some: mapping.emails(some, wanted))
 
-    async def _place(self, query_: MailQuery) -> Place:
-        folder = query_matching.folder_label(query_)
+    async def _place(self, query: MailQuery) -> SearchScope:
+        folder = query_matching.folder_label(query)
         if folder is not None:
             path = ("mailFolders", _FOLDERS[folder], "messages")
-            return Place(path=path, in_sight=lambda _: True)
-        hidden = set(await self._memory.folders(self._upstream))
-        return Place(
+            return SearchScope(path=path, is_visible=lambda _: True)
+        hidden = set(await self._cache.folders(self._upstream))
+        return SearchScope(
             path=("messages",),
-            in_sight=lambda one: not one.is_draft and one.parent_folder_id not in hidden,
+            is_visible=lambda one: not one.is_draft and one.parent_folder_id not in hidden,
         )
 
     # -- changing
@@ -213,7 +213,7 @@ class Mail:
             "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
         )
         message = answer.decode(Message)
-        if not mapping.well_formed([message]):
+        if not mapping.have_valid_ids([message]):
             raise Missing
         return message
 
@@ -224,7 +224,7 @@ class Mail:
 
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
-        trash, _ = await self._memory.folders(self._upstream)
+        trash, _ = await self._cache.folders(self._upstream)
         if message.parent_folder_id == trash:
             raise Missing
         return message
@@ -255,13 +255,13 @@ class Mail:
 
 
 def _passing(
-    messages: Sequence[Message], query_: MailQuery, sieve: AbstractSet[str], *, text: bool
+    messages: Sequence[Message], query: MailQuery, sieve: AbstractSet[str], *, text: bool
 ) -> Sequence[Message]:
     """Return what passes a query; *sieve* is what that looks at, see `needed_attributes`."""
-    if not query_matching.restricts(query_, text=text):
+    if not query_matching.restricts(query, text=text):
         return messages
     emails = zip(messages, mapping.emails(messages, sieve), strict=True)
-    return [one for one, email in emails if query_matching.matches(email, query_, text=text)]
+    return [one for one, email in emails if query_matching.matches(email, query, text=text)]
 
 
 def _labelled(have: Sequence[str], change: MailChange) -> list[str]:

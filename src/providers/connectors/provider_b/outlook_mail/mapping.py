@@ -36,7 +36,7 @@ def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
     return emails([message], wanted)[0]
 
 
-def well_formed(messages: Iterable[Message]) -> bool:
+def have_valid_ids(messages: Iterable[Message]) -> bool:
     """Whether upstream's ids are ids, so that they may be handed on."""
     found = [message.id for message in messages]
     found += [thread for message in messages if (thread := message.conversation_id) is not None]

@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from providers.connectors.provider_b import batch
-from providers.connectors.provider_b.memory import PREFER
+from providers.connectors.provider_b.account_cache import PREFER
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
-from providers.connectors.provider_b.outlook_mail.filter_query import Filter
-from providers.connectors.provider_b.outlook_mail.response_types import Listing, Message
+from providers.connectors.provider_b.outlook_mail.filter_query import MailFilter
+from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
 from providers.connectors.provider_b.paging import pages
 from providers.failures import Broken, Refused
 from providers.http.client import Upstream
@@ -17,7 +17,7 @@ from providers.paging import PageIterator
 from providers.ports.mail import MailPosition
 from providers.records import mail as mail_records
 
-MOST_FOUND = 1000  # by one search, over all its pages; wire report 1A.2
+MAX_SEARCH_HITS = 1000  # by one search, over all its pages; wire report 1A.2
 WIDE_PAGE = 1000  # messages
 BODIES_PAGE = 100  # messages with their bodies, so that no page is too large to be read
 _TOO_COMPLEX = "InefficientFilter"
@@ -26,20 +26,20 @@ InSight = Callable[[Message], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SearchScope:
     """
     Where to look.
 
     Attributes:
         path: Segments below the account, of the whole mailbox or of one folder.
-        in_sight: Whether a message found there may be shown.
+        is_visible: Whether a message found there may be shown.
     """
 
     path: tuple[str, ...]
-    in_sight: InSight
+    is_visible: InSight
 
 
-class Reader:
+class MessageReader:
     """
     Reads one account, for one operation.
 
@@ -47,14 +47,14 @@ class Reader:
         counted: How many messages upstream says a filter finds; None when it does not say.
     """
 
-    def __init__(self, upstream: Upstream, place: Place) -> None:
+    def __init__(self, upstream: Upstream, place: SearchScope) -> None:
         self._upstream = upstream
         self._place = place
         self.counted: int | None = None
 
-    def pages(self, asked: Filter, wanted: AbstractSet[str], size: int) -> "Filtered":
+    def pages(self, asked: MailFilter, wanted: AbstractSet[str], size: int) -> "FilteredPages":
         """Return the pages of a filter, newest first."""
-        return Filtered(self, asked, wanted, size)
+        return FilteredPages(self, asked, wanted, size)
 
     async def searched(
         self, text: str, wanted: AbstractSet[str]
@@ -71,11 +71,11 @@ class Reader:
         async for listing in self.listings(params):
             messages += listing.value
             more = listing.next_link is not None
-            if len(messages) >= MOST_FOUND:
+            if len(messages) >= MAX_SEARCH_HITS:
                 break
-        whole = not more and len(messages) < MOST_FOUND
+        whole = not more and len(messages) < MAX_SEARCH_HITS
         floor = min((message.received_ms for message in messages), default=0)
-        found = {one.id: one for one in self.in_sight(messages)}
+        found = {one.id: one for one in self.is_visible(messages)}
         return list(found.values()), None if whole else scanning.end_of_millisecond(floor + 1)
 
     async def details(
@@ -89,23 +89,23 @@ class Reader:
             [message.id for message in messages],
             selected_fields.message(frozenset(wanted)),
         )
-        return self.in_sight([found[message.id] for message in messages if message.id in found])
+        return self.is_visible([found[message.id] for message in messages if message.id in found])
 
-    def in_sight(self, messages: Sequence[Message]) -> Sequence[Message]:
+    def is_visible(self, messages: Sequence[Message]) -> Sequence[Message]:
         """
         Leave out what may not be shown.
 
         Raises:
             Broken: The id of something else is none.
         """
-        shown = [message for message in messages if self._place.in_sight(message)]
-        if not mapping.well_formed(shown):
+        shown = [message for message in messages if self._place.is_visible(message)]
+        if not mapping.have_valid_ids(shown):
             raise Broken
         return shown
 
-    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[Listing]:
+    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
         """Return one page after the other of the place, as upstream gives them."""
-        return pages(self._upstream, self._place.path, params, Listing, headers=PREFER)
+        return pages(self._upstream, self._place.path, params, MessagePage, headers=PREFER)
 
     async def conversation(
         self, thread_id: str, wanted: AbstractSet[str], *, most: int
@@ -118,7 +118,7 @@ class Reader:
         )
         found: dict[str, Message] = {}
         async for listing in self.listings(params):
-            found |= {one.id: one for one in self.in_sight(listing.value)}
+            found |= {one.id: one for one in self.is_visible(listing.value)}
             if len(found) >= most:
                 break
         return mapping.emails(list(found.values()), wanted)
@@ -129,10 +129,12 @@ def most(wanted: AbstractSet[str]) -> int:
     return BODIES_PAGE if "body" in wanted else WIDE_PAGE
 
 
-class Filtered(AsyncIterator[scanning.Page[Message]]):
+class FilteredPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a filter, newest first."""
 
-    def __init__(self, reader: Reader, asked: Filter, wanted: AbstractSet[str], size: int) -> None:
+    def __init__(
+        self, reader: MessageReader, asked: MailFilter, wanted: AbstractSet[str], size: int
+    ) -> None:
         self._reader = reader
         self._asked = asked
         self._params = (
@@ -155,16 +157,16 @@ class Filtered(AsyncIterator[scanning.Page[Message]]):
         if listing.count is not None:
             self._reader.counted = listing.count
         return scanning.Page(
-            emails=self._reader.in_sight(listing.value),
+            emails=self._reader.is_visible(listing.value),
             floor_ms=_oldest(listing),
             last=listing.next_link is None,
         )
 
-    def _filtered(self, text: str, *options: tuple[str, str]) -> PageIterator[Listing]:
+    def _filtered(self, text: str, *options: tuple[str, str]) -> PageIterator[MessagePage]:
         return self._reader.listings((("$filter", text), *options, *self._params))
 
 
-def _oldest(listing: Listing) -> int | None:
+def _oldest(listing: MessagePage) -> int | None:
     """Return the oldest received time of a page that others follow: for the last, nobody asks."""
     if listing.next_link is None:
         return None

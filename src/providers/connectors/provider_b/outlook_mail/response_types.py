@@ -70,7 +70,7 @@ class Message(CamelStruct):
         return 0 if received is None else to_epoch_ms(received)
 
 
-class Listing(CamelStruct):
+class MessagePage(CamelStruct):
     """A page; *count* only in the first, and only when asked for."""
 
     value: tuple[Message, ...] = ()

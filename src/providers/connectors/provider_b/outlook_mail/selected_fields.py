@@ -37,6 +37,6 @@ def message(wanted: AbstractSet[str]) -> Params:
     return (select,)
 
 
-def brought(wanted: AbstractSet[str]) -> frozenset[str]:
+def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:
     """Return which of the attributes cost upstream anything."""
     return _BROUGHT & wanted

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from providers.connectors.provider_b.memory import PREFER, ROOT, Memory
+from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
-from providers.connectors.provider_b.outlook_mail.response_types import Listing, Message
+from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
 from providers.failures import Broken, OutcomeUnknown, ProviderFailure, Unreachable
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
@@ -34,9 +34,9 @@ Make = Callable[[], Awaitable[str]]
 class Sender:
     """Sends from one account."""
 
-    def __init__(self, upstream: Upstream, memory: Memory) -> None:
+    def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
-        self._memory = memory
+        self._cache = cache
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
@@ -179,7 +179,7 @@ class Sender:
             ),
             headers=PREFER,
         )
-        return [one for one in answer.decode(Listing).value if is_provider_b_id(one.id)]
+        return [one for one in answer.decode(MessagePage).value if is_provider_b_id(one.id)]
 
     async def _post(self, *segments: str, json: Json) -> Message:
         answer = await self._upstream.call("POST", *ROOT, *segments, json=json, headers=PREFER)
@@ -199,7 +199,7 @@ class Sender:
         Raises:
             NoReplyRecipient: There are none; the draft is taken away.
         """
-        me = await self._memory.own_address(self._upstream)
+        me = await self._cache.own_address(self._upstream)
         chosen = mapping.email(made, frozenset({"to", "cc"}))
         to, cc = _others(chosen.to, me), _others(chosen.cc, me)
         if not to and not cc:

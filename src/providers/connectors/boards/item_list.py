@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 
 from providers.connectors.boards import documents, mapping, response_types
-from providers.connectors.boards.failures import CursorGone
+from providers.connectors.boards.failures import CursorExpired
 from providers.connectors.boards.filters import Rule
-from providers.connectors.boards.graphql_client import Speech
+from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Missing
 from providers.ports.tasks import ItemSlice, ItemVisibility, TaskPosition
 from providers.tasks.columns import Column
@@ -22,25 +22,25 @@ LONGEST_CURSOR = 2_000  # characters that a page token has room for
 WIDEST = 500  # items a page may have upstream
 
 
-class Listing:
+class ItemList:
     """One board's items under some rules."""
 
     def __init__(  # noqa: PLR0913 - what a list is of, and what of it is to be seen
         self,
-        speech: Speech,
+        client: BoardClient,
         board_id: str,
         rules: Rule,
-        sight: ItemVisibility,
+        visibility: ItemVisibility,
         *,
-        values: documents.Values,
+        values: documents.ColumnValueSelection,
         own: tuple[Column, ...] | None,
         below: tuple[Column, ...] | None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._speech = speech
+        self._client = client
         self._board = board_id
         self._rules = rules
-        self._sight = sight
+        self._sight = visibility
         self._values = values
         self._own, self._below = own, below
         self._clock = clock
@@ -53,7 +53,7 @@ class Listing:
         if after.cursor is not None and fresh:
             try:
                 return await self._next(after.cursor, after, limit)
-            except CursorGone:
+            except CursorExpired:
                 pass
         place = await self._found_again(after)
         if place.seen == 0:
@@ -63,9 +63,9 @@ class Listing:
         return await self._next(place.cursor, place, limit)
 
     async def _first(self, limit: int) -> ItemSlice:
-        found = await self._speech.read(
+        found = await self._client.read(
             documents.first_page(self._values, self._sight, count=not self._rules),
-            response_types.Boards,
+            response_types.BoardsData,
             b=[self._board],
             n=limit,
             q=self._rules or None,
@@ -80,9 +80,9 @@ class Listing:
     async def _next(self, cursor: str, after: TaskPosition, limit: int) -> ItemSlice:
         count = not self._rules
         more = {"b": [self._board]} if count else {}
-        found = await self._speech.read(
+        found = await self._client.read(
             documents.next_page(self._values, self._sight, count=count),
-            response_types.NextPage,
+            response_types.NextItemsData,
             c=cursor,
             n=limit,
             **more,
@@ -92,7 +92,7 @@ class Listing:
         return self._slice(found.next_items_page, after, total)
 
     def _slice(
-        self, page: response_types.Page | None, after: TaskPosition, total: int | None
+        self, page: response_types.ItemPage | None, after: TaskPosition, total: int | None
     ) -> ItemSlice:
         if page is None:
             raise Missing
@@ -128,23 +128,23 @@ class Listing:
 
     async def _walk(self, count: int) -> tuple[list[str], str | None]:
         """Read the ids of the first *count* items, and the cursor behind them."""
-        found = await self._speech.read(
+        found = await self._client.read(
             documents.FIRST_IDS,
-            response_types.Boards,
+            response_types.BoardsData,
             b=[self._board],
             n=min(count, WIDEST),
             q=self._rules or None,
         )
-        page = self._only(found.boards).items_page or response_types.Page()
+        page = self._only(found.boards).items_page or response_types.ItemPage()
         ids = [item.id for item in page.items]
         while page.cursor and page.items and len(ids) < count:
-            more = await self._speech.read(
+            more = await self._client.read(
                 documents.NEXT_IDS,
-                response_types.NextPage,
+                response_types.NextItemsData,
                 c=page.cursor,
                 n=min(count - len(ids), WIDEST),
             )
-            page = more.next_items_page or response_types.Page()
+            page = more.next_items_page or response_types.ItemPage()
             ids += [item.id for item in page.items]
         return ids, page.cursor
 

@@ -13,7 +13,7 @@ PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
 
 
 @dataclass(slots=True)
-class Memory:
+class AccountCache:
     """
     One account's folders and address.
 

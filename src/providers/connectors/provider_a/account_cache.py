@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 
 from providers.connectors.provider_a.batch import ROOT
-from providers.connectors.provider_a.gmail.labels import LabelBook
+from providers.connectors.provider_a.gmail.labels import LabelCache
 from providers.connectors.provider_a.gmail.response_types import Profile
 from providers.http.client import Upstream
 
 
 @dataclass(slots=True)
-class Memory:
+class AccountCache:
     """
     One account's labels and address.
 
@@ -17,7 +17,7 @@ class Memory:
         address: Empty until it is known.
     """
 
-    labels: LabelBook = field(default_factory=LabelBook)
+    labels: LabelCache = field(default_factory=LabelCache)
     address: str = ""
 
     async def own_address(self, upstream: Upstream) -> str:
