@@ -30,6 +30,10 @@ _COLUMNS = {
     "requestId": "REQUEST",
 }
 
+_FILTERS = (  # names of the API
+    *("tokenId", "outcome", "surface", "operation", "layer", "code", "requestId"),
+    *("since", "until"),
+)
 
 Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
 Outcome = Annotated[
@@ -80,8 +84,8 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 
-    filters = _filters(token, outcome, surface, operation, layer, code, request)
-    filters |= {"since": since, "until": until}
+    values = (token, outcome, surface, operation, layer, code, request, since, until)
+    filters = dict(zip(_FILTERS, values, strict=True))
     listed = in_store(
         lambda store: decisions.list_newest(store.database, decisions.query(filters), limit=limit)
     )
@@ -103,7 +107,8 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Show the last decisions and then each new one, until Ctrl-C; with --json one per line."""
     from gateway.cli.stores import in_store
 
-    filters = _filters(token, outcome, surface, operation, layer, code, request)
+    values = (token, outcome, surface, operation, layer, code, request, None, None)
+    filters = dict(zip(_FILTERS, values, strict=True))
     with suppress(KeyboardInterrupt):  # the usual end of this command
         in_store(lambda store: _tail(store, filters, lines, as_json=as_json))
 
@@ -153,24 +158,3 @@ def _write_faults(result: dict[str, Any]) -> None:
     info(f"{result['rows']} rows checked, {len(result['faults'])} faults.")
     if 0 < result["rows"] == len(result["faults"]):
         info("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
-
-
-def _filters(  # noqa: PLR0913, PLR0917 - each is an option of the commands
-    token: int | None,
-    outcome: str | None,
-    surface: str | None,
-    operation: str | None,
-    layer: str | None,
-    code: str | None,
-    request: str | None,
-) -> dict[str, Any]:
-    """Return the filters under the names of the API."""
-    return {
-        "tokenId": token,
-        "outcome": outcome,
-        "surface": surface,
-        "operation": operation,
-        "layer": layer,
-        "code": code,
-        "requestId": request,
-    }
