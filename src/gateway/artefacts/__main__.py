@@ -1,7 +1,7 @@
 """
 Builds the committed artefacts from code: `./run schema` writes them, a test compares them.
 
-    python -m gateway.artefacts.__main__
+    python -m gateway.artefacts
 """
 
 from collections.abc import Callable, Mapping

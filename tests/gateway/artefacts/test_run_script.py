@@ -13,7 +13,7 @@ DEVELOPER = "requirements-dev.lock"
 @pytest.mark.parametrize(
     ("words", "lock", "started"),
     [
-        (["schema"], DEVELOPER, ["-m", "gateway.artefacts.__main__"]),
+        (["schema"], DEVELOPER, ["-m", "gateway.artefacts"]),
         (["schema", "print"], PRODUCT, ["-m", "gateway", "schema", "print"]),
         (["schema", "check", "old"], PRODUCT, ["-m", "gateway", "schema", "check", "old"]),
         (["bench", "--quick"], DEVELOPER, ["-m", "benchmarks", "--quick"]),

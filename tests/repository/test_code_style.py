@@ -1,0 +1,102 @@
+"""Sizes, names and docstrings of the code, as CONTRIBUTING.md demands them."""
+
+import ast
+import re
+from functools import cache
+
+from paths import REPOSITORY
+
+MODULES = sorted(
+    str(path.relative_to(REPOSITORY))
+    for path in (REPOSITORY / "src").rglob("*.py")
+    if "migrations/versions" not in str(path)
+)
+PACKAGES = sorted({name.rpartition("/")[0] for name in MODULES})
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_MODULES = 22  # in one folder, its `__init__` included
+
+# Each exception says why.
+LONG_FILES: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {}
+
+# Names that say nothing of what they hold.
+VAGUE = {"one", "found", "given", "said", "told", "here", "that", "those", "asks", "kept"}
+_RIDDLE = re.compile(r"(What|Which|Who|Whose|Whom|How|Where) ")
+
+
+@cache
+def tree(name):
+    return ast.parse((REPOSITORY / name).read_text("utf-8"))
+
+
+def lines_of(name):
+    return len((REPOSITORY / name).read_text("utf-8").splitlines())
+
+
+def functions():
+    """Every function of the code: "path:name" and how many lines it has."""
+    for name in MODULES:
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name}:{node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_files_are_short():
+    """The exceptions are those named above, and each of them is still needed."""
+    long = {name for name in MODULES if lines_of(name) > MAX_FILE_LINES}
+
+    assert long == set(LONG_FILES)
+
+
+def test_functions_are_short():
+    """The exceptions are those named above, and each of them is still needed."""
+    long = {key for key, lines in functions() if lines > MAX_FUNCTION_LINES}
+
+    assert long == set(LONG_FUNCTIONS)
+
+
+def test_folders_are_small():
+    counts = {package: len(list((REPOSITORY / package).glob("*.py"))) for package in PACKAGES}
+
+    assert {package: count for package, count in counts.items() if count > MAX_MODULES} == {}
+
+
+def test_a_package_names_its_modules():
+    """The docstring of an `__init__` is a legend: one line per module or folder."""
+    missing = {}
+    for package in PACKAGES:
+        folder = REPOSITORY / package
+        legend = ast.get_docstring(tree(f"{package}/__init__.py")) or ""
+        parts = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+        parts |= {path.parent.name for path in folder.glob("*/__init__.py")}
+        absent = {part for part in parts if not re.search(rf"\b{part}\b", legend)}
+        missing |= {package: absent} if absent else {}
+
+    assert missing == {}
+
+
+def test_variables_say_what_they_hold():
+    vague = {}
+    for name in MODULES:
+        stored = {
+            node.id
+            for node in ast.walk(tree(name))
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        vague |= {name: stored & VAGUE} if stored & VAGUE else {}
+
+    assert vague == {}
+
+
+def test_docstrings_open_with_a_noun_or_a_verb():
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    riddles = {}
+    for name in MODULES:
+        for node in ast.walk(tree(name)):
+            if isinstance(node, documented):
+                line = (ast.get_docstring(node) or "").strip().partition("\n")[0]
+                riddles |= {name: line} if _RIDDLE.match(line) else {}
+
+    assert riddles == {}
