@@ -3,22 +3,30 @@
 BOXES = [
     # x, y, width, height, title, second line, fill
     (40, 24, 200, 44, "REST client", "documented paths", "#ffffff"),
-    (440, 24, 240, 44, "power user, GraphiQL", "POST /graphql", "#ffffff"),
-    (40, 128, 200, 64, "rest_compat", "translates: a table and documents", "#e8f1fb"),
-    (440, 128, 240, 64, "document guard", "depth, aliases, cost", "#e8f1fb"),
-    (200, 252, 320, 72, "graph", "describes: schema, guards, masks, plans", "#dff3ee"),
-    (60, 392, 240, 64, "policy", "decides: grants, gates, rules", "#fdf1d8"),
-    (420, 392, 260, 64, "providers", "fetches: ports and connectors", "#f3e6f7"),
-    (420, 516, 260, 52, "upstreams", "mail, calendars, boards, sites — or the sandbox", "#ffffff"),
+    (300, 24, 200, 44, "GraphQL client, GraphiQL", "POST /graphql", "#ffffff"),
+    (560, 24, 200, 44, "operator", "management API, command line", "#ffffff"),
+    (40, 108, 460, 44, "gateway/http, gateway/auth", "limits, token, quota, overload", "#eef1f4"),
+    (560, 108, 200, 44, "gateway/operations", "one function per use case", "#eef1f4"),
+    (40, 196, 200, 64, "rest_compat", "translates: table and documents", "#e8f1fb"),
+    (120, 316, 380, 72, "graph", "describes: schema, guards, masks, plans", "#dff3ee"),
+    (40, 444, 220, 64, "policy", "decides: grants, gates, rules", "#fdf1d8"),
+    (320, 444, 260, 64, "providers", "fetches: ports and connectors", "#f3e6f7"),
+    (560, 196, 200, 64, "gateway/store", "SQLite or PostgreSQL, Redis", "#eef1f4"),
+    (320, 566, 260, 52, "upstreams", "mail, calendars, boards, sites, files", "#ffffff"),
+    (620, 566, 140, 52, "sandbox", "imitates them", "#f6f6f6"),
 ]
 ARROWS = [
-    ((140, 68), (140, 128), ""),
-    ((560, 68), (560, 128), ""),
-    ((140, 192), (280, 252), "internal documents"),
-    ((560, 192), (440, 252), "one door: same caller, same charge"),
-    ((270, 324), (200, 392), "may it?"),
-    ((450, 324), (530, 392), "fetch what is wanted and visible"),
-    ((550, 456), (550, 516), ""),
+    ((140, 68), (140, 108), ""),
+    ((400, 68), (400, 108), ""),
+    ((660, 68), (660, 108), ""),
+    ((660, 152), (660, 196), ""),
+    ((140, 152), (140, 196), ""),
+    ((400, 152), (400, 316), "a caller's document"),
+    ((180, 260), (230, 316), "internal document"),
+    ((220, 388), (170, 444), "is it allowed?"),
+    ((420, 388), (440, 444), "fetch what is requested and visible"),
+    ((450, 508), (450, 566), ""),
+    ((620, 592), (584, 592), ""),
 ]
 
 
@@ -44,17 +52,17 @@ def main() -> None:
     """Print the picture."""
     shapes = [box(*b) for b in BOXES] + [arrow(*a) for a in ARROWS]
     print(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 620" font-family="sans-serif">'
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 632" font-family="sans-serif">'
         "<style>.t{font-size:15px;font-weight:bold;text-anchor:middle;fill:#12263a}"
         ".s{font-size:11px;text-anchor:middle;fill:#345}.l{font-size:11px;fill:#345}"
         ".a{stroke:#12263a;stroke-width:1.4;fill:none;marker-end:url(#h)}</style>"
         '<defs><marker id="h" markerWidth="9" markerHeight="9" refX="7" refY="3.5" orient="auto">'
         '<path d="M0 0 L8 3.5 L0 7 z" fill="#12263a"/></marker></defs>'
-        '<rect x="16" y="104" width="688" height="376" rx="12" fill="none" stroke="#8aa" '
+        '<rect x="16" y="88" width="768" height="440" rx="12" fill="none" stroke="#8aa" '
         'stroke-dasharray="5 4"/>'
         + "".join(shapes)
-        + '<text x="28" y="498" class="l">gateway assembles the boxes, holds tokens and '
-        "settings, and runs them</text></svg>"
+        + '<text x="28" y="546" class="l">one process: gateway assembles and runs '
+        "the packages</text></svg>"
     )
 
 
