@@ -13,6 +13,7 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     loaders            data loaders of one request
     page_tokens        sealed positions in lists
     scalars            Long, DateTime, JSON
+    coordinates        schema coordinates ("Email.body") and what the schema has at them
     account            `accessToken`
     emails, events, tasks, collab  the root fields and types of each surface
 """

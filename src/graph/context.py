@@ -4,13 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
-from graph.execution.plan.planning import Plan
 from graph.loaders import Loaders
 from graph.masking import masks
 from graph.request_log import RequestLog
@@ -23,6 +22,9 @@ from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.tasks.accounts import TaskAccounts
+
+if TYPE_CHECKING:
+    from graph.execution.plan.planning import Plan
 
 
 class Sealer(Protocol):
@@ -120,7 +122,7 @@ class Context:
     applied_limit: int | None = None
     etag: str | None = None
     budget: int | None = None
-    plan: Plan | None = field(default=None, repr=False)
+    plan: "Plan | None" = field(default=None, repr=False)
     wait_for_capacity: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     request_log: RequestLog = field(default_factory=RequestLog, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))

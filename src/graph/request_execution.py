@@ -18,9 +18,10 @@ from graphql import GraphQLError
 
 from graph import errors
 from graph.context import Context
-from graph.documents.cost_limits import MAX_BYTES, MAX_OBJECTS
+from graph.documents.cost_limits import MAX_BYTES
 from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
+from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import LAYER_BY_CODE, Code

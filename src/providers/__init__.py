@@ -4,7 +4,8 @@ read as one.
 
     ports        what the graph calls: one Protocol per surface, with its queries
     records      what ports return
-    ids          prefixed ids of callers
+    ids, collab_ids
+                 prefixed ids of callers
     mail, calendar, tasks, content
                  the connections of one caller, merged: this is what resolvers use
     first_holder, fanout
@@ -12,6 +13,9 @@ read as one.
     connectors   one package per upstream; `registry` lists them
     batches, paging, columnar, odata, timestamps, bounded_map
                  what connectors share
+    search_text  search terms, case folding, visible text of HTML
+    item_visibility
+                 task columns, and the item fields derived from them
     outcomes     writes whose outcome is unknown
     dry_run      requests that stop before their first write
     failures     every exception that a port raises

@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from providers import registry
-from providers.content.ids import ItemKey, ListKey
+from providers.collab_ids import ItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.http.client import Origins, Upstream
 from providers.ports.collab_port import CollabPort

@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from policy.vocabulary import Surface
-from providers import ids
-from providers.content import ids as collab_ids
+from providers import collab_ids, ids
 
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)

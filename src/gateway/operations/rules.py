@@ -18,7 +18,7 @@ from policy import patterns
 from policy.refusals import Conflict, Detail, InvalidInput
 from policy.rules import Facts, Reason, Rule, RuleSet
 from policy.vocabulary import Code, RuleAction, RuleType
-from providers.content import ids as collab_ids
+from providers import collab_ids
 
 MAX_RULES = 100_000  # per token; docs/spec/collab.md
 

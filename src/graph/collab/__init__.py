@@ -3,7 +3,6 @@ Collaboration content: the schema's types and root fields for files, sites, list
 
     types                 object types of the schema
     views                 records that the root fields return for the page types
-    mask_table            which mask word hides which field
     inputs                input types, and the validation of their members
     ids                   parsing of ids that callers pass in
     failures              translation of provider failures into refusals and warnings

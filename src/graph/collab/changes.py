@@ -9,7 +9,7 @@ from graph.collab.failures import translate_failures
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
 from policy.refusals import AccessDenied, InvalidInput
 from policy.vocabulary import Code
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import Refused
 
 ETAG = frozenset({"etag"})

@@ -37,8 +37,8 @@ from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.rules import UNKNOWN, Facts
 from policy.vocabulary import Code, CollabOp
+from providers.collab_ids import ROOT, ItemKey
 from providers.content.fingerprints import FileFingerprint
-from providers.content.ids import ROOT, ItemKey
 from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
 
 MAX_DESCRIPTION = 1000  # characters; docs/spec/collab.md#upload

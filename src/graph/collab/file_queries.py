@@ -29,7 +29,7 @@ from graph.masking.guards import guarded
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
-from providers.content.ids import ROOT, ItemKey
+from providers.collab_ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import FileQuery, Order, OrderBy, Page
 from providers.records.collab import Drive, File, Permission

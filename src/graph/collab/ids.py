@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
-from providers.content import ids as collab_ids
-from providers.content.ids import ItemKey, ListKey, RowKey
+from providers import collab_ids
+from providers.collab_ids import ItemKey, ListKey, RowKey
 
 Key = TypeVar("Key")
 

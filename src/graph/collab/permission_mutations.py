@@ -24,7 +24,7 @@ from graph.context import Context, Info
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code, CollabOp
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.ports.collab import Share
 from providers.records.collab import File
 

@@ -16,7 +16,7 @@ from graph.masking.guards import guarded
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, RuleType, Surface
-from providers.content.ids import ListKey
+from providers.collab_ids import ListKey
 from providers.content.merged_content import MergedContent
 from providers.ports.collab import SearchQuery
 from providers.records.collab import File, Row, SearchHit, SiteList

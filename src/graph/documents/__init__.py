@@ -7,5 +7,4 @@ Documents: parsed, measured, validated, and prepared as operations.
     cost_limits           the limits of a document (docs/spec/graphql.md#document-limits)
     cost_walker           counts fields, depth, aliases and root fields in one pass
     selected_coordinates  the coordinates that an operation selects
-    coordinates           schema coordinates ("Email.body") and what the schema has at them
 """

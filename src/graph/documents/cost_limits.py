@@ -27,8 +27,7 @@ from graph.documents.cost_walker import (
     RootSelections,
     SelectionCost,
 )
-from policy.refusals import InvalidInput
-from policy.vocabulary import Code
+from graph.execution.counting_executor import MAX_OBJECTS, QueryTooCostly
 
 MAX_BYTES = 64 * 1024  # of a request body
 MAX_TOKENS = 2_000
@@ -38,12 +37,7 @@ MAX_ALIASES = 30
 MAX_FIELDS = 1_000
 MAX_DIRECTIVES = 50
 MAX_UPSTREAM = 20  # root fields that call a provider
-MAX_OBJECTS = 25_000  # objects returned
 MAX_PAIRS = 20_000  # pairs of repeated fields; keeps validation within 100 ms of CPU
-
-
-class QueryTooCostly(InvalidInput):
-    code = Code.QUERY_TOO_COSTLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

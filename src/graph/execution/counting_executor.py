@@ -4,7 +4,14 @@ from typing import Any
 
 from graphql.execution import Executor
 
-from graph.documents.cost_limits import MAX_OBJECTS, QueryTooCostly
+from policy.refusals import InvalidInput
+from policy.vocabulary import Code
+
+MAX_OBJECTS = 25_000  # that one operation may return
+
+
+class QueryTooCostly(InvalidInput):
+    code = Code.QUERY_TOO_COSTLY
 
 
 class CountingExecutor(Executor[None]):

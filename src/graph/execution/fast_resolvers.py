@@ -20,7 +20,7 @@ from graphql import (
 )
 
 from graph.context import Info
-from graph.documents.coordinates import strawberry_field
+from graph.coordinates import strawberry_field
 
 
 def apply(schema: GraphQLSchema) -> None:

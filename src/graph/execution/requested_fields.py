@@ -26,7 +26,7 @@ from graphql.execution.collect_fields import (
     collect_subfields,
 )
 
-from graph.documents.coordinates import field_at, record_attribute
+from graph.coordinates import field_at, record_attribute
 
 # Derived field -> the Email fields from which it is computed.
 _SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -1,7 +1,8 @@
 """
 Access to the schema: who may call a root field, and which fields a token may not see.
 
-    guards      the requirement of each root field, checked before its resolver
-    wellformed  checks of argument texts and nesting
-    masks       mask word -> hidden fields of the schema
+    guards        the requirement of each root field, checked before its resolver
+    wellformed    checks of argument texts and nesting
+    masks         mask word -> hidden fields of the schema
+    collab_masks  the part of that table for collaboration content
 """

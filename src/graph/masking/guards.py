@@ -21,7 +21,7 @@ from strawberry.types.base import has_object_definition
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
 
-from graph.documents.coordinates import strawberry_field
+from graph.coordinates import strawberry_field
 from graph.masking import wellformed
 from policy.vocabulary import WORD_TYPES, Operation, Surface
 

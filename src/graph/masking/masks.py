@@ -13,8 +13,8 @@ from typing import Any
 
 from graphql import GraphQLResolveInfo, GraphQLSchema, default_field_resolver
 
-from graph.collab import mask_table as collab
-from graph.documents.coordinates import field_at
+from graph.coordinates import field_at
+from graph.masking import collab_masks as collab
 from policy.grants import Grant
 from policy.vocabulary import (
     WORD_TYPES,

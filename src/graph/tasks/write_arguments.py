@@ -7,9 +7,9 @@ import msgspec
 from graph.context import Context
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
+from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN
 from providers.records.tasks import TaskColumn
-from providers.tasks.columns import Column
 
 MAX_NAME = 1_000  # characters
 MAX_COMMENT = 20_000

@@ -6,9 +6,9 @@ The rules: docs/spec/calendar.md#keyword, #attendees-filter and #events-by-conta
 
 from collections.abc import Iterable, Iterator
 
-from providers.mail.query_matching import fold
 from providers.ports.calendar import EventQuery
 from providers.records.calendar import Event
+from providers.search_text import fold
 
 
 def needed_attributes(query: EventQuery) -> frozenset[str]:

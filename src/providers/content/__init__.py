@@ -10,5 +10,4 @@ The collaboration content of all connections of a caller.
     ancestors        the folders above files
     field_selection  the list item values to request, and those to hide
     fingerprints     finding what was created when the answer was lost
-    ids              the prefixed ids: written, read, and refused when malformed
 """

@@ -9,7 +9,7 @@ that come back; where a path has changed meanwhile, folders are read level by le
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeAlias
 
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.ports.collab import FolderPath
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown

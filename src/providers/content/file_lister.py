@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import ProviderFailure, Refused, Throttled
 from providers.fanout import gather_results
 from providers.ports.collab import FileQuery, InvalidCursor, Order, Page

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from providers.content.ids import ItemKey, ListKey
+from providers.collab_ids import ItemKey, ListKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.ports.collab import InvalidFilter, RowQuery

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 
+from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors
 from providers.content.file_lister import FileLister
-from providers.content.ids import ItemKey
 from providers.content.merged_sites import MergedResult, MergedSites
 from providers.failures import ProviderFailure
 from providers.ports.collab import FileQuery, FolderPath, Order, Page, Share, Upload

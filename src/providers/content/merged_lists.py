@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from providers.content.ids import ListKey, RowKey
+from providers.collab_ids import ListKey, RowKey
 from providers.content.merged_sites import MergedSites
 from providers.ports.collab import Page, RowQuery
 from providers.records import collab as records

@@ -8,7 +8,7 @@ docs/spec/collab.md#connections.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import Missing, ProviderFailure, Refused
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
 from providers.first_holder import (

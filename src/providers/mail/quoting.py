@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from html import escape
 
-from providers.mail import query_matching
+from providers import search_text
 from providers.records import mail as mail_records
 
 _QUOTE = '<blockquote style="margin:0 0 0 .8ex;border-left:1px solid #ccc;padding-left:1ex">'
@@ -106,5 +106,5 @@ def _as_text(original: mail_records.Email) -> str:
     body = original.body or ""
     if original.body_type != "html":
         return body
-    lines = (" ".join(line.split()) for line in query_matching.html_to_text(body).splitlines())
+    lines = (" ".join(line.split()) for line in search_text.html_to_text(body).splitlines())
     return "\n".join(line for line in lines if line)

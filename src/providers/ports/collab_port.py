@@ -1,7 +1,7 @@
 """
 The port of one collab connection, by area.
 
-Keys and ids in and out are upstream's own; `providers.content.ids` writes and reads the prefixed
+Keys and ids in and out are upstream's own; `providers.collab_ids` writes and reads the prefixed
 ones. *wanted* names attributes of the records in `providers.records.collab`, facts included. Every
 method raises members of `providers.failures` and what is named here, nothing else.
 
@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
-from providers.content.ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.ports.collab import (
     FolderPath,
     Order,

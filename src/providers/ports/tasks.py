@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from providers.item_visibility import Column
 from providers.records.tasks import TaskBoard, TaskItem
-from providers.tasks.columns import Column
 
 MAX_COMMENTS = 25  # of an item: docs/spec/tasks.md#comment
 NAME_COLUMN = "name"  # the pseudo column that renames an item: docs/spec/tasks.md#fields

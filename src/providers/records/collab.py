@@ -12,8 +12,8 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, TypeAlias
 
-from providers.content import ids as collab_ids
-from providers.content.ids import ItemKey, ListKey, RowKey
+from providers import collab_ids
+from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.records.base import Record
 
 

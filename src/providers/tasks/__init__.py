@@ -1,6 +1,5 @@
 """
-What the task providers share.
+Task accounts of a caller.
 
-    accounts   the task accounts of a caller
-    columns    board columns and the item fields derived from them
+    accounts   the accounts, and the one that a provider code names
 """

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from graphql import is_object_type
 
-from graph.documents.coordinates import record_attribute
+from graph.coordinates import record_attribute
 from graph.masking import masks
 from graph.schema import build
 from policy.grants import Grant, validate

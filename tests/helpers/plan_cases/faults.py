@@ -12,7 +12,7 @@ from graphql import Undefined, coerce_input_value
 from graphql.execution.collect_fields import collect_subfields
 from graphql.pyutils import Path, gather_with_cancel
 
-from graph.documents import coordinates
+from graph import coordinates
 from graph.execution.plan import (
     executor,
     inputs,

@@ -13,7 +13,7 @@ from plan_cases.values import Soon
 from strawberry.schema.config import StrawberryConfig
 
 from graph import schema as real
-from graph.documents.coordinates import field_at, strawberry_field
+from graph.coordinates import field_at, strawberry_field
 from graph.execution.requested_fields import wanted
 from graph.masking import masks
 from graph.scalars import JSON, SCALARS, Long

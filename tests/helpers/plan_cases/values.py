@@ -22,7 +22,7 @@ from graphql import (
     is_union_type,
 )
 
-from graph.documents.coordinates import strawberry_field
+from graph.coordinates import strawberry_field
 from providers.records.base import Record
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from collab_upstream import BOB, FILE, READ, ROW, WRITE, key, list_key
 
+from providers.collab_ids import ItemKey, RowKey
 from providers.content.ancestors import MAX_DEPTH, AncestorCache
-from providers.content.ids import ItemKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
 from providers.ports.collab import (

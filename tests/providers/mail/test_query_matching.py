@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from providers import search_text
 from providers.failures import Broken, Throttled
 from providers.mail import query_matching, scanning
 from providers.mail.scanning import Page
@@ -70,7 +71,7 @@ MARKUP = {
 
 @pytest.mark.parametrize(("markup", "text"), MARKUP.values(), ids=MARKUP.keys())
 def test_markup_reads_as_its_text(markup, text):
-    assert " ".join(query_matching.html_to_text(markup).split()) == text
+    assert " ".join(search_text.html_to_text(markup).split()) == text
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_markup_reads_as_its_text(markup, text):
     ],
 )
 def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
-    assert query_matching.upstream_terms(text) == told
+    assert search_text.upstream_terms(text) == told
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from graphql import FieldNode, FragmentSpreadNode, OperationDefinitionNode, pars
 from spec_pages import first_table, section, words
 
 from graph import schema
-from graph.documents.coordinates import record_attribute
+from graph.coordinates import record_attribute
 from graph.masking import guards, masks
 from policy.vocabulary import CalendarField
 from providers.records import calendar as calendar_records

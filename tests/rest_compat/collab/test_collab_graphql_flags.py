@@ -5,7 +5,7 @@ import pytest
 from paths import REPOSITORY
 from world import BROKEN
 
-from graph.collab.mask_table import MUTATIONS, QUERIES
+from graph.masking.collab_masks import MUTATIONS, QUERIES
 from policy.vocabulary import CollabOp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

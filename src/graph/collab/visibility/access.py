@@ -16,7 +16,7 @@ from graph.context import Context
 from policy.refusals import Blocked, BlockedAction, NotFound, ReadOnlyConnection
 from policy.rules import UNKNOWN, Disclosure, Facts, RuleSet, UnknownFact
 from policy.vocabulary import Surface
-from providers.content.ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.records.collab import Drive, File, Row, Site, SiteList

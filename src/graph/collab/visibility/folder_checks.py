@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
 from policy.rules import UNKNOWN, Facts
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import Missing
 from providers.ports.collab import FileQuery, Order
 from providers.records.collab import File, Row

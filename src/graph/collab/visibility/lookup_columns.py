@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from graph.collab.visibility.access import AccessChecker
 from graph.collab.visibility.column_masks import masked_columns
 from policy.caller import Caller
-from providers.content.ids import ListKey
+from providers.collab_ids import ListKey
 from providers.records.collab import Column
 
 # Upstream counts everything in a folder in these, hidden resources included.

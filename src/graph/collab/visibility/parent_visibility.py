@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from graph.collab.visibility.access import AccessChecker
-from providers.content.ids import ListKey
+from providers.collab_ids import ListKey
 from providers.failures import ProviderFailure
 from providers.records.collab import UNKNOWN, File
 

@@ -12,10 +12,10 @@ from typing import Literal
 
 from policy.rules import UNKNOWN, Facts, ItemKey, RuleSet, TextFact, UnknownFact
 from policy.vocabulary import RuleType
-from providers.content import ids as collab_ids
+from providers import collab_ids
+from providers.collab_ids import ItemKey as Key
+from providers.collab_ids import ListKey
 from providers.content.ancestors import Ancestors
-from providers.content.ids import ItemKey as Key
-from providers.content.ids import ListKey
 from providers.content.merged_content import MergedContent
 from providers.records import collab as records
 from providers.records.collab import Drive, File, FileLabel, Row, SiteList

@@ -32,7 +32,7 @@ from graphql.execution.collect_fields import (
 from graphql.execution.values import VariableValues
 from graphql.pyutils import Path
 
-from graph.documents.coordinates import is_asynchronous
+from graph.coordinates import is_asynchronous
 from graph.execution.plan.inputs import FieldCall
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.selections import RemainingField, SelectionSplitter

@@ -22,7 +22,7 @@ from graphql import (
 )
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
-from graph.documents.coordinates import plain_attribute
+from graph.coordinates import plain_attribute
 from graph.execution.plan.leaves import exact_type, is_datetime
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped

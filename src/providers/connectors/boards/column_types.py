@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from providers.connectors.boards import response_types
-from providers.tasks.columns import COMPUTED, Column
+from providers.item_visibility import COMPUTED, Column
 
 # Upstream's word -> ours; what is not here is "other".
 TYPES: Mapping[str, str] = MappingProxyType(

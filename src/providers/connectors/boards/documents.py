@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
+from providers.item_visibility import DERIVED
 from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
-from providers.tasks.columns import DERIVED
 
 _SETTINGS = "id title type settings_str archived"
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from providers.connectors.boards import column_types
+from providers.item_visibility import Column, source_columns
 from providers.ports.tasks import ItemQuery
-from providers.tasks.columns import Column, source_columns
 
 Rule = dict[str, Any]
 EMPTY_STATUS = "5"  # the index that a status has which was never set

@@ -14,8 +14,8 @@ from providers.connectors.boards.failures import CursorExpired
 from providers.connectors.boards.filters import Rule
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Missing
+from providers.item_visibility import Column
 from providers.ports.tasks import ItemSlice, ItemVisibility, TaskPosition
-from providers.tasks.columns import Column
 
 CURSOR_SECONDS = 55 * 60  # upstream keeps them for 60 minutes
 LONGEST_CURSOR = 2_000  # characters that a page token has room for

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from providers.connectors.boards import column_types, response_types
+from providers.item_visibility import DERIVED, Cell, Column, derived_values
 from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
 from providers.records.tasks import (
     TaskBoard,
@@ -19,7 +20,6 @@ from providers.records.tasks import (
     TaskItem,
     TaskTag,
 )
-from providers.tasks.columns import DERIVED, Cell, Column, derived_values
 from providers.timestamps import parse_utc
 
 _STATES = frozenset({"active", "archived", "deleted"})

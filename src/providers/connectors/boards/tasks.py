@@ -12,6 +12,7 @@ from providers.connectors.boards.item_list import ItemList
 from providers.connectors.boards.writing import BoardLocks, Writer
 from providers.failures import Missing
 from providers.http.client import Upstream
+from providers.item_visibility import DERIVED, Column, revealing_columns
 from providers.ports.tasks import (
     BoardQuery,
     BoardSlice,
@@ -24,7 +25,6 @@ from providers.ports.tasks import (
     TaskTarget,
 )
 from providers.records.tasks import TaskBoard, TaskItem
-from providers.tasks.columns import DERIVED, Column, revealing_columns
 
 _ID = re.compile(r"[0-9]{1,32}")
 

@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from providers import collab_ids
+from providers.collab_ids import ItemKey, ListKey
 from providers.connectors.collab import response_types
-from providers.content import ids as collab_ids
 from providers.content.field_selection import ALL_FIELDS, FieldSelection
-from providers.content.ids import ItemKey, ListKey
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact
 from providers.timestamps import parse_utc

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from providers.bounded_map import BoundedMap
-from providers.content.ids import ListKey
+from providers.collab_ids import ListKey
 from providers.records import collab as records
 
 K = TypeVar("K", bound=Hashable)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from providers.connectors.projects import response_types
-from providers.tasks.columns import COMPUTED, Column
+from providers.item_visibility import COMPUTED, Column
 
 ASSIGNEE, DUE, NOTES, DONE, TAGS = "assignee", "due_on", "notes", "completed", "tags"
 

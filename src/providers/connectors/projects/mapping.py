@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from providers.connectors.projects import column_types, response_types
-from providers.ports.tasks import ItemVisibility
-from providers.records.tasks import TaskBoard, TaskComment, TaskItem
-from providers.tasks.columns import (
+from providers.item_visibility import (
     DERIVED,
     Cell,
     Column,
@@ -18,6 +16,8 @@ from providers.tasks.columns import (
     revealing_columns,
     source_columns,
 )
+from providers.ports.tasks import ItemVisibility
+from providers.records.tasks import TaskBoard, TaskComment, TaskItem
 from providers.timestamps import parse_utc
 
 # Attribute of `TaskBoard` -> what to ask for.

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from providers.connectors.projects import mapping, response_types
+from providers.item_visibility import Column
 from providers.ports.tasks import ItemQuery, ItemVisibility
-from providers.tasks.columns import Column
 
 
 def looked_at(query: ItemQuery) -> frozenset[str]:

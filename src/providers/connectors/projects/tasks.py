@@ -16,6 +16,7 @@ from providers.connectors.projects.rest_client import ProjectClient
 from providers.connectors.projects.writing import Writer
 from providers.failures import Missing
 from providers.http.client import Upstream
+from providers.item_visibility import Column
 from providers.ports.tasks import (
     MAX_COMMENTS,
     BoardQuery,
@@ -29,7 +30,6 @@ from providers.ports.tasks import (
     TaskTarget,
 )
 from providers.records.tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
-from providers.tasks.columns import Column
 
 _ID = re.compile(r"[0-9]{1,32}")
 _MOST_ABOVE = 5  # levels of sub-tasks that are climbed to find the project; upstream has as many

@@ -9,8 +9,8 @@ import msgspec
 from providers.connectors.projects import column_types
 from providers.connectors.projects.rest_client import ProjectClient
 from providers.failures import ProviderFailure, Refused
+from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
-from providers.tasks.columns import Column
 
 _REFUSALS = frozenset({400, 402, 403})  # a value, a paid feature, a field locked to others
 

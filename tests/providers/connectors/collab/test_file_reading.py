@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from collab_upstream import ANN, BOB, FILE, READ, key, list_key
 
-from providers.content.ids import ItemKey, ListKey
+from providers.collab_ids import ItemKey, ListKey
 from providers.failures import Broken, Missing, Throttled
 from providers.ports.collab import InvalidCursor, NotDownloadable, Order
 from providers.records.collab import UNKNOWN, DriveUser

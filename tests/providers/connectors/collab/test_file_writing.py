@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from collab_upstream import BOB, FILE, key
 
-from providers.content.ids import ItemKey
+from providers.collab_ids import ItemKey
 from providers.failures import (
     Conflicted,
     Locked,

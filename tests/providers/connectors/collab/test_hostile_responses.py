@@ -8,10 +8,9 @@ from collab_upstream import StaticCredentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers import registry
+from providers import collab_ids, registry
+from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.connectors.collab.failures import classify
-from providers.content import ids as collab_ids
-from providers.content.ids import ItemKey, ListKey, RowKey
 from providers.failures import (
     Broken,
     Conflicted,

@@ -3,7 +3,7 @@
 import pytest
 from collab_upstream import ROW, column, key, list_key
 
-from providers.content.ids import RowKey
+from providers.collab_ids import RowKey
 from providers.failures import Missing, Stale, Throttled
 from providers.ports.collab import InvalidCursor, InvalidFields, InvalidFilter, RowQuery
 from providers.records.collab import UNKNOWN

@@ -3,7 +3,7 @@
 import pytest
 from collab_upstream import FILE, ROW, key, list_key
 
-from providers.content.ids import ItemKey, RowKey
+from providers.collab_ids import ItemKey, RowKey
 from providers.failures import Broken, Missing
 from providers.ports.collab import RowQuery, Upload
 from providers.records.collab import UNKNOWN

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from collab_upstream import CONTENT, key
 
+from providers.collab_ids import ItemKey
 from providers.connectors.collab.files import uploads
-from providers.content.ids import ItemKey
 from providers.failures import (
     Broken,
     Conflicted,

@@ -7,14 +7,14 @@ See docs/spec/upstream/microsoft-files.md#sensitivity-labels.
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
+from providers import collab_ids
+from providers.collab_ids import ItemKey, is_part
 from providers.connectors.collab import batch, response_types
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import BETA, V1, ConnectionContext
 from providers.connectors.collab.files.reading import FileReader
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
-from providers.content import ids as collab_ids
-from providers.content.ids import ItemKey, is_part
 from providers.failures import Missing, ProviderFailure, Refused
 from providers.http.response import Response
 from providers.records import collab as records

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from providers.collab_ids import ROOT, ItemKey, is_part
 from providers.connectors.collab import batch, mapping, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import (
@@ -17,7 +18,6 @@ from providers.connectors.collab.connection_context import (
 )
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
-from providers.content.ids import ROOT, ItemKey, is_part
 from providers.failures import Missing, Refused
 from providers.ports.collab import FolderPath, NotDownloadable, Order, Page
 from providers.records import collab as records

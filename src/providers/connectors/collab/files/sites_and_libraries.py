@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from providers import collab_ids
 from providers.connectors.collab import batch, mapping, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import (
@@ -10,7 +11,6 @@ from providers.connectors.collab.connection_context import (
     batched_read_failure,
 )
 from providers.connectors.collab.paging import ODataPage
-from providers.content import ids as collab_ids
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 
+from providers.collab_ids import ItemKey
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import by_name
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.files.writing import CONFLICT
-from providers.content.ids import ItemKey
 from providers.failures import (
     Broken,
     Conflicted,

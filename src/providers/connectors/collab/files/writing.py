@@ -7,11 +7,11 @@ See docs/spec/upstream/microsoft-files.md#file-operations and docs/spec/collab.m
 from collections.abc import Mapping
 from typing import Any
 
+from providers.collab_ids import ROOT, ItemKey
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
-from providers.content.ids import ROOT, ItemKey
 from providers.failures import Broken, Missing, Refused
 from providers.http.response import Response
 from providers.outcomes import unknown_if_ambiguous

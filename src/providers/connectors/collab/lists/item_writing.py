@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from providers.collab_ids import ListKey, RowKey, is_number
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.items import RowReader
 from providers.connectors.collab.lists.lists import ListReader
-from providers.content.ids import ListKey, RowKey, is_number
 from providers.failures import Broken, ProviderFailure, Refused
 from providers.http.response import Response
 from providers.outcomes import unknown_if_ambiguous

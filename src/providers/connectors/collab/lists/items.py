@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from providers.collab_ids import ListKey, RowKey, is_number
 from providers.connectors.collab import batch, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import (
@@ -31,7 +32,6 @@ from providers.connectors.collab.lists.odata_filters import UpstreamFilter
 from providers.connectors.collab.mapping import row as to_row
 from providers.connectors.collab.paging import ODataPage
 from providers.content.field_selection import ALL_FIELDS, FieldSelection, select_fields
-from providers.content.ids import ListKey, RowKey, is_number
 from providers.failures import Missing, Refused, Throttled
 from providers.ports.collab import InvalidCursor, InvalidFilter, Page, RowQuery
 from providers.records import collab as records

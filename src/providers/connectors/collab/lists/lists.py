@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from providers import collab_ids
+from providers.collab_ids import ListKey
 from providers.connectors.collab import batch, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.connection_context import (
@@ -14,8 +16,6 @@ from providers.connectors.collab.connection_context import (
 )
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
-from providers.content import ids as collab_ids
-from providers.content.ids import ListKey
 from providers.failures import Missing, Refused
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Fact, Unknown

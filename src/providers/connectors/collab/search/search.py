@@ -5,13 +5,13 @@ from collections.abc import Iterable
 
 import msgspec
 
+from providers import collab_ids
+from providers.collab_ids import ListKey
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.lists import to_list
 from providers.connectors.collab.search import keyword_query
-from providers.content import ids as collab_ids
-from providers.content.ids import ListKey
 from providers.failures import Broken, Missing, ProviderFailure, Refused
 from providers.ports.collab import InvalidSearch, SearchPage, SearchQuery
 from providers.records import collab as records

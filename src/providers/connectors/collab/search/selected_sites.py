@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from providers.collab_ids import ROOT, ItemKey, is_number
 from providers.connectors.collab import response_types, selected_fields
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import FileReader
@@ -18,7 +19,6 @@ from providers.connectors.collab.mapping import row as to_row
 from providers.connectors.collab.paging import ODataPage
 from providers.connectors.collab.search import keyword_query
 from providers.connectors.collab.search.keyword_query import Phrase, SearchDocument, Term
-from providers.content.ids import ROOT, ItemKey, is_number
 from providers.failures import Broken, Missing
 from providers.ports.collab import SearchPage, SearchQuery
 from providers.records import collab as records

@@ -9,7 +9,7 @@ from providers.connectors.provider_a.gmail.response_types import Label, LabelsRe
 from providers.failures import Conflicted, Missing
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.mail.query_matching import fold
+from providers.search_text import fold
 
 TTL_SECONDS = 600.0  # wire report 1A.0
 

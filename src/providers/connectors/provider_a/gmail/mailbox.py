@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from providers import search_text
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
@@ -46,7 +47,7 @@ class GmailMailbox:
     ) -> MailSlice:
         """Return what matches after a position; see `MailPort.search`."""
         label_ids = await self._label_ids(query)
-        if label_ids is None or (query.text and not query_matching.terms(query.text)):
+        if label_ids is None or (query.text and not search_text.terms(query.text)):
             return _NOTHING
         asked = search(query, after)
         text = asked.trust is not TextCheck.UPSTREAM

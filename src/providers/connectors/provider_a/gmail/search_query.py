@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from providers import search_text
 from providers.mail import query_matching
 from providers.ports.mail import MailPosition, MailQuery
 from providers.records.base import to_epoch_ms
@@ -87,7 +88,7 @@ def _trust(query: MailQuery) -> TextCheck:
     if not query.text:
         return TextCheck.UPSTREAM
     if query.text_fields >= query_matching.TEXT_FIELDS and query.text_beyond:
-        return TextCheck.CANDIDATES if query_matching.has_emoji(query.text) else TextCheck.UPSTREAM
+        return TextCheck.CANDIDATES if search_text.has_emoji(query.text) else TextCheck.UPSTREAM
     return TextCheck.FIELDS if query.text_fields.isdisjoint(_PROSE) else TextCheck.SCAN
 
 
@@ -100,7 +101,7 @@ def _narrow(query: MailQuery) -> bool:
         exact
         and not query.subject
         and query.has_attachment is not False
-        and not query_matching.has_emoji(query.text or "")
+        and not search_text.has_emoji(query.text or "")
     )
 
 
@@ -111,7 +112,7 @@ def _is_exact(query: MailQuery) -> bool:
 
 def _phrases(query: MailQuery, trust: TextCheck) -> tuple[str, ...]:
     """Return what to ask upstream for, term by term; "" for what it may not or cannot be asked."""
-    terms = query_matching.upstream_terms(query.text or "")
+    terms = search_text.upstream_terms(query.text or "")
     if trust is TextCheck.SCAN:
         return ("",) * len(terms)
     if trust is TextCheck.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
@@ -121,7 +122,7 @@ def _phrases(query: MailQuery, trust: TextCheck) -> tuple[str, ...]:
 
 def _whole_words(term: str) -> str:
     """Leave out the last word, which may be the beginning of one; without blanks any may be."""
-    return "" if query_matching.is_unspaced_script(term) else term.rpartition(" ")[0]
+    return "" if search_text.is_unspaced_script(term) else term.rpartition(" ")[0]
 
 
 def _words(query: MailQuery, trust: TextCheck, phrases: Iterable[str]) -> Iterator[str]:

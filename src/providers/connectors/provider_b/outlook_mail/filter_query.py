@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from providers import search_text
 from providers.mail import query_matching
 from providers.ports.mail import MailPosition, MailQuery
 from providers.records.base import from_epoch_ms, to_epoch_ms
@@ -52,7 +53,7 @@ def needs_text_check(query: MailQuery) -> bool:
     all mail is looked at.
     """
     text = query.text or ""
-    return bool(text) and ("body" not in query.text_fields or query_matching.has_emoji(text))
+    return bool(text) and ("body" not in query.text_fields or search_text.has_emoji(text))
 
 
 def search(query: MailQuery, after: MailPosition | None) -> str:
@@ -106,14 +107,14 @@ def mail_filter(
 def _asks_for_words(query: MailQuery) -> bool:
     fields = query.text_fields
     askable = "body" in fields or "body_preview" not in fields
-    return askable and bool(query_matching.upstream_terms(query.text or ""))
+    return askable and bool(search_text.upstream_terms(query.text or ""))
 
 
 def _words(query: MailQuery) -> Iterator[str]:
     if not query.text or not _asks_for_words(query):
         return
     names = [name for field, name in _PROPERTY.items() if field in query.text_fields]
-    for term in query_matching.upstream_terms(query.text):
+    for term in search_text.upstream_terms(query.text):
         # A star asks for beginnings of words; inside quotes it would be a letter.
         value = f"{term}*" if _SIMPLE.fullmatch(term) else _quoted(term)
         yield _any(names, value)

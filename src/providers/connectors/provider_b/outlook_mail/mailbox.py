@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from providers import search_text
 from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.reading import MessageReader, SearchScope, most
@@ -46,7 +47,7 @@ class OutlookMailbox:
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Return what matches after a position; see `MailPort.search`."""
-        if query.text and not query_matching.terms(query.text):
+        if query.text and not search_text.terms(query.text):
             return _NOTHING
         if filter_query.needs_search_index(query):
             return await self._searched(query, after, wanted)
@@ -265,12 +266,12 @@ def _passing(
 
 
 def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
-    removed = {query_matching.fold(remove_label) for remove_label in change.remove_labels}
-    labels = [one for one in have if query_matching.fold(one) not in removed]
-    known = {query_matching.fold(label) for label in labels}
+    removed = {search_text.fold(remove_label) for remove_label in change.remove_labels}
+    labels = [one for one in have if search_text.fold(one) not in removed]
+    known = {search_text.fold(label) for label in labels}
     for name in change.add_labels:
-        if query_matching.fold(name) not in known:
-            known.add(query_matching.fold(name))
+        if search_text.fold(name) not in known:
+            known.add(search_text.fold(name))
             labels.append(name)
     return labels
 

@@ -1,7 +1,7 @@
 import pytest
 
-from providers.content import ids
-from providers.content.ids import ItemKey, ListKey, RowKey
+from providers import collab_ids
+from providers.collab_ids import ItemKey, ListKey, RowKey
 
 SITE = "contoso.example,0f1e2d3c-0000-4000-8000-0123456789ab,00000000-1111-4222-8333-444444444444"
 LIST = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
@@ -10,26 +10,28 @@ LIST = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 def test_ids_of_every_kind_round_trip():
     item = ItemKey("b!xY_z-9", "01ABC.!")
 
-    assert ids.split_item(ids.join_item(item)) == item
-    assert ids.split_drive(ids.join_drive("b!xY_z-9")) == "b!xY_z-9"
-    assert ids.split_site(ids.join_site(SITE)) == SITE
-    assert ids.split_list(ids.join_list(ListKey(SITE, LIST))) == ListKey(SITE, LIST)
-    assert ids.split_row(ids.join_row(RowKey(SITE, LIST, "12"))) == RowKey(SITE, LIST, "12")
+    assert collab_ids.split_item(collab_ids.join_item(item)) == item
+    assert collab_ids.split_drive(collab_ids.join_drive("b!xY_z-9")) == "b!xY_z-9"
+    assert collab_ids.split_site(collab_ids.join_site(SITE)) == SITE
+    assert collab_ids.split_list(collab_ids.join_list(ListKey(SITE, LIST))) == ListKey(SITE, LIST)
+    assert collab_ids.split_row(collab_ids.join_row(RowKey(SITE, LIST, "12"))) == RowKey(
+        SITE, LIST, "12"
+    )
 
 
 def test_ids_have_the_documented_form():
-    assert ids.join_item(ItemKey("b!d", "01I")) == "collab:drive:b!d:item:01I"
-    assert ids.join_row(RowKey(SITE, LIST, "7")) == f"collab:site:{SITE}:list:{LIST}:item:7"
+    assert collab_ids.join_item(ItemKey("b!d", "01I")) == "collab:drive:b!d:item:01I"
+    assert collab_ids.join_row(RowKey(SITE, LIST, "7")) == f"collab:site:{SITE}:list:{LIST}:item:7"
 
 
 def test_hosts_and_guids_are_lowercased():
-    assert ids.split_site(f"collab:site:{SITE.upper()}") == SITE
-    assert ids.split_list(f"collab:site:{SITE.upper()}:list:{LIST.upper()}") == (SITE, LIST)
+    assert collab_ids.split_site(f"collab:site:{SITE.upper()}") == SITE
+    assert collab_ids.split_list(f"collab:site:{SITE.upper()}:list:{LIST.upper()}") == (SITE, LIST)
 
 
 def test_the_root_is_a_folder_but_no_item():
-    assert ids.split_item("collab:drive:b!d:item:root") is None
-    assert ids.split_folder("collab:drive:b!d:item:root") == ItemKey("b!d", "root")
+    assert collab_ids.split_item("collab:drive:b!d:item:root") is None
+    assert collab_ids.split_folder("collab:drive:b!d:item:root") == ItemKey("b!d", "root")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def test_the_root_is_a_folder_but_no_item():
     ],
 )
 def test_malformed_item_ids_are_refused(text):
-    assert ids.split_item(text) is None
+    assert collab_ids.split_item(text) is None
 
 
 @pytest.mark.parametrize(
@@ -70,4 +72,4 @@ def test_malformed_item_ids_are_refused(text):
     ],
 )
 def test_malformed_list_item_ids_are_refused(text):
-    assert ids.split_row(text) is None
+    assert collab_ids.split_row(text) is None

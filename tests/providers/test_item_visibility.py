@@ -4,7 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from providers.tasks.columns import Cell, Column, derived_values, revealing_columns, source_columns
+from providers.item_visibility import (
+    Cell,
+    Column,
+    derived_values,
+    revealing_columns,
+    source_columns,
+)
 
 
 def column(name, kind, title=None, **more):

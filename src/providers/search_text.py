@@ -1,0 +1,97 @@
+"""
+Search terms of a free-text query, case folding, and the visible text of HTML.
+
+All functions take time that is linear in the text: callers and strangers write it. The rules:
+docs/spec/email.md#free-text.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from types import MappingProxyType
+
+_TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
+# Combining marks are part of a word: Hindi and Thai words would be split without them.
+_MARKS = "".join(
+    char for char in map(chr, range(0x300, 0x1E00)) if unicodedata.category(char)[0] == "M"
+)
+# Each emoji is a word of its own.
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+WORD = re.compile(rf"[\w{_MARKS}]+|{_EMOJI.pattern}")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_INVISIBLE = re.compile(r"<(?:(script|style|head)\b|!--)", re.IGNORECASE)
+_CLOSING = MappingProxyType(
+    {
+        "--": re.compile("-->"),
+        **{
+            kind: re.compile(rf"</{kind}\s*>", re.IGNORECASE)
+            for kind in ("script", "style", "head")
+        },
+    }
+)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """
+    Split a free-text query into words and phrases, folded.
+
+    A term that is quoted or holds punctuation becomes its words, joined by blanks; a term without
+    any word is dropped.
+    """
+    raw_terms = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
+    split = (" ".join(WORD.findall(fold(term))) for term in raw_terms)
+    return tuple(dict.fromkeys(term for term in split if term))
+
+
+def upstream_terms(text: str) -> tuple[str, ...]:
+    """
+    Return the terms of a free-text query to send upstream: without emoji, which split a term.
+
+    No upstream search promises to find emoji; see `has_emoji`.
+    """
+    pieces = (piece.strip() for term in terms(text) for piece in _EMOJI.split(term))
+    return tuple(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def has_emoji(text: str) -> bool:
+    """Tell whether a free-text query holds emoji, which must be searched for here."""
+    return _EMOJI.search(text) is not None
+
+
+def is_unspaced_script(text: str) -> bool:
+    """Tell whether a text is in a script that does not separate words by blanks."""
+    return _UNSPACED.search(text) is not None
+
+
+def fold(text: str) -> str:
+    """Fold case and Unicode composition, for comparisons."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def html_to_text(markup: str) -> str:
+    """Return roughly the visible text of an HTML body."""
+    return html.unescape(_TAG.sub(" ", " ".join(_visible_parts(markup))))
+
+
+def _visible_parts(markup: str) -> Iterator[str]:
+    """Yield the text between scripts, styles, heads and comments; unclosed ones are text."""
+    at = 0
+    unclosed: set[str] = set()  # kinds without a closing tag in the rest
+    for opening in _INVISIBLE.finditer(markup):
+        kind = (opening[1] or "--").lower()
+        if opening.start() < at or kind in unclosed:
+            continue
+        closing = _CLOSING[kind].search(markup, opening.end())
+        if closing is None:
+            unclosed.add(kind)
+            continue
+        yield markup[at : opening.start()]
+        at = closing.end()
+    yield markup[at:]
