@@ -1,7 +1,7 @@
 """
 Two gateways on two ports, from an empty PostgreSQL and an empty Redis, as the guide's page says.
 
-Only what `docs/guides/several-machines.md` exports is set, besides where the upstreams are and that
+Only what `docs/guides/scaling.md` exports is set, besides where the upstreams are and that
 the machine itself is a load balancer, so that every round may come from an address of its own.
 """
 
@@ -22,7 +22,7 @@ from raw_http import lines, request
 
 pytestmark = pytest.mark.slow
 
-PAGE = REPOSITORY / "docs/guides/several-machines.md"
+PAGE = REPOSITORY / "docs/guides/scaling.md"
 LIMIT_ROUNDS = int(os.environ.get("LIMIT_ROUNDS", "2"))
 REVOCATION_ROUNDS = int(os.environ.get("REVOCATION_ROUNDS", "30"))
 CALLS = 800
