@@ -5,7 +5,7 @@ from email.message import EmailMessage
 
 from sandbox.mail.store import Account
 from sandbox.world.calendar import calendars, events
-from sandbox.world.mail.deliveries import desks
+from sandbox.world.mail.deliveries import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 ACCOUNT = Account("me@a.test", "Me Myself")
@@ -46,12 +46,12 @@ def meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th, elsewhere earlier
     events.seed(sandbox.state.database, sandbox.state.calendars, now)
-    desk = desks(date(2026, 3, 20))[0]
+    desk = demo_accounts(date(2026, 3, 20))[0]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
     found = [
         one
-        for meeting in calendars.meetings(desk)
+        for meeting in calendars.planned_meetings(desk)
         if meeting.calendar == "yard"
         for one in occurrences(meeting, since, until)
     ]

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
 from sandbox.world.calendar import calendars, events
-from sandbox.world.mail.deliveries import desks
+from sandbox.world.mail.deliveries import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z
@@ -39,12 +39,12 @@ def _meetings(sandbox):
     """Fill the calendars, and say what the plan has in the month around its day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th
     events.seed(sandbox.state.database, sandbox.state.calendars, now)
-    desk = desks(date(2026, 3, 20))[1]
+    desk = demo_accounts(date(2026, 3, 20))[1]
     middle = datetime.combine(desk.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
     found = [
         one
-        for meeting in calendars.meetings(desk)
+        for meeting in calendars.planned_meetings(desk)
         if meeting.calendar == "studio" and not meeting.is_all_day
         for one in occurrences(meeting, since, until)
     ]

@@ -15,7 +15,7 @@ from sandbox import faults
 from sandbox.error_bodies import ERROR_BUILDERS
 from sandbox.faults import Fault
 from sandbox.http import Handler, Request, Response, json_response
-from sandbox.oauth.tokens import UPSTREAMS, upstream_name
+from sandbox.oauth.tokens import UPSTREAMS, parse_upstream
 from sandbox.state import SandboxState
 
 MOST_CALLS = 20_000  # the newest are kept
@@ -133,7 +133,7 @@ class Control:
     def answer(self, request: Request) -> Response:
         """Answer ``/faults/{upstream}`` and ``/calls/{upstream}``."""
         kind, *rest = request.segments
-        name = upstream_name(rest[0]) if len(rest) == 1 else None
+        name = parse_upstream(rest[0]) if len(rest) == 1 else None
         if name is None:
             return _refusal(404, f"Upstreams are {', '.join(UPSTREAMS)}.")
         upstream = self._upstreams[name]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sandbox.calendar.store import CalendarStore
 from sandbox.collab.store import ContentStore
-from sandbox.mail.mime import Trees
+from sandbox.mail.mime import MimeTreeCache
 from sandbox.mail.store import MailStore
-from sandbox.oauth.tokens import Tokens
+from sandbox.oauth.tokens import TokenStore
 from sandbox.storage.database import Database, open_database
 
 
@@ -27,8 +27,8 @@ class SandboxState:
     database: Database
     mails: MailStore
     calendars: CalendarStore
-    trees: Trees
-    tokens: Tokens
+    trees: MimeTreeCache
+    tokens: TokenStore
     content: ContentStore
     clock: Callable[[], float] = time.time
 
@@ -40,8 +40,8 @@ def open_state(data_dir: Path | None, *, clock: Callable[[], float] = time.time)
         database=database,
         mails=MailStore(database, clock=clock),
         calendars=CalendarStore(database, clock=clock),
-        trees=Trees(),
-        tokens=Tokens(database, clock=clock),
+        trees=MimeTreeCache(),
+        tokens=TokenStore(database, clock=clock),
         content=ContentStore.beside(database, clock=clock),
         clock=clock,
     )

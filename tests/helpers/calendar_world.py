@@ -18,15 +18,15 @@ import world as worlds
 from world import ADMIN, BROKEN, MAIN, ME_A, ME_B, ORIGIN, World
 
 from sandbox.calendar.records import (
-    Content,
-    Guest,
+    Attendee,
+    EventContent,
+    EventTime,
     NewEvent,
     Override,
     Recurrence,
     StoredCalendar,
     StoredEvent,
-    When,
-    moment,
+    from_instant,
 )
 
 EVERYTHING = {"calendarAccessEnabled": True}
@@ -38,10 +38,10 @@ ACCOUNTS = {"PROVIDER_A": ME_A, "PROVIDER_B": ME_B}
 MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
 UPSTREAMS = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}
 
-ANA = Guest(email="ana@home.example", name="Ana Müller", response="accepted")
-BO = Guest(email="bo@work.example", name="Bo", response="declined")
-CARLA = Guest(email="carla@work.example", name="Carla Ana", response="tentative")
-DAN = Guest(email="dan@else.example")
+ANA = Attendee(email="ana@home.example", name="Ana Müller", response="accepted")
+BO = Attendee(email="bo@work.example", name="Bo", response="declined")
+CARLA = Attendee(email="carla@work.example", name="Carla Ana", response="tentative")
+DAN = Attendee(email="dan@else.example")
 
 
 def day(offset: int = 0) -> datetime:
@@ -60,15 +60,15 @@ def text(moment_: datetime) -> str:
     return moment_.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def meeting(start: datetime, end: datetime, title: str | None, **more: Any) -> Content:
+def meeting(start: datetime, end: datetime, title: str | None, **more: Any) -> EventContent:
     """Write an event of some hours."""
-    return Content(start=moment(start), end=moment(end), title=title, **more)
+    return EventContent(start=from_instant(start), end=from_instant(end), title=title, **more)
 
 
-def whole_days(start: int, end: int, title: str, *, zone: str = "UTC", **more: Any) -> Content:
+def whole_days(start: int, end: int, title: str, *, zone: str = "UTC", **more: Any) -> EventContent:
     """Write an event of whole days, the last one not part of it."""
-    first, last = When(zone, day=day(start).date()), When(zone, day=day(end).date())
-    return Content(start=first, end=last, title=title, **more)
+    first, last = EventTime(zone, day=day(start).date()), EventTime(zone, day=day(end).date())
+    return EventContent(start=first, end=last, title=title, **more)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Agendas:
     _addresses: Iterator[int] = field(default_factory=lambda: count(1))
     _tokens: dict[str, str] = field(default_factory=dict)
 
-    def plant(self, calendar: str, name: str, content: Content, **more: Any) -> StoredEvent:
+    def plant(self, calendar: str, name: str, content: EventContent, **more: Any) -> StoredEvent:
         """Put an event into a calendar."""
         store = self.world.sandbox.state.calendars
         (made,) = store.add_events(self.calendars[calendar], [NewEvent(content=content, **more)])
@@ -260,5 +260,5 @@ def fill(agendas: Agendas) -> None:
         "training",
         meeting(at(-6, "17:00"), at(-6, "18:00"), "Training"),
         recurrence=Recurrence(rules=("FREQ=WEEKLY;COUNT=4",)),
-        overrides=(Override(original=moment(at(8, "17:00")), cancelled=True),),
+        overrides=(Override(original=from_instant(at(8, "17:00")), cancelled=True),),
     )

@@ -28,7 +28,7 @@ from gateway.auth.token_lookup import open_row_reader
 from gateway.connections.credentials import CredentialRepository
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
-from sandbox.oauth.clients import Clients
+from sandbox.oauth.clients import ClientRegistry
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def two(tmp_path_factory):
     with ExitStack() as stack:
         postgres = stack.enter_context(postgres_server())
         upstream = stack.enter_context(upstreams(folder))
-        Clients(upstream.state.database).register("provider-b", "gateway", "its secret", [])
+        ClientRegistry(upstream.state.database).register("provider-b", "gateway", "its secret", [])
         settings = {
             "AGW_DATABASE_URL": postgres.url,
             "AGW_RATE_LIMITS": "off",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gateway.connections.oauth_servers import CALLBACK, SANDBOX_CLIENT
 from gateway.errors import CommandError
 from sandbox.app import Sandbox, create
-from sandbox.oauth.clients import Clients
+from sandbox.oauth.clients import ClientRegistry
 from sandbox.world.calendar import events
 from sandbox.world.collab import sites
 from sandbox.world.mail import mailboxes
@@ -85,7 +85,7 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
 
 def register_client(sandbox: Sandbox, base_url: str) -> None:
     """Register the gateway at *base_url* and its commands with every authorization server."""
-    clients = Clients(sandbox.state.database)
+    clients = ClientRegistry(sandbox.state.database)
     redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
     for server in ("provider-a", "provider-b", "tasks", "projects"):
         clients.register(server, SANDBOX_CLIENT, SANDBOX_CLIENT, redirects)

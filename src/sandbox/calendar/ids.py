@@ -5,7 +5,7 @@ import re
 from base64 import b32hexencode, urlsafe_b64encode
 from datetime import UTC, date, datetime
 
-from sandbox.calendar.records import When
+from sandbox.calendar.records import EventTime
 from sandbox.mail.ids import PROVIDER_A
 
 _STORE_GUID = "NDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA"
@@ -34,14 +34,14 @@ def immutable_id(mailbox: str, seq: int) -> str:
     return f"AAkALgAA-{_text(f'event/immutable/{seq}', 60)}_AA="
 
 
-def instance_id(mailbox: str, series: str, original: When) -> str:
+def instance_id(mailbox: str, series: str, original: EventTime) -> str:
     """Name the occurrence of *series* that its rule starts at *original*."""
     if mailbox == PROVIDER_A:
         return f"{series}_{original.stamp}"
     return f"{series[:-1]}_O{original.stamp.encode().hex()}="
 
 
-def split_instance(mailbox: str, name: str, zone: str) -> tuple[str, When] | None:
+def split_instance(mailbox: str, name: str, zone: str) -> tuple[str, EventTime] | None:
     """Read the id of an occurrence as series and original start; None for any other id."""
     found = (_A_INSTANCE if mailbox == PROVIDER_A else _B_INSTANCE).match(name)
     if found is None:
@@ -53,12 +53,12 @@ def split_instance(mailbox: str, name: str, zone: str) -> tuple[str, When] | Non
     return None if start is None else (series, start)
 
 
-def read_stamp(stamp: str, zone: str) -> When | None:
-    """Read `When.stamp`; None for what is none."""
+def read_stamp(stamp: str, zone: str) -> EventTime | None:
+    """Read `EventTime.stamp`; None for what is none."""
     try:
         if len(stamp) == 8:
-            return When(zone, day=date.fromisoformat(stamp))
-        return When(zone, at=datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
+            return EventTime(zone, day=date.fromisoformat(stamp))
+        return EventTime(zone, at=datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
     except ValueError:
         return None
 

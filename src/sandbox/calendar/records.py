@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class When:
+class EventTime:
     """
     A moment by the clock of a zone, or a whole day. Equal to another that names the same.
 
@@ -36,7 +36,7 @@ class When:
         """What the clock of its zone shows, without a zone."""
         if self.at is None:
             return datetime.combine(self.day or date.min, time())
-        return self.at.astimezone(zone(self.zone)).replace(tzinfo=None)
+        return self.at.astimezone(load_zone(self.zone)).replace(tzinfo=None)
 
     @property
     def stamp(self) -> str:
@@ -45,18 +45,18 @@ class When:
             return self.local.strftime("%Y%m%d")
         return self.at.strftime("%Y%m%dT%H%M%SZ")
 
-    def later(self, span: timedelta) -> "When":
+    def later(self, span: timedelta) -> "EventTime":
         """Return what the clock shows *span* later, which a clock change may stretch or shorten."""
-        return by_clock(self.local + span, self.zone, is_day=self.is_day)
+        return from_local(self.local + span, self.zone, is_day=self.is_day)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, When) and (self.at, self.day) == (other.at, other.day)
+        return isinstance(other, EventTime) and (self.at, self.day) == (other.at, other.day)
 
     def __hash__(self) -> int:
         return hash((self.at, self.day))
 
 
-def by_clock(local: datetime, zone_name: str, *, is_day: bool = False) -> When:
+def from_local(local: datetime, zone_name: str, *, is_day: bool = False) -> EventTime:
     """
     Read what a clock shows; *local* has no zone.
 
@@ -64,17 +64,17 @@ def by_clock(local: datetime, zone_name: str, *, is_day: bool = False) -> When:
     is the first of the two (RFC 5545, 3.3.5).
     """
     if is_day:
-        return When(zone_name, day=local.date())
-    return When(zone_name, at=_utc(local, zone_name))
+        return EventTime(zone_name, day=local.date())
+    return EventTime(zone_name, at=_utc(local, zone_name))
 
 
-def moment(instant: datetime, zone_name: str = "UTC") -> When:
+def from_instant(instant: datetime, zone_name: str = "UTC") -> EventTime:
     """Return an aware datetime as a moment of *zone_name*."""
-    return When(zone_name, at=instant.astimezone(UTC))
+    return EventTime(zone_name, at=instant.astimezone(UTC))
 
 
 @lru_cache(maxsize=1024)
-def zone(name: str) -> ZoneInfo:
+def load_zone(name: str) -> ZoneInfo:
     """
     Return a zone by its IANA name.
 
@@ -88,11 +88,11 @@ def zone(name: str) -> ZoneInfo:
 
 
 def _utc(local: datetime, zone_name: str) -> datetime:
-    return local.replace(tzinfo=zone(zone_name)).astimezone(UTC)
+    return local.replace(tzinfo=load_zone(zone_name)).astimezone(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class Attendee:
     """Somebody asked: *response* is "accepted", "declined", "tentative" or "needsAction"."""
 
     email: str
@@ -103,7 +103,7 @@ class Guest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class EventContent:
     """
     What an event says; of a series, what its occurrences say unless they differ.
 
@@ -117,14 +117,14 @@ class Content:
         reminder: Minutes before; None for none.
     """
 
-    start: When
-    end: When
+    start: EventTime
+    end: EventTime
     title: str | None = None
     description: str = ""
     is_html: bool = False
     location: str = ""
-    organiser: Guest | None = None
-    attendees: tuple[Guest, ...] = ()
+    organiser: Attendee | None = None
+    attendees: tuple[Attendee, ...] = ()
     status: str = "confirmed"
     shows_as: str = "busy"
     video_link: str | None = None
@@ -139,12 +139,12 @@ class Content:
         """Whether it has days rather than moments."""
         return self.start.is_day
 
-    def at(self, start: When) -> "Content":
+    def at(self, start: EventTime) -> "EventContent":
         """Return the same, as long by the clock, at another time."""
         if self.start.zone == self.end.zone:
             return replace(self, start=start, end=start.later(self.end.local - self.start.local))
         long = self.end.instant - self.start.instant
-        return replace(self, start=start, end=moment(start.instant + long, self.end.zone))
+        return replace(self, start=start, end=from_instant(start.instant + long, self.end.zone))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +159,8 @@ class Recurrence:
     """
 
     rules: tuple[str, ...] = ()
-    added: tuple[When, ...] = ()
-    dropped: tuple[When, ...] = ()
+    added: tuple[EventTime, ...] = ()
+    dropped: tuple[EventTime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +173,8 @@ class Override:
         content: All of it; of a cancelled one, None when nothing is left of it.
     """
 
-    original: When
-    content: Content | None = None
+    original: EventTime
+    content: EventContent | None = None
     cancelled: bool = False
 
 
@@ -208,7 +208,7 @@ class StoredCalendar:
 class NewEvent:
     """An event or series to be added; *id* is given by some clients of provider A."""
 
-    content: Content
+    content: EventContent
     uid: str = ""
     recurrence: Recurrence | None = None
     overrides: tuple[Override, ...] = ()
@@ -237,7 +237,7 @@ class StoredEvent:
     id: str
     immutable_id: str
     uid: str
-    content: Content
+    content: EventContent
     recurrence: Recurrence | None = None
     overrides: tuple[Override, ...] = ()
     is_deleted: bool = False
@@ -246,7 +246,7 @@ class StoredEvent:
     updated_ms: int = 0
     change: int = 0
 
-    def override(self, original: When) -> Override | None:
+    def override(self, original: EventTime) -> Override | None:
         """Return what is different about one occurrence, None when nothing is."""
         return next(
             (override for override in self.overrides if override.original == original), None
@@ -265,8 +265,8 @@ class Occurrence:
     """
 
     event: StoredEvent
-    original: When | None
-    content: Content
+    original: EventTime | None
+    content: EventContent
     cancelled: bool = False
     is_exception: bool = False
     is_bare: bool = False
@@ -279,7 +279,7 @@ class Window:
     since: datetime | None = None
     until: datetime | None = None
 
-    def meets(self, content: Content) -> bool:
+    def meets(self, content: EventContent) -> bool:
         """Whether *content* overlaps it; what has no length counts by its start."""
         start, end = content.start.instant, content.end.instant
         if self.until is not None and start >= self.until:
@@ -287,4 +287,4 @@ class Window:
         return self.since is None or end > self.since or start >= self.since
 
 
-EVER = Window()
+UNBOUNDED = Window()

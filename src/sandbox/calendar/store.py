@@ -13,18 +13,18 @@ from datetime import UTC, datetime, timedelta
 
 from sandbox.calendar import ids as calendar_ids
 from sandbox.calendar.records import (
-    EVER,
-    Content,
+    UNBOUNDED,
+    EventContent,
+    EventTime,
     NewEvent,
     Occurrence,
     Override,
     Recurrence,
     StoredCalendar,
     StoredEvent,
-    When,
     Window,
 )
-from sandbox.calendar.recurrence import Series, check
+from sandbox.calendar.recurrence import SeriesStarts, check_rule
 from sandbox.calendar.tables import CalendarTables
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.storage.database import Database
@@ -47,7 +47,7 @@ class CalendarStore:
         self._calendars: dict[int, StoredCalendar] = {}
         self._events: dict[int, StoredEvent] = {}
         self._ids: dict[tuple[str, str], list[int]] = {}
-        self._series: dict[int, tuple[int, Series]] = {}
+        self._series: dict[int, tuple[int, SeriesStarts]] = {}
         self._seen = 0
         self._stamp = -1
         self._refresh()
@@ -97,7 +97,7 @@ class CalendarStore:
 
     # Recurrence
 
-    def occurrences(self, event: StoredEvent, window: Window = EVER) -> Iterator[Occurrence]:
+    def occurrences(self, event: StoredEvent, window: Window = UNBOUNDED) -> Iterator[Occurrence]:
         """
         Yield what of an event overlaps *window*, cancelled occurrences too, in no order.
 
@@ -106,7 +106,7 @@ class CalendarStore:
         """
         if event.recurrence is None:
             if window.meets(event.content):
-                yield single(event)
+                yield as_single_occurrence(event)
             return
         changed = {override.original for override in event.overrides}
         for override in event.overrides:
@@ -121,14 +121,14 @@ class CalendarStore:
                 yield Occurrence(event=event, original=start, content=content,
                                  cancelled=_is_cancelled(event))  # fmt: skip
 
-    def occurrence(self, event: StoredEvent, original: When) -> Occurrence | None:
+    def occurrence(self, event: StoredEvent, original: EventTime) -> Occurrence | None:
         """Return the occurrence of a series that starts by its rules at *original*, or did."""
         override = event.override(original)
         if override is not None:
             return _overridden(event, override)
         if event.recurrence is None or original not in self._starts(event):
             return None
-        start = When(event.content.start.zone, at=original.at, day=original.day)
+        start = EventTime(event.content.start.zone, at=original.at, day=original.day)
         return Occurrence(
             event=event,
             original=start,
@@ -211,7 +211,12 @@ class CalendarStore:
         return self.put(replace(event, is_deleted=True))
 
     def override(
-        self, event: StoredEvent, original: When, content: Content | None, *, cancelled: bool
+        self,
+        event: StoredEvent,
+        original: EventTime,
+        content: EventContent | None,
+        *,
+        cancelled: bool,
     ) -> StoredEvent:
         """Make one occurrence of a series differ, in place of what it was before."""
         others = tuple(override for override in event.overrides if override.original != original)
@@ -243,10 +248,10 @@ class CalendarStore:
         self._tables.put_event(stored)
         return stored
 
-    def _starts(self, event: StoredEvent) -> Series:
+    def _starts(self, event: StoredEvent) -> SeriesStarts:
         kept = self._series.get(event.seq)
         if kept is None or kept[0] != event.change:
-            series = Series(event.content.start, event.recurrence or Recurrence())
+            series = SeriesStarts(event.content.start, event.recurrence or Recurrence())
             kept = self._series[event.seq] = (event.change, series)
         return kept[1]
 
@@ -277,7 +282,7 @@ class CalendarStore:
             self._keep_event(event)
 
 
-def single(event: StoredEvent) -> Occurrence:
+def as_single_occurrence(event: StoredEvent) -> Occurrence:
     """Return a single event, or a series as a whole, as if it took place once."""
     cancelled = _is_cancelled(event)
     return Occurrence(event=event, original=None, content=event.content, cancelled=cancelled)
@@ -303,7 +308,9 @@ def _shown(calendar: StoredCalendar, mailbox: str) -> bool:
     return calendar.mailbox == mailbox and not calendar.is_deleted
 
 
-def _check(recurrence: Recurrence | None, content: Content, overrides: Iterable[Override]) -> None:
+def _check(
+    recurrence: Recurrence | None, content: EventContent, overrides: Iterable[Override]
+) -> None:
     contents = [
         content,
         *(override.content for override in overrides if override.content is not None),
@@ -314,7 +321,7 @@ def _check(recurrence: Recurrence | None, content: Content, overrides: Iterable[
     if any(when.local.year not in YEARS for when in times):
         raise ValueError("a time that is out of range")
     for rule in recurrence.rules if recurrence is not None else ():
-        check(rule, content.start)
+        check_rule(rule, content.start)
 
 
 def _before(instant: datetime | None, long: timedelta) -> datetime | None:

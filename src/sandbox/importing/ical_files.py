@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from sandbox.calendar.records import Content, NewEvent, Override, Recurrence, When
-from sandbox.calendar.recurrence import check, ending_by, following
+from sandbox.calendar.records import EventContent, EventTime, NewEvent, Override, Recurrence
+from sandbox.calendar.recurrence import check_rule, expand_rule, localise_until
 from sandbox.importing import ical_components
 from sandbox.importing.ical_components import Component
 from sandbox.importing.ical_properties import content_of, number
@@ -141,7 +141,7 @@ class _Reader:
         )
 
     def _recurrence(
-        self, component: Component, name: str, content: Content, times: Times
+        self, component: Component, name: str, content: EventContent, times: Times
     ) -> tuple[Recurrence | None, tuple[Override, ...]]:
         start = content.start
         rules = tuple(self._rules(component, name, start, times))
@@ -164,21 +164,23 @@ class _Reader:
         made = Recurrence(rules=rules, added=tuple(added), dropped=dropped)
         return made, tuple(overrides)
 
-    def _rules(self, component: Component, name: str, start: When, times: Times) -> Iterator[str]:
+    def _rules(
+        self, component: Component, name: str, start: EventTime, times: Times
+    ) -> Iterator[str]:
         for line in component.every("RRULE"):
             rule = "".join(line.value.split())
             try:
                 if times.clock is not None:
-                    rule = ending_by(rule, times.clock)
-                check(rule, start)
+                    rule = localise_until(rule, times.clock)
+                check_rule(rule, start)
             except ValueError:
                 self.refuse(name, f"a rule that cannot be followed: {line.value[:60]}")
             else:
                 yield rule
 
     def _dropped(
-        self, component: Component, name: str, start: When, times: Times
-    ) -> Iterator[When]:
+        self, component: Component, name: str, start: EventTime, times: Times
+    ) -> Iterator[EventTime]:
         for line, text in dates(component, "EXDATE"):
             try:
                 yield times.read(text, line, start.zone)
@@ -189,7 +191,7 @@ class _Reader:
         for line in component.every("EXRULE"):
             until = max(start.instant, datetime.now(UTC)) + _EXCLUDED
             try:
-                yield from following(line.value, start, until)
+                yield from expand_rule(line.value, start, until)
             except ValueError:
                 self.refuse(name, f"a rule that cannot be followed: {line.value[:60]}")
 

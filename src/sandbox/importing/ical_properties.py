@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from sandbox.calendar.records import Content, Guest, When
+from sandbox.calendar.records import Attendee, EventContent, EventTime
 from sandbox.importing import ical_components
 from sandbox.importing.ical_components import Component, Line, unescaped
 
@@ -12,7 +12,9 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def content_of(component: Component, start: When, end: When, *, account: str) -> Content:
+def content_of(
+    component: Component, start: EventTime, end: EventTime, *, account: str
+) -> EventContent:
     """Return what an event says; *account* is the address whose answer is the owner's."""
     guests = tuple(attendees(component))
     me = [guest.response for guest in guests if guest.email.casefold() == account.casefold()]
@@ -23,7 +25,7 @@ def content_of(component: Component, start: When, end: When, *, account: str) ->
         "",
     )  # fmt: skip
     plain = component.text("DESCRIPTION")
-    return Content(
+    return EventContent(
         start=start,
         end=end,
         title=component.text("SUMMARY") or None,
@@ -90,15 +92,15 @@ def number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def organiser(component: Component) -> Guest | None:
+def organiser(component: Component) -> Attendee | None:
     """Return who called the meeting; None when nobody did."""
     line = component.first("ORGANIZER")
     if line is None or not address(line):
         return None
-    return Guest(email=address(line), name=_name(line), response="accepted")
+    return Attendee(email=address(line), name=_name(line), response="accepted")
 
 
-def attendees(component: Component) -> Iterator[Guest]:
+def attendees(component: Component) -> Iterator[Attendee]:
     """Yield who is asked, in order, each address once."""
     seen = set()
     for line in component.every("ATTENDEE"):
@@ -106,7 +108,7 @@ def attendees(component: Component) -> Iterator[Guest]:
         if not email or email.casefold() in seen:
             continue
         seen.add(email.casefold())
-        yield Guest(
+        yield Attendee(
             email=email,
             name=_name(line),
             response=_RESPONSES.get(line.params.get("PARTSTAT", "").upper(), "needsAction"),

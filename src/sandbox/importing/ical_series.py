@@ -4,8 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from sandbox.calendar.records import Content, NewEvent, Override, Recurrence, When, moment
-from sandbox.calendar.recurrence import Series
+from sandbox.calendar.records import (
+    EventContent,
+    EventTime,
+    NewEvent,
+    Override,
+    Recurrence,
+    from_instant,
+)
+from sandbox.calendar.recurrence import SeriesStarts
 
 # Series in a zone that is like none become lists of dates, so far past their start or today.
 _LISTED = timedelta(days=1830)
@@ -26,8 +33,8 @@ class FileEvent:
     uid: str
     name: str
     sequence: int
-    original: When | None
-    content: Content
+    original: EventTime | None
+    content: EventContent
     recurrence: Recurrence | None
     overrides: tuple[Override, ...]
     created_ms: int | None
@@ -91,12 +98,12 @@ def _whole(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
     return new if master.clock is None else _settled(new, master.clock)
 
 
-def _occurrence_of(master: FileEvent, original: When) -> When:
+def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
     """Return the start of the series that is meant, which some name by its day alone."""
     if not original.is_day or master.content.start.is_day or master.recurrence is None:
         return original
     day = original.instant - timedelta(days=1)
-    series = Series(master.content.start, master.recurrence)
+    series = SeriesStarts(master.content.start, master.recurrence)
     near = series.between(day, day + timedelta(days=3))
     return next((one for one in near if one.local.date() == original.day), original)
 
@@ -114,7 +121,7 @@ def _settled(new: NewEvent, clock: tzinfo) -> NewEvent:
     recurrence = new.recurrence
     if recurrence is not None:
         until = max(start.instant, datetime.now(UTC)) + _LISTED
-        starts = Series(start, recurrence).between(None, until)
+        starts = SeriesStarts(start, recurrence).between(None, until)
         kept = {_real(one, clock) for one in starts}
         first = _real(start, clock)
         recurrence = Recurrence(
@@ -135,11 +142,11 @@ def _real_overrides(overrides: Sequence[Override], clock: tzinfo) -> Iterator[Ov
         yield replace(override, original=_real(override.original, clock), content=content)
 
 
-def _real_content(content: Content, clock: tzinfo) -> Content:
+def _real_content(content: EventContent, clock: tzinfo) -> EventContent:
     return replace(content, start=_real(content.start, clock), end=_real(content.end, clock))
 
 
-def _real(when: When, clock: tzinfo) -> When:
+def _real(when: EventTime, clock: tzinfo) -> EventTime:
     if when.is_day:
         return when
-    return moment(when.local.replace(tzinfo=clock))
+    return from_instant(when.local.replace(tzinfo=clock))

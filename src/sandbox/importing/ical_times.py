@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from sandbox.calendar.records import When, by_clock, moment
+from sandbox.calendar.records import EventTime, from_instant, from_local
 from sandbox.calendar.store import YEARS
 from sandbox.importing.ical_components import Component, Length, Line, duration
 from sandbox.importing.ical_zones import Zones
@@ -31,7 +31,7 @@ class Times:
     zone: str
     clock: tzinfo | None = None
 
-    def span(self, component: Component) -> tuple[When, When]:
+    def span(self, component: Component) -> tuple[EventTime, EventTime]:
         """
         Return start and end.
 
@@ -57,7 +57,7 @@ class Times:
             raise ValueError(OUT_OF_RANGE)
         return start, end
 
-    def when(self, line: Line, otherwise: str) -> When:
+    def when(self, line: Line, otherwise: str) -> EventTime:
         """
         Read a line that holds one time; one without any zone is in *otherwise*.
 
@@ -66,23 +66,23 @@ class Times:
         """
         return self.read(line.value.strip(), line, otherwise)
 
-    def read(self, text: str, line: Line, otherwise: str) -> When:
+    def read(self, text: str, line: Line, otherwise: str) -> EventTime:
         """As `when`, one of the times of a line."""
         day = _day(text[:8])
         if day.year not in YEARS:
             raise ValueError(OUT_OF_RANGE)
         if len(text) == 8:
-            return When(otherwise, day=day)
+            return EventTime(otherwise, day=day)
         local = datetime.combine(day, _clock(text))
         if text[-1] in "Zz":
             return self._at_utc(local, line, otherwise)
         if self.clock is not None:
-            return by_clock(local, "UTC")
+            return from_local(local, "UTC")
         tzid = line.params.get("TZID")
         named = None if tzid is None else self.zones.name(tzid, day.year)
-        return by_clock(local, named or otherwise)
+        return from_local(local, named or otherwise)
 
-    def period(self, line: Line, text: str, start: When) -> tuple[When, When | None]:
+    def period(self, line: Line, text: str, start: EventTime) -> tuple[EventTime, EventTime | None]:
         """Read a date of a series that starts at *start*, and the end that it has of its own."""
         first, slash, last = text.partition("/")
         when = _of_its_kind(self.read(first, line, start.zone), start)
@@ -92,11 +92,11 @@ class Times:
             return when, _after(when, duration(last))
         return when, self.read(last, line, start.zone)
 
-    def _at_utc(self, local: datetime, line: Line, otherwise: str) -> When:
+    def _at_utc(self, local: datetime, line: Line, otherwise: str) -> EventTime:
         instant = local.replace(tzinfo=UTC)
         if self.clock is not None:
-            return by_clock(instant.astimezone(self.clock).replace(tzinfo=None), "UTC")
-        return moment(instant, otherwise if "TZID" in line.params else "UTC")
+            return from_local(instant.astimezone(self.clock).replace(tzinfo=None), "UTC")
+        return from_instant(instant, otherwise if "TZID" in line.params else "UTC")
 
 
 def dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
@@ -107,28 +107,28 @@ def dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
                 yield line, text.strip()
 
 
-def _after(start: When, long: Length) -> When:
+def _after(start: EventTime, long: Length) -> EventTime:
     """Add a duration: days by the clock, hours as they pass."""
     later = start.later(long.days)
     if start.is_day:
         return later
-    return moment(later.instant + long.exact, start.zone)
+    return from_instant(later.instant + long.exact, start.zone)
 
 
-def _of_its_kind(when: When, start: When) -> When:
+def _of_its_kind(when: EventTime, start: EventTime) -> EventTime:
     """Make a date of a timed series one of its times, and a time of whole days a day."""
     if when.is_day == start.is_day:
         return when
     if start.is_day:
-        return by_clock(when.local, when.zone, is_day=True)
-    return by_clock(datetime.combine(when.local, start.local.time()), start.zone)
+        return from_local(when.local, when.zone, is_day=True)
+    return from_local(datetime.combine(when.local, start.local.time()), start.zone)
 
 
-def _like(start: When, end: When) -> When:
+def _like(start: EventTime, end: EventTime) -> EventTime:
     """Make an end that is of another kind than its start one of the same."""
     if start.is_day == end.is_day:
         return end
-    return by_clock(end.local, end.zone, is_day=start.is_day)
+    return from_local(end.local, end.zone, is_day=start.is_day)
 
 
 def _day(text: str) -> date:

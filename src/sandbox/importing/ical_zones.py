@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 from icalendar import Timezone
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-from sandbox.calendar.records import zone
+from sandbox.calendar.records import load_zone
 from sandbox.importing.ical_components import Component
 
 _SAMPLE = timedelta(days=6, hours=7)
@@ -74,7 +74,7 @@ def known(name: str) -> str | None:
     if not _NAME.fullmatch(name):
         return None
     try:
-        zone(name)
+        load_zone(name)
     except ValueError:
         return None
     return name
@@ -105,7 +105,7 @@ def _alike(clock: tzinfo, year: int) -> str:
     moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
     # Zones that others are named after come first, so that the usual ones are found.
     for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
-        if _same(clock, zone(name), moments):
+        if _same(clock, load_zone(name), moments):
             return name
     raise UnlikeAnyZone(clock)
 

@@ -21,7 +21,7 @@ def send(mails: MailStore, mailbox: str, raw: bytes, *, thread_id: str | None = 
     A mail to the sending account itself is one message under SENT and INBOX on provider A, and a
     second message in the inbox on provider B.
     """
-    recipients = recipients_of(raw)
+    recipients = parse_recipients(raw)
     to_self = mails.account(mailbox).email.casefold() in recipients
     if mailbox == PROVIDER_A and to_self:
         sent = mails.add(mailbox, raw, folder="inbox", labels=("SENT",), thread_id=thread_id)
@@ -34,13 +34,13 @@ def send(mails: MailStore, mailbox: str, raw: bytes, *, thread_id: str | None = 
 
 def deliver(mails: MailStore, raw: bytes, *, received_ms: int, but: Collection[str] = ()) -> None:
     """Put *raw*, without its Bcc, into the inbox of every recipient's mailbox not in *but*."""
-    recipients = recipients_of(raw)
+    recipients = parse_recipients(raw)
     for mailbox in MAILBOXES:
         if mailbox not in but and mails.account(mailbox).email.casefold() in recipients:
-            mails.add(mailbox, without_bcc(raw), folder="inbox", received_ms=received_ms)
+            mails.add(mailbox, strip_bcc(raw), folder="inbox", received_ms=received_ms)
 
 
-def recipients_of(raw: bytes) -> frozenset[str]:
+def parse_recipients(raw: bytes) -> frozenset[str]:
     """Return the addresses a message goes to (To, Cc, Bcc), case-folded."""
     head = parse(raw[: _end_of_head(raw)])
     return frozenset(
@@ -50,7 +50,7 @@ def recipients_of(raw: bytes) -> frozenset[str]:
     )
 
 
-def without_bcc(raw: bytes) -> bytes:
+def strip_bcc(raw: bytes) -> bytes:
     """Return the message as its recipients see it."""
     end = _end_of_head(raw)
     return _BCC.sub(b"", raw[:end]) + raw[end:]

@@ -7,7 +7,7 @@ from sandbox.mail.records import Label, StoredMail
 
 
 @dataclass(slots=True)
-class MailboxMemory:
+class MailboxIndex:
     """One mailbox in memory; *ordered*, *threads* and *labels* are made again when None."""
 
     by_seq: dict[int, StoredMail] = field(default_factory=dict)

@@ -160,7 +160,7 @@ class Keyed(Protocol):
     def raw(self) -> bytes: ...
 
 
-class Trees:
+class MimeTreeCache:
     """Trees of stored messages, the ones used last kept."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sandbox.mail import ids as mail_ids
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.mail.mailbox_index import MailboxMemory
+from sandbox.mail.mailbox_index import MailboxIndex
 from sandbox.mail.mime import threading_ids
 from sandbox.mail.records import (
     DEFAULT_ACCOUNTS,
@@ -38,7 +38,7 @@ class MailStore:
         self._db = db
         self._clock = clock
         self._tables = MailTables(db)
-        self._boxes = {name: MailboxMemory() for name in mail_ids.MAILBOXES}
+        self._boxes = {name: MailboxIndex() for name in mail_ids.MAILBOXES}
         self._seen = 0
         self._stamp = -1
         self._refresh()
@@ -260,7 +260,7 @@ class MailStore:
             raise KeyError(mail_id)
         return found
 
-    def _box(self, mailbox: str) -> MailboxMemory:
+    def _box(self, mailbox: str) -> MailboxIndex:
         self._refresh()
         return self._boxes[mailbox]
 

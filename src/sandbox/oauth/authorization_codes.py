@@ -43,7 +43,7 @@ class Consent:
         return secrets.compare_digest(made, self.challenge)
 
 
-class Codes:
+class AuthorizationCodes:
     """All codes of one store."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float]) -> None:

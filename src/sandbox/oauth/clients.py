@@ -21,7 +21,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class RegisteredClient:
     """
     A registration.
 
@@ -44,7 +44,7 @@ class Client:
         )
 
 
-class Clients:
+class ClientRegistry:
     """The registrations of one store, per identity server (`provider-a`, `tasks`, …)."""
 
     def __init__(self, db: Database) -> None:
@@ -64,7 +64,7 @@ class Clients:
             json.dumps(list(redirects)),
         )
 
-    def find(self, server: str, client_id: str) -> Client | None:
+    def find(self, server: str, client_id: str) -> RegisteredClient | None:
         """Return a registration."""
         row = self._db.row(
             "SELECT secret, redirects FROM oauth_client WHERE server = ? AND id = ?",
@@ -73,7 +73,7 @@ class Clients:
         )
         if row is None:
             return None
-        return Client(
+        return RegisteredClient(
             id=client_id,
             digest=None if row[0] is None else str(row[0]),
             redirects=tuple(json.loads(str(row[1]))),

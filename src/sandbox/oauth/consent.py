@@ -13,14 +13,14 @@ from html import escape
 from urllib.parse import urlencode, urlsplit
 
 from sandbox.http import Request, Response, parse_query
-from sandbox.oauth.authorization_codes import Codes, Consent
-from sandbox.oauth.clients import Client, Clients
+from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
+from sandbox.oauth.clients import ClientRegistry, RegisteredClient
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class AuthorizeOptions:
     """
     How a server differs from the standard.
 
@@ -46,7 +46,13 @@ class AskError(Exception):
 class ConsentPage:
     """The authorize endpoint of one server."""
 
-    def __init__(self, server: str, manners: Manners, clients: Clients, codes: Codes) -> None:
+    def __init__(
+        self,
+        server: str,
+        manners: AuthorizeOptions,
+        clients: ClientRegistry,
+        codes: AuthorizationCodes,
+    ) -> None:
         self._server = server
         self._manners = manners
         self._clients = clients
@@ -84,7 +90,7 @@ class ConsentPage:
         kept = {value for name, value in decision if name == "scope"}
         return self._agreed(asked, given.get("account", ""), [one for one in wanted if one in kept])
 
-    def _client(self, asked: Mapping[str, str]) -> tuple[Client | None, str]:
+    def _client(self, asked: Mapping[str, str]) -> tuple[RegisteredClient | None, str]:
         client = self._clients.find(self._server, asked.get("client_id", ""))
         if client is None:
             return None, "<h1>Unknown client</h1><p>No client is registered under this id.</p>"
@@ -117,7 +123,7 @@ class ConsentPage:
                 return True
 
 
-def _check(asked: Mapping[str, str], client: Client, manners: Manners) -> None:
+def _check(asked: Mapping[str, str], client: RegisteredClient, manners: AuthorizeOptions) -> None:
     """
     Look over what a known client asks.
 

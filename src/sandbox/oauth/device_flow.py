@@ -8,7 +8,7 @@ from html import escape
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, json_response
 from sandbox.oauth.authorization_codes import Consent
-from sandbox.oauth.token_requests import Denied, Desk, form_of
+from sandbox.oauth.token_requests import AuthorizationServer, OAuthError, parse_form
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LIFETIME = 900  # seconds
@@ -28,17 +28,17 @@ class _Waiting:
     answer: str = ""  # "allow", "deny", or nothing yet
 
 
-class Devices:
+class DeviceCodes:
     """The device codes of one server that are waited for."""
 
-    def __init__(self, desk: Desk, *, account: str) -> None:
+    def __init__(self, desk: AuthorizationServer, *, account: str) -> None:
         self._desk = desk
         self._account = account
         self._waiting: dict[str, _Waiting] = {}
 
     def begin(self, request: Request, tenant: str) -> Response:
         """Answer a device code and what the person is to type."""
-        form = form_of(request)
+        form = parse_form(request)
         client = form.get("client_id", "")  # it proves itself when it redeems
         if not client:
             return refusal(400, message="The client is not named.")
@@ -79,7 +79,7 @@ class Devices:
 
     def decide(self, request: Request, **_tenant: str) -> Response:
         """Take the decision of a person for the code they typed."""
-        form = form_of(request)
+        form = parse_form(request)
         for device, one in self._waiting.items():
             if one.user_code == form.get("user_code", ""):
                 account = form.get("account") or one.consent.account
@@ -99,10 +99,10 @@ class Devices:
         device = form.get("device_code", "")
         one = self._waiting.get(device)
         if one is None or one.consent.client != form.get("client_id"):
-            raise Denied("bad_verification_code", "The device code is not known.")
+            raise OAuthError("bad_verification_code", "The device code is not known.")
         if not one.answer:
-            raise Denied("authorization_pending", "The user has not answered yet.")
+            raise OAuthError("authorization_pending", "The user has not answered yet.")
         del self._waiting[device]
         if one.answer == "deny":
-            raise Denied("authorization_declined", "The user denied the request.")
+            raise OAuthError("authorization_declined", "The user denied the request.")
         return one.consent

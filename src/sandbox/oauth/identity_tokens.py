@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 _KEY_ID = "sandbox"
 
 
-def signed(claims: dict[str, Any]) -> str:
+def sign_jwt(claims: dict[str, Any]) -> str:
     """Return *claims* as a JWT (ES256)."""
     head = _text(orjson.dumps({"alg": "ES256", "typ": "JWT", "kid": _KEY_ID}))
     part = f"{head}.{_text(orjson.dumps(claims))}"
@@ -22,7 +22,7 @@ def signed(claims: dict[str, Any]) -> str:
     return f"{part}.{_text(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
-def identity(issuer: str, client: str, account: str, *, nonce: str, lifetime: int) -> str:
+def create_id_token(issuer: str, client: str, account: str, *, nonce: str, lifetime: int) -> str:
     """Return the identity token of *account* for *client*."""
     now = int(time.time())
     claims = {
@@ -35,10 +35,10 @@ def identity(issuer: str, client: str, account: str, *, nonce: str, lifetime: in
         "iat": now,
         "exp": now + lifetime,
     }
-    return signed({**claims, "nonce": nonce} if nonce else claims)
+    return sign_jwt({**claims, "nonce": nonce} if nonce else claims)
 
 
-def keys() -> dict[str, Any]:
+def public_keys() -> dict[str, Any]:
     """Return the key set that identity tokens are checked with."""
     numbers = _key().public_key().public_numbers()
     return {

@@ -9,37 +9,43 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, Router, json_response
-from sandbox.oauth.consent import ConsentPage, Manners
-from sandbox.oauth.identity_tokens import identity, keys
-from sandbox.oauth.token_requests import LIFETIME, NO_STORE, Denied, Desk, form_of
+from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
+from sandbox.oauth.identity_tokens import create_id_token, public_keys
+from sandbox.oauth.token_requests import (
+    LIFETIME,
+    NO_STORE,
+    AuthorizationServer,
+    OAuthError,
+    parse_form,
+)
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import YARD_ACCOUNT
 
 _UPSTREAM = "providerA"
 
 
-def install(routes: Router, desk: Desk) -> None:
+def install(routes: Router, desk: AuthorizationServer) -> None:
     """Add the server's paths."""
-    manners = Manners(account=YARD_ACCOUNT, offline="access_type")
+    manners = AuthorizeOptions(account=YARD_ACCOUNT, offline="access_type")
     page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
     server = _Server(desk)
     routes.add("GET", "/provider-a/authorize", page.show)
     routes.add("POST", "/provider-a/authorize", page.decide)
     routes.add("POST", "/provider-a/token", server.token)
     routes.add("POST", "/provider-a/revoke", server.revoke)
-    routes.add("GET", "/provider-a/certs", lambda _request: json_response(keys()))
+    routes.add("GET", "/provider-a/certs", lambda _request: json_response(public_keys()))
     routes.add("GET", "/provider-a/.well-known/openid-configuration", server.description)
 
 
 class _Server:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: AuthorizationServer) -> None:
         self._desk = desk
 
     def token(self, request: Request) -> Response:
-        form = form_of(request)
+        form = parse_form(request)
         try:
             return self._granted(form, request)
-        except Denied as denial:
+        except OAuthError as denial:
             status = 401 if denial.word == "invalid_client" and form.get("client_id") else 400
             word = "invalid_request" if not form.get("client_id") else denial.word
             return refusal(status, reason=word, message=str(denial))
@@ -51,10 +57,10 @@ class _Server:
             case "refresh_token":
                 return self._refreshed(form)
             case _:
-                raise Denied("unsupported_grant_type", "Invalid grant_type.")
+                raise OAuthError("unsupported_grant_type", "Invalid grant_type.")
 
     def revoke(self, request: Request) -> Response:
-        token = request.first("token") or form_of(request).get("token", "")
+        token = request.first("token") or parse_form(request).get("token", "")
         if all(
             read(_UPSTREAM, token) is None
             for read in (self._desk.tokens.read, self._desk.tokens.read_refresh)
@@ -88,7 +94,7 @@ class _Server:
                 _UPSTREAM, grant.account, grant.scopes
             )
         if "openid" in consent.scopes:
-            answer["id_token"] = identity(
+            answer["id_token"] = create_id_token(
                 f"{request.public}/provider-a",
                 client,
                 consent.account,
@@ -101,7 +107,7 @@ class _Server:
         self._desk.client_of(form)
         grant = self._desk.tokens.read_refresh(_UPSTREAM, form.get("refresh_token", ""))
         if grant is None:
-            raise Denied("invalid_grant", "Token has been expired or revoked.")
+            raise OAuthError("invalid_grant", "Token has been expired or revoked.")
         return json_response(self._answer(grant), headers=NO_STORE)
 
     def _answer(self, grant: TokenGrant) -> dict[str, Any]:

@@ -11,11 +11,17 @@ from uuid import uuid4
 
 from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.authorization_codes import Consent
-from sandbox.oauth.consent import ConsentPage, Manners
+from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
 from sandbox.oauth.device_flow import GRANT as DEVICE
-from sandbox.oauth.device_flow import Devices
-from sandbox.oauth.identity_tokens import identity, keys
-from sandbox.oauth.token_requests import LIFETIME, NO_STORE, Denied, Desk, form_of
+from sandbox.oauth.device_flow import DeviceCodes
+from sandbox.oauth.identity_tokens import create_id_token, public_keys
+from sandbox.oauth.token_requests import (
+    LIFETIME,
+    NO_STORE,
+    AuthorizationServer,
+    OAuthError,
+    parse_form,
+)
 from sandbox.world.people import STUDIO_ACCOUNT
 
 _EXPIRED = "AADSTS70008: The refresh token has expired or was revoked."
@@ -27,9 +33,9 @@ _CONTENT = ("files.", "sites.", "informationprotection", "sensitivitylabel")
 _NUMBERS: Mapping[str, int] = {"invalid_client": 7000215, "invalid_grant": 70000}
 
 
-def install(routes: Router, desk: Desk) -> None:
+def install(routes: Router, desk: AuthorizationServer) -> None:
     """Add the server's paths, all below a tenant."""
-    manners = Manners(account=STUDIO_ACCOUNT, offline="scope")
+    manners = AuthorizeOptions(account=STUDIO_ACCOUNT, offline="scope")
     page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
     server = _Server(desk)
     tenant = "/provider-b/{tenant}"
@@ -44,13 +50,13 @@ def install(routes: Router, desk: Desk) -> None:
 
 
 class _Server:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: AuthorizationServer) -> None:
         self._desk = desk
         self._tokens = desk.tokens
-        self.devices = Devices(desk, account=STUDIO_ACCOUNT)
+        self.devices = DeviceCodes(desk, account=STUDIO_ACCOUNT)
 
     def token(self, request: Request, tenant: str) -> Response:
-        form = form_of(request)
+        form = parse_form(request)
         try:
             match form.get("grant_type"):
                 case "authorization_code":
@@ -70,14 +76,14 @@ class _Server:
                         70003,
                         "AADSTS70003: The grant type is not supported.",
                     )
-        except Denied as denial:
+        except OAuthError as denial:
             number = _NUMBERS.get(denial.word, 90000)
             status = 401 if denial.word == "invalid_client" else 400
             return _aadsts(denial.word, number, f"AADSTS{number}: {denial}", status)
 
     def keys(self, _request: Request, **_tenant: str) -> Response:
         """Answer the public keys, the same for every tenant."""
-        return json_response(keys())
+        return json_response(public_keys())
 
     def description(self, request: Request, tenant: str) -> Response:
         """
@@ -119,7 +125,7 @@ class _Server:
         if consent.offline:
             answer["refresh_token"] = self._tokens.issue_refresh(upstream, consent.account, scopes)
         if "openid" in consent.scopes:
-            answer["id_token"] = identity(
+            answer["id_token"] = create_id_token(
                 f"{_base(request, tenant)}/v2.0",
                 client,
                 consent.account,

@@ -15,16 +15,18 @@ from sandbox.oauth import (
 from sandbox.oauth import (
     task_providers,
 )
-from sandbox.oauth.token_requests import Desk
+from sandbox.oauth.token_requests import AuthorizationServer
 from sandbox.state import SandboxState
 
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``/oauth``."""
     routes = Router()
-    provider_a_oauth.install(routes, Desk.of("provider-a", state))
-    provider_b_oauth.install(routes, Desk.of("provider-b", state))
-    task_providers.install(routes, Desk.of("tasks", state), Desk.of("projects", state))
+    provider_a_oauth.install(routes, AuthorizationServer.of("provider-a", state))
+    provider_b_oauth.install(routes, AuthorizationServer.of("provider-b", state))
+    task_providers.install(
+        routes, AuthorizationServer.of("tasks", state), AuthorizationServer.of("projects", state)
+    )
 
     async def wire(request: Request) -> Response | None:
         found = routes.find(request.method, request.segments)

@@ -13,9 +13,9 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, Router, json_response
-from sandbox.oauth.consent import ConsentPage, Manners
-from sandbox.oauth.identity_tokens import signed
-from sandbox.oauth.token_requests import NO_STORE, Denied, Desk, form_of
+from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
+from sandbox.oauth.identity_tokens import sign_jwt
+from sandbox.oauth.token_requests import NO_STORE, AuthorizationServer, OAuthError, parse_form
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
@@ -26,11 +26,13 @@ _SCOPES = (
 )
 
 
-def install(routes: Router, boards: Desk, projects: Desk) -> None:
+def install(routes: Router, boards: AuthorizationServer, projects: AuthorizationServer) -> None:
     """Add the paths of both servers."""
     accounts = {"tasks": YARD_ACCOUNT, "projects": STUDIO_ACCOUNT}
     for desk, server in ((boards, _Boards(boards)), (projects, _Projects(projects))):
-        manners = Manners(account=accounts[desk.server], needs_proof=desk.server == "tasks")
+        manners = AuthorizeOptions(
+            account=accounts[desk.server], needs_proof=desk.server == "tasks"
+        )
         page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
         routes.add("GET", f"/{desk.server}/authorize", page.show)
         routes.add("POST", f"/{desk.server}/authorize", page.decide)
@@ -46,16 +48,16 @@ def install(routes: Router, boards: Desk, projects: Desk) -> None:
 class _Server:
     """What both have in common."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: AuthorizationServer) -> None:
         self._desk = desk
         self._tokens = desk.tokens
 
     def token(self, request: Request) -> Response:
-        form = form_of(request)
+        form = parse_form(request)
         try:
             self._desk.client_of(form)
             answer = self.answer(*self._granted(form))
-        except Denied as denial:
+        except OAuthError as denial:
             status = 401 if denial.word == "invalid_client" else 400
             return refusal(status, reason=denial.word, message=str(denial))
         return json_response(answer, headers=NO_STORE)
@@ -71,13 +73,13 @@ class _Server:
                 old = form.get("refresh_token", "")
                 grant = self._tokens.read_refresh(server, old)
                 if grant is None:
-                    raise Denied("invalid_grant", "The refresh token is not valid.")
+                    raise OAuthError("invalid_grant", "The refresh token is not valid.")
                 return grant, old
             case _:
-                raise Denied("unsupported_grant_type", "Invalid grant_type.")
+                raise OAuthError("unsupported_grant_type", "Invalid grant_type.")
 
     def revoke(self, request: Request) -> Response:
-        self._tokens.revoke(form_of(request).get("token", ""))
+        self._tokens.revoke(parse_form(request).get("token", ""))
         return json_response({})  # RFC 7009: unknown tokens are as good as revoked
 
     def answer(self, grant: TokenGrant, old: str | None) -> Mapping[str, Any]:
@@ -93,7 +95,11 @@ class _Boards(_Server):
         issue, renew = self._tokens.issue, self._tokens.issue_refresh
         return {
             "access_token": issue(
-                grant.upstream, grant.account, grant.scopes, lifetime=LIFETIME, text=signed(claims)
+                grant.upstream,
+                grant.account,
+                grant.scopes,
+                lifetime=LIFETIME,
+                text=sign_jwt(claims),
             ),
             "refresh_token": renew(grant.upstream, grant.account, grant.scopes),
             "token_type": "Bearer",

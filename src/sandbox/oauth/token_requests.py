@@ -9,16 +9,16 @@ from urllib.parse import unquote_plus
 import orjson
 
 from sandbox.http import Request, parse_query
-from sandbox.oauth.authorization_codes import Codes, Consent
-from sandbox.oauth.clients import Clients
-from sandbox.oauth.tokens import Tokens
+from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
+from sandbox.oauth.clients import ClientRegistry
+from sandbox.oauth.tokens import TokenStore
 from sandbox.state import SandboxState
 
 LIFETIME = 3599  # seconds
 NO_STORE: Mapping[str, str] = {"cache-control": "no-store", "pragma": "no-cache"}
 
 
-class Denied(Exception):
+class OAuthError(Exception):
     """A token endpoint says no; *word* is of RFC 6749, 5.2."""
 
     def __init__(self, word: str, message: str) -> None:
@@ -27,7 +27,7 @@ class Denied(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AuthorizationServer:
     """
     One server's registrations, codes and tokens.
 
@@ -36,15 +36,15 @@ class Desk:
     """
 
     server: str
-    clients: Clients
-    codes: Codes
-    tokens: Tokens
+    clients: ClientRegistry
+    codes: AuthorizationCodes
+    tokens: TokenStore
 
     @classmethod
-    def of(cls, server: str, state: SandboxState) -> "Desk":
+    def of(cls, server: str, state: SandboxState) -> "AuthorizationServer":
         """Stand on *ground*."""
-        codes = Codes(state.database, clock=state.clock)
-        return cls(server, Clients(state.database), codes, state.tokens)
+        codes = AuthorizationCodes(state.database, clock=state.clock)
+        return cls(server, ClientRegistry(state.database), codes, state.tokens)
 
     def client_of(self, form: Mapping[str, str]) -> str:
         """
@@ -55,10 +55,10 @@ class Desk:
         """
         name = form.get("client_id", "")
         if not name:
-            raise Denied("invalid_client", "Could not determine client ID from request.")
+            raise OAuthError("invalid_client", "Could not determine client ID from request.")
         client = self.clients.find(self.server, name)
         if client is not None and not client.knows(form.get("client_secret", "")):
-            raise Denied("invalid_client", "The client secret is not right.")
+            raise OAuthError("invalid_client", "The client secret is not right.")
         return name
 
     def redeem(self, form: Mapping[str, str]) -> Consent:
@@ -71,15 +71,15 @@ class Desk:
         """
         consent = self.codes.take(self.server, form.get("code", ""))
         if consent is None or consent.client != form.get("client_id"):
-            raise Denied("invalid_grant", "The code is not valid, or was used already.")
+            raise OAuthError("invalid_grant", "The code is not valid, or was used already.")
         if consent.redirect_uri != form.get("redirect_uri", ""):
-            raise Denied("invalid_grant", "The redirect URI is not the one of the request.")
+            raise OAuthError("invalid_grant", "The redirect URI is not the one of the request.")
         if not consent.proved_by(form.get("code_verifier", "")):
-            raise Denied("invalid_grant", "The code verifier does not fit.")
+            raise OAuthError("invalid_grant", "The code verifier does not fit.")
         return consent
 
 
-def form_of(request: Request) -> dict[str, str]:
+def parse_form(request: Request) -> dict[str, str]:
     """Read the body, a form or JSON; the client of a Basic header is put into it."""
     if request.headers.get("content-type", "").startswith("application/json"):
         try:

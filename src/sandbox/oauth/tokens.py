@@ -28,7 +28,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS token (
     scopes TEXT NOT NULL, app_only INTEGER NOT NULL, expires REAL) STRICT"""
 
 
-def upstream_name(spelling: str) -> str | None:
+def parse_upstream(spelling: str) -> str | None:
     """Read ``provider-a`` or ``providerA`` as ``providerA``; None for what is no upstream."""
     return _SPELLINGS.get(spelling.replace("-", "").lower())
 
@@ -50,7 +50,7 @@ class TokenGrant:
     expires: float | None = None
 
 
-class Tokens:
+class TokenStore:
     """All tokens of one store."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:

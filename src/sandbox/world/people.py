@@ -43,7 +43,7 @@ def _cast(*people: Person) -> Mapping[str, Person]:
     return MappingProxyType({person.key: person for person in people})
 
 
-CAST = _cast(
+PEOPLE = _cast(
     # The yard
     Person(
         key="nora",
@@ -383,7 +383,7 @@ CAST = _cast(
     ),
 )
 
-LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+MAILING_LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "yard": ("Yard, everyone", "yard@harbourlight.example"),
         "studio": ("Studio, everyone", "studio@harbourlight-studio.example"),

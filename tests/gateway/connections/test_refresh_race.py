@@ -14,7 +14,7 @@ from gateway.connections import rows as connection_rows
 from gateway.secrets.keyring import Keyring
 from gateway.store.tables import ConnectionRow
 from sandbox.app import create
-from sandbox.oauth.clients import Clients
+from sandbox.oauth.clients import ClientRegistry
 
 WORKER = Path(__file__).with_name("refreshing_process.py")
 ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
@@ -26,7 +26,7 @@ async def served():
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     sandbox = create(None, public_base=url)
-    Clients(sandbox.state.database).register("provider-b", "gateway", "its secret", [])
+    ClientRegistry(sandbox.state.database).register("provider-b", "gateway", "its secret", [])
     server = uvicorn.Server(uvicorn.Config(sandbox, log_config=None, lifespan="off"))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     yield sandbox, url

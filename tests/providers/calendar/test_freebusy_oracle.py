@@ -25,7 +25,7 @@ from providers.http.client import Origins
 from providers.ports.calendar import Span
 from providers.ports.connection import ConnectionInfo
 from sandbox import app as sandbox
-from sandbox.calendar.records import Content, NewEvent, Recurrence, When, by_clock
+from sandbox.calendar.records import EventContent, EventTime, NewEvent, Recurrence, from_local
 
 BASE = "http://upstream.example"
 MINUTE = timedelta(minutes=1)
@@ -140,13 +140,13 @@ class Planned:
 
     def content(self):
         if self.days:
-            start = When(self.zone, day=self.day)
-            end = When(self.zone, day=self.day + timedelta(days=self.days))
+            start = EventTime(self.zone, day=self.day)
+            end = EventTime(self.zone, day=self.day + timedelta(days=self.days))
         else:
             local = datetime.combine(self.day, self.clock)
-            start = by_clock(local, self.zone)
-            end = by_clock(local + timedelta(minutes=self.minutes), self.zone)
-        return Content(start=start, end=end, title="Planned", shows_as=self.shows_as)
+            start = from_local(local, self.zone)
+            end = from_local(local + timedelta(minutes=self.minutes), self.zone)
+        return EventContent(start=start, end=end, title="Planned", shows_as=self.shows_as)
 
     def recurrence(self):
         if not self.repeats:

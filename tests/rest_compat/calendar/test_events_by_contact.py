@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from calendar_world import ANA, BO, CARLA, DAN, at, day, meeting, text
 
-from sandbox.calendar.records import Guest
+from sandbox.calendar.records import Attendee
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -21,7 +21,7 @@ async def shared_calendars(world_template, tmp_path_factory):
             (179, "Far ahead", (BO,)),
             (182, "Too far ahead", (BO,)),
             (10, "Both", (ANA, CARLA)),
-            (11, "Nameless", (Guest(email="x@home.example"),)),
+            (11, "Nameless", (Attendee(email="x@home.example"),)),
         ):
             content = meeting(
                 at(days, "12:00"), at(days, "13:00"), title, organiser=DAN, attendees=guests

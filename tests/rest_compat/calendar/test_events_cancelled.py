@@ -2,7 +2,7 @@
 
 from calendar_world import CARLA, at, meeting, text
 
-from sandbox.calendar.records import Override, Recurrence, moment
+from sandbox.calendar.records import Override, Recurrence, from_instant
 
 
 def titles(response):
@@ -16,7 +16,7 @@ async def test_cancelled_events_are_returned_only_on_request(agendas):
         "series",
         meeting(at(0, "11:00"), at(0, "12:00"), "Series"),
         recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=2",)),
-        overrides=(Override(original=moment(at(1, "11:00")), cancelled=True),),
+        overrides=(Override(original=from_instant(at(1, "11:00")), cancelled=True),),
     )
     agendas.plant(
         "office",

@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from calendar_world import ANA, BO, at, day, meeting, text, whole_days
 
-from sandbox.calendar.records import Guest, Recurrence, moment
+from sandbox.calendar.records import Attendee, Recurrence, from_instant
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -147,7 +147,7 @@ async def test_many_upstream_pages_are_read(agendas, monkeypatch, calendar):
 
 async def test_every_attendee_response_is_mapped(agendas):
     guests = tuple(
-        Guest(email=f"{word}@x.example", name=word.title(), response=word)
+        Attendee(email=f"{word}@x.example", name=word.title(), response=word)
         for word in ("accepted", "declined", "tentative", "needsAction")
     )
     for calendar in ("work", "office"):
@@ -189,9 +189,9 @@ async def test_times_of_a_series_keep_their_ids_when_one_is_moved(agendas):
         recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=3",)),
     )
     before = (await agendas.get("/events")).json()["events"]
-    moved = stored.content.at(moment(at(5, "15:00")))
+    moved = stored.content.at(from_instant(at(5, "15:00")))
     agendas.world.sandbox.state.calendars.override(
-        stored, moment(at(2, "09:00")), moved, cancelled=False
+        stored, from_instant(at(2, "09:00")), moved, cancelled=False
     )
 
     after = (await agendas.get("/events")).json()["events"]

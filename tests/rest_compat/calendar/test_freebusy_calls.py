@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from calendar_world import ANA, at, day, meeting, text, whole_days
 
-from sandbox.calendar.records import Override, Recurrence, moment
+from sandbox.calendar.records import Override, Recurrence, from_instant
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 
@@ -105,9 +105,9 @@ async def test_what_counts_as_taken(agendas, calendar, more, is_busy):
 
 @pytest.mark.parametrize(("calendar", "me"), [("work", "provider-a"), ("office", "provider-b")])
 async def test_declined_events_are_free_unless_attendees_are_hidden(agendas, calendar, me):
-    from sandbox.calendar.records import Guest
+    from sandbox.calendar.records import Attendee
 
-    owner = Guest(email=f"me@{me}.example", response="declined")
+    owner = Attendee(email=f"me@{me}.example", response="declined")
     content = meeting(
         at(0, "09:00"), at(0, "10:00"), "No", organiser=ANA, attendees=(ANA, owner),
         my_response="declined",
@@ -140,7 +140,7 @@ async def test_a_series_is_busy_except_at_its_cancelled_instance(agendas):
         "series",
         meeting(at(0, "09:00"), at(0, "10:00"), "Series"),
         recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=3",)),
-        overrides=(Override(original=moment(at(1, "09:00")), cancelled=True),),
+        overrides=(Override(original=from_instant(at(1, "09:00")), cancelled=True),),
     )
 
     found = await busy(agendas, "work", to=text(day(5)))

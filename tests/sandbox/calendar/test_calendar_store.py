@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from sandbox.calendar.records import (
-    Content,
+    EventContent,
+    EventTime,
     NewEvent,
     Override,
     Recurrence,
-    When,
     Window,
-    by_clock,
+    from_local,
 )
 from sandbox.calendar.store import HORIZON, CalendarStore
 from sandbox.storage.database import Database
@@ -22,7 +22,7 @@ ZONE = "Europe/Stockholm"
 
 
 def at(text, zone=ZONE):
-    return by_clock(datetime.fromisoformat(text), zone)
+    return from_local(datetime.fromisoformat(text), zone)
 
 
 def utc(text):
@@ -30,7 +30,7 @@ def utc(text):
 
 
 def meeting(start, end, **more):
-    return Content(start=at(start), end=at(end), title="Keel", **more)
+    return EventContent(start=at(start), end=at(end), title="Keel", **more)
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def test_what_has_no_length_counts_by_its_start(store, calendar):
 
 
 def test_a_day_begins_at_midnight_in_its_zone(store, calendar):
-    day = When(ZONE, day=at("2026-01-05T00:00").local.date())
-    content = Content(start=day, end=day.later(timedelta(days=1)))
+    day = EventTime(ZONE, day=at("2026-01-05T00:00").local.date())
+    content = EventContent(start=day, end=day.later(timedelta(days=1)))
     (event,) = store.add_events(calendar, (NewEvent(content=content),))
 
     assert shown(store, event, Window(until=utc("2026-01-04T23:01")))
@@ -125,7 +125,9 @@ def test_an_endless_series_ends_at_the_horizon(store, calendar):
 
 
 def test_a_meeting_over_two_zones_keeps_its_length(store, calendar):
-    content = Content(start=at("2026-03-01T10:00"), end=at("2026-03-01T13:00", "America/New_York"))
+    content = EventContent(
+        start=at("2026-03-01T10:00"), end=at("2026-03-01T13:00", "America/New_York")
+    )
     new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=WEEKLY;COUNT=6",)))
     (event,) = store.add_events(calendar, (new,))
     found = list(store.occurrences(event))

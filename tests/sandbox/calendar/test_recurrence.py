@@ -7,24 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.calendar.records import Recurrence, When, by_clock
-from sandbox.calendar.recurrence import MOST_STARTS, Series, check
+from sandbox.calendar.records import EventTime, Recurrence, from_local
+from sandbox.calendar.recurrence import MAX_STARTS, SeriesStarts, check_rule
 
 STOCKHOLM = "Europe/Stockholm"
 FAR = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def at(text, zone=STOCKHOLM):
-    return by_clock(datetime.fromisoformat(text), zone)
+    return from_local(datetime.fromisoformat(text), zone)
 
 
 def day(text):
-    return When(STOCKHOLM, day=date.fromisoformat(text))
+    return EventTime(STOCKHOLM, day=date.fromisoformat(text))
 
 
 def stamps(first, *rules, added=(), dropped=(), since=None, until=FAR):
     recurrence = Recurrence(rules=rules, added=added, dropped=dropped)
-    return [one.stamp for one in Series(first, recurrence).between(since, until)]
+    return [one.stamp for one in SeriesStarts(first, recurrence).between(since, until)]
 
 
 ROWS = {
@@ -116,8 +116,8 @@ def test_two_rules_give_what_either_gives_once():
 
 @pytest.mark.parametrize("zone", ["UTC", STOCKHOLM, "Pacific/Kiritimati", "Pacific/Pago_Pago"])
 def test_a_day_belongs_to_a_series_whatever_zone_it_is_named_in(zone):
-    series = Series(day("2026-01-05"), Recurrence(rules=("FREQ=WEEKLY;COUNT=3",)))
-    named = [When(zone, day=date(2026, 1, number)) for number in (11, 12, 13)]
+    series = SeriesStarts(day("2026-01-05"), Recurrence(rules=("FREQ=WEEKLY;COUNT=3",)))
+    named = [EventTime(zone, day=date(2026, 1, number)) for number in (11, 12, 13)]
 
     assert [one in series for one in named] == [False, True, False]
 
@@ -131,7 +131,7 @@ def test_a_window_is_half_open():
 
 
 def test_windows_may_be_asked_in_any_order():
-    series = Series(at("2026-01-05T09:00"), Recurrence(rules=("FREQ=DAILY",)))
+    series = SeriesStarts(at("2026-01-05T09:00"), Recurrence(rules=("FREQ=DAILY",)))
     late = series.between(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 2, tzinfo=UTC))
     early = series.between(None, datetime(2026, 1, 6, tzinfo=UTC))
 
@@ -151,7 +151,7 @@ def test_windows_may_be_asked_in_any_order():
 def test_a_rule_that_never_ends_or_never_comes_true_ends_all_the_same(rule):
     found = stamps(at("2026-01-05T09:00"), rule)
 
-    assert 1 <= len(found) <= MOST_STARTS
+    assert 1 <= len(found) <= MAX_STARTS
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_a_rule_that_never_ends_or_never_comes_true_ends_all_the_same(rule):
 )
 def test_what_is_no_rule_is_refused(rule):
     with pytest.raises(ValueError):
-        check(rule, at("2026-01-05T09:00"))
+        check_rule(rule, at("2026-01-05T09:00"))
 
 
 @given(st.text(alphabet="FREQDAILYWKMONTHCUBS=;,0123-+", max_size=40))
 def test_any_text_is_a_rule_or_refused(text):
     try:
-        check(f"FREQ=DAILY;{text}", at("2026-01-05T09:00"))
+        check_rule(f"FREQ=DAILY;{text}", at("2026-01-05T09:00"))
     except ValueError:
         return
 
@@ -204,6 +204,6 @@ def test_weekly_rules_agree_with_walking_through_the_days(start, zone, interval,
             walked.append(local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC))
     expected = sorted({start.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC), *walked[:count]})
 
-    found = Series(by_clock(start, zone), Recurrence(rules=(rule,))).between(None, FAR)
+    found = SeriesStarts(from_local(start, zone), Recurrence(rules=(rule,))).between(None, FAR)
 
     assert [one.instant for one in found] == [one for one in expected if one < FAR]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.mail.delivery import send, without_bcc
+from sandbox.mail.delivery import send, strip_bcc
 from sandbox.mail.mime import parse
 from sandbox.mail.store import NEW_THREAD, Account, MailStore
 from sandbox.storage.database import Database, open_database
@@ -120,7 +120,7 @@ def test_mail_between_the_mailboxes_arrives_without_bcc(mails):
     (arrived,) = mails.all("provider-b")
     assert arrived.folder == "inbox"
     assert arrived.raw == b"From: a@x.test\r\nTo: z@x.test\r\nSubject: s\r\n\r\nBcc: no"
-    assert without_bcc(arrived.raw) == arrived.raw
+    assert strip_bcc(arrived.raw) == arrived.raw
 
 
 @pytest.mark.parametrize(("mailbox", "count"), [("provider-a", 1), ("provider-b", 2)])

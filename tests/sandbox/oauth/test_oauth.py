@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sandbox.app import create
-from sandbox.oauth.clients import Clients
+from sandbox.oauth.clients import ClientRegistry
 
 VERIFIER = "v" * 64
 CHALLENGE = (
@@ -32,7 +32,7 @@ EVERY = pytest.mark.parametrize("server", SERVERS)
 def sandbox():
     made = create(None, public_base="http://sandbox.test")
     for server in SERVERS:
-        Clients(made.state.database).register(
+        ClientRegistry(made.state.database).register(
             server, "gateway", "its secret", [BACK, "http://127.0.0.1/back"]
         )
     return made

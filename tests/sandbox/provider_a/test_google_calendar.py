@@ -9,25 +9,33 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.app import Sandbox
-from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, by_clock
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    NewEvent,
+    Override,
+    Recurrence,
+    from_local,
+)
 from sandbox.mail.store import Account
 from sandbox.state import open_state
 
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 ZONE = "Europe/Stockholm"
-ME = Guest(email="me@x.test", name="Me", response="accepted")
-ANN = Guest(email="ann@x.test", name="Ann Miller", response="tentative")
+ME = Attendee(email="me@x.test", name="Me", response="accepted")
+ANN = Attendee(email="ann@x.test", name="Ann Miller", response="tentative")
 EVENTS = "/calendars/primary/events"
 JANUARY = {"timeMin": "2026-01-01T00:00:00Z", "timeMax": "2026-02-01T00:00:00Z"}
 EXPANDED = {**JANUARY, "singleEvents": "true", "orderBy": "startTime"}
 
 
 def at(text, zone=ZONE):
-    return by_clock(datetime.fromisoformat(text), zone)
+    return from_local(datetime.fromisoformat(text), zone)
 
 
 def content(start, end, **more):
-    return Content(**{"start": at(start), "end": at(end), "organiser": ME, **more})
+    return EventContent(**{"start": at(start), "end": at(end), "organiser": ME, **more})
 
 
 class World:
@@ -50,10 +58,10 @@ class World:
             Recurrence(rules=("FREQ=DAILY;COUNT=4",)),
             (Override(original=at("2026-01-06T09:00"), cancelled=True),),
         )
-        day = When(ZONE, day=date(2026, 1, 6))
+        day = EventTime(ZONE, day=date(2026, 1, 6))
         self.holiday = self.add(replace(standup, title="Holiday", start=day, end=day.later(_DAY)))
         self.off = self.add(replace(keel, title="Off", status="cancelled"))
-        tide = Content(start=at("2026-01-05T00:00", "UTC"), end=at("2026-01-05T01:00", "UTC"))
+        tide = EventContent(start=at("2026-01-05T00:00", "UTC"), end=at("2026-01-05T01:00", "UTC"))
         self.tide = self.store.add_events(self.theirs, (NewEvent(content=tide),))[0]
 
     def add(self, kept, recurrence=None, overrides=()):

@@ -7,22 +7,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, by_clock
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    NewEvent,
+    Override,
+    Recurrence,
+    from_local,
+)
 
 ZONE = "Europe/Stockholm"
-ME = Guest(email="me@provider-b.example", name="Me", response="accepted")
-ANN = Guest(email="ann@x.test", name="Ann Miller", response="tentative")
+ME = Attendee(email="me@provider-b.example", name="Me", response="accepted")
+ANN = Attendee(email="ann@x.test", name="Ann Miller", response="tentative")
 JANUARY = {"startDateTime": "2026-01-01T00:00:00Z", "endDateTime": "2026-02-01T00:00:00Z"}
 SCOPES = ("Calendars.ReadWrite", "User.Read")
 NEVER = "0001-01-01T00:00:00Z"
 
 
 def at(text, zone=ZONE):
-    return by_clock(datetime.fromisoformat(text), zone)
+    return from_local(datetime.fromisoformat(text), zone)
 
 
 def content(start, end, **more):
-    return Content(**{"start": at(start), "end": at(end), "organiser": ME, **more})
+    return EventContent(**{"start": at(start), "end": at(end), "organiser": ME, **more})
 
 
 class Diary:
@@ -52,7 +60,7 @@ class Diary:
                 Override(original=at("2026-01-07T09:00"), content=moved),
             ),
         )
-        day = When(ZONE, day=date(2026, 1, 6))
+        day = EventTime(ZONE, day=date(2026, 1, 6))
         self.holiday = self.add(
             replace(standup, title="Holiday", start=day, end=day.later(timedelta(days=1)))
         )

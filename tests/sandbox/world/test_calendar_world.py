@@ -9,9 +9,9 @@ from sandbox.app import Sandbox
 from sandbox.calendar.records import Window
 from sandbox.state import open_state
 from sandbox.world.calendar import events
-from sandbox.world.calendar.calendars import meetings
+from sandbox.world.calendar.calendars import planned_meetings
 from sandbox.world.calendar.meetings import instant, occurrences
-from sandbox.world.mail.deliveries import desks
+from sandbox.world.mail.deliveries import demo_accounts
 
 DAYS = ("2026-11-20", "2026-03-20", "2028-01-01")
 REACH = timedelta(days=60)
@@ -45,12 +45,14 @@ def world(request):
 @pytest.mark.parametrize("day", DAYS)
 def test_what_was_planned_takes_place(box, day):
     state, _ = seeded(day)
-    desk = next(one for one in desks(datetime.fromisoformat(day).date()) if one.mailbox == box)
+    desk = next(
+        one for one in demo_accounts(datetime.fromisoformat(day).date()) if one.mailbox == box
+    )
     middle = datetime.fromisoformat(f"{day}T00:00:00+00:00")
 
     planned = {
         (meeting.uid, instant(occurrence.start), occurrence.title, occurrence.cancelled)
-        for meeting in meetings(desk)
+        for meeting in planned_meetings(desk)
         for occurrence in occurrences(meeting, middle - REACH, middle + REACH)
         if not meeting.is_all_day  # days begin at midnight of their zone, in the plan at UTC
     }

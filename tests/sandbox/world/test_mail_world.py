@@ -15,7 +15,7 @@ from sandbox.mail.store import MailStore
 from sandbox.state import open_state
 from sandbox.storage.database import Database
 from sandbox.world.mail import mailboxes as world
-from sandbox.world.mail.deliveries import desks
+from sandbox.world.mail.deliveries import demo_accounts
 
 NOW = datetime(2026, 11, 20, 13, 5, tzinfo=UTC)
 
@@ -35,7 +35,8 @@ def trees(seeded):
 
 def test_the_same_day_gives_the_same_bytes():
     first, second = (
-        [mail for desk in desks(date(2026, 3, 1)) for mail in world.plan(desk)] for _ in range(2)
+        [mail for desk in demo_accounts(date(2026, 3, 1)) for mail in world.planned_mails(desk)]
+        for _ in range(2)
     )
 
     assert first == second
@@ -43,7 +44,9 @@ def test_the_same_day_gives_the_same_bytes():
 
 def test_another_day_moves_the_world_along():
     def newest(day):
-        return max(mail.received_ms for desk in desks(day) for mail in world.plan(desk))
+        return max(
+            mail.received_ms for desk in demo_accounts(day) for mail in world.planned_mails(desk)
+        )
 
     assert newest(date(2026, 11, 20)) - newest(date(2026, 11, 10)) == pytest.approx(
         10 * 86_400_000, abs=2 * 86_400_000

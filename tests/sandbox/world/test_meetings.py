@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from sandbox.mail.ids import MAILBOXES
-from sandbox.world.calendar.calendars import calendars, meetings
-from sandbox.world.calendar.meetings import Change, Invitee, Meeting, instant, occurrences
-from sandbox.world.mail.deliveries import desks
+from sandbox.world.calendar.calendars import calendar_plans, planned_meetings
+from sandbox.world.calendar.meetings import Invitee, Meeting, OccurrenceChange, instant, occurrences
+from sandbox.world.mail.deliveries import demo_accounts
 
 DAYS = (date(2026, 11, 20), date(2027, 2, 28), date(2026, 3, 29), date(2028, 1, 1))
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
@@ -18,7 +18,7 @@ ANN = Invitee(email="ann@x.example", response="accepted")
 
 
 def desk_of(box, day):
-    return next(desk for desk in desks(day) if desk.mailbox == box)
+    return next(desk for desk in demo_accounts(day) if desk.mailbox == box)
 
 
 def around(box, day, reach=60):
@@ -27,7 +27,7 @@ def around(box, day, reach=60):
     since, until = middle - timedelta(days=reach), middle + timedelta(days=reach)
     return [
         found
-        for meeting in meetings(desk_of(box, day))
+        for meeting in planned_meetings(desk_of(box, day))
         for found in occurrences(meeting, since, until)
     ]
 
@@ -105,7 +105,7 @@ def test_some_words_stand_in_one_place_only(box, member):
 @pytest.mark.parametrize("box", MAILBOXES)
 def test_every_exception_belongs_to_an_occurrence(box, day):
     far = datetime.combine(day, time(), UTC) + timedelta(days=90)
-    for meeting in meetings(desk_of(box, day)):
+    for meeting in planned_meetings(desk_of(box, day)):
         whole = {
             found.original
             for found in occurrences(
@@ -125,24 +125,26 @@ def vars_of(meeting):
 
 @pytest.mark.parametrize("box", MAILBOXES)
 def test_uids_are_one_per_meeting_and_stay_from_start_to_start(box):
-    first, second = (meetings(desk_of(box, DAYS[0])) for _ in range(2))
+    first, second = (planned_meetings(desk_of(box, DAYS[0])) for _ in range(2))
 
     assert first == second
     assert len({meeting.uid for meeting in first}) == len(first)
 
 
 def test_one_meeting_lies_in_both_accounts():
-    yard, studio = ({m.uid for m in meetings(desk)} for desk in desks(DAYS[0]))
+    yard, studio = ({m.uid for m in planned_meetings(desk)} for desk in demo_accounts(DAYS[0]))
 
     assert len(yard & studio) == 1
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
 def test_the_first_calendar_is_the_primary_one_and_meetings_name_calendars_that_are_there(box):
-    plans = calendars(desk_of(box, DAYS[0]))
+    plans = calendar_plans(desk_of(box, DAYS[0]))
 
     assert [one.is_primary for one in plans] == [True, False, False]
-    assert {m.calendar for m in meetings(desk_of(box, DAYS[0]))} == {one.key for one in plans}
+    assert {m.calendar for m in planned_meetings(desk_of(box, DAYS[0]))} == {
+        one.key for one in plans
+    }
 
 
 def test_a_series_keeps_its_local_time_over_a_clock_change():
@@ -157,7 +159,7 @@ def test_a_series_keeps_its_local_time_over_a_clock_change():
         rule="FREQ=DAILY;COUNT=4",
         dropped=(datetime(2026, 10, 24, 9, tzinfo=STOCKHOLM),),
         changes={
-            datetime(2026, 10, 26, 9, tzinfo=STOCKHOLM): Change(
+            datetime(2026, 10, 26, 9, tzinfo=STOCKHOLM): OccurrenceChange(
                 start=datetime(2026, 11, 2, 9, tzinfo=STOCKHOLM),
                 end=datetime(2026, 11, 2, 10, tzinfo=STOCKHOLM),
             )

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from sandbox.calendar.ids import split_instance
 from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent
-from sandbox.calendar.store import single
+from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account
@@ -139,7 +139,7 @@ class Place:
         """
         event = self.event(calendar, name)
         if event is not None:
-            return single(event)
+            return as_single_occurrence(event)
         named = split_instance(PROVIDER_A, name, calendar.zone)
         series = self.event(calendar, named[0]) if named else None
         if named is None or series is None or series.recurrence is None:

@@ -6,7 +6,14 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
-from sandbox.calendar.records import Content, Guest, Recurrence, When, by_clock, moment
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    Recurrence,
+    from_instant,
+    from_local,
+)
 from sandbox.mail.store import Account
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import times
@@ -21,7 +28,7 @@ _VIDEO = "https://meet.provider-a.example/"
 Body = Mapping[str, Any]
 
 
-def content(body: Body, old: Content | None, *, zone: str, account: Account) -> Content:
+def content(body: Body, old: EventContent | None, *, zone: str, account: Account) -> EventContent:
     """
     Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
 
@@ -38,13 +45,13 @@ def content(body: Body, old: Content | None, *, zone: str, account: Account) -> 
         ]
         given["my_response"] = mine[0] if mine else base.my_response
     if base.organiser is None:
-        given["organiser"] = Guest(email=account.email, name=account.name, response="accepted")
+        given["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
     if body.get("eventType") == "outOfOffice":
         given["shows_as"] = "oof"
     return replace(base, **given)
 
 
-def recurrence(body: Body, start: When) -> Recurrence | None:
+def recurrence(body: Body, start: EventTime) -> Recurrence | None:
     """
     Read ``recurrence``, None when it is empty or not there.
 
@@ -70,7 +77,7 @@ def recurrence(body: Body, start: When) -> Recurrence | None:
     )
 
 
-def _times(body: Body, old: Content | None, zone: str) -> Content:
+def _times(body: Body, old: EventContent | None, zone: str) -> EventContent:
     if old is not None and "start" not in body and "end" not in body:
         return old
     start = old.start if old is not None else None
@@ -84,7 +91,7 @@ def _times(body: Body, old: Content | None, zone: str) -> Content:
                       "invalid")  # fmt: skip
     if end.instant < start.instant or (start.is_day and end.instant == start.instant):
         raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
-    made = Content(start=start, end=end) if old is None else old
+    made = EventContent(start=start, end=end) if old is None else old
     return replace(made, start=start, end=end)
 
 
@@ -122,12 +129,12 @@ def _one_of(value: Any, known: frozenset[str]) -> str:
     return value
 
 
-def _guests(written: Any) -> Iterator[Guest]:
+def _guests(written: Any) -> Iterator[Attendee]:
     for one in written if isinstance(written, list) else [written]:
         email = one.get("email") if isinstance(one, dict) else None
         if not isinstance(email, str) or "@" not in email:
             raise Refused(400, "Invalid attendee email.", "invalid")
-        yield Guest(
+        yield Attendee(
             email=email,
             name=str(one.get("displayName") or ""),
             response=_one_of(one.get("responseStatus", "needsAction"), _RESPONSES),
@@ -159,17 +166,17 @@ def _video(written: Any) -> str | None:
     return None
 
 
-def _dates(parameters: str, value: str, start: When) -> Iterator[When]:
+def _dates(parameters: str, value: str, start: EventTime) -> Iterator[EventTime]:
     """Read the dates of an RDATE or EXDATE line."""
     named = re.search(r";TZID=([^;:]+)", parameters, re.IGNORECASE)
     zone = times.known_zone(named[1]) if named else start.zone
     for text in value.split(","):
         try:
             if len(text) == 8:
-                yield When(start.zone, day=date.fromisoformat(text))
+                yield EventTime(start.zone, day=date.fromisoformat(text))
             elif text.endswith(("Z", "z")):
-                yield moment(datetime.fromisoformat(text.upper()), start.zone)
+                yield from_instant(datetime.fromisoformat(text.upper()), start.zone)
             else:
-                yield by_clock(datetime.fromisoformat(text), zone)
+                yield from_local(datetime.fromisoformat(text), zone)
         except ValueError:
             raise Refused(400, "Invalid recurrence rule.", "invalid") from None

@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 from sandbox.calendar.ids import instance_id
-from sandbox.calendar.records import Content, Guest, Occurrence, StoredCalendar, When
+from sandbox.calendar.records import Attendee, EventContent, EventTime, Occurrence, StoredCalendar
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a.google_calendar import times
 from sandbox.provider_a.google_calendar.calendar_access import Place
@@ -60,7 +60,7 @@ def etag(change: int) -> str:
     return f'"{change * 2_000_003:016d}"'
 
 
-def _status(content: Content) -> str:
+def _status(content: EventContent) -> str:
     return content.status if content.status in {"tentative", "cancelled"} else "confirmed"
 
 
@@ -87,9 +87,9 @@ def _heading(place: Place, calendar: StoredCalendar, one: Occurrence, name: str)
     return shown
 
 
-def _people(place: Place, content: Content, most: int | None) -> dict[str, Any]:
+def _people(place: Place, content: EventContent, most: int | None) -> dict[str, Any]:
     me = place.account.email.lower()
-    organiser = content.organiser or Guest(email=place.account.email, name=place.account.name)
+    organiser = content.organiser or Attendee(email=place.account.email, name=place.account.name)
     shown: dict[str, Any] = {"creator": _person(organiser, me), "organizer": _person(organiser, me)}
     if not content.attendees:
         return shown
@@ -102,7 +102,7 @@ def _people(place: Place, content: Content, most: int | None) -> dict[str, Any]:
     return shown
 
 
-def _person(guest: Guest, me: str) -> dict[str, Any]:
+def _person(guest: Attendee, me: str) -> dict[str, Any]:
     shown: dict[str, Any] = {"email": guest.email}
     if guest.name:
         shown["displayName"] = guest.name
@@ -111,7 +111,7 @@ def _person(guest: Guest, me: str) -> dict[str, Any]:
     return shown
 
 
-def _attendee(guest: Guest, organiser: Guest, me: str) -> dict[str, Any]:
+def _attendee(guest: Attendee, organiser: Attendee, me: str) -> dict[str, Any]:
     shown = _person(guest, me)
     if guest.email.lower() == organiser.email.lower():
         shown["organizer"] = True
@@ -140,7 +140,7 @@ def _recurrence(one: Occurrence) -> list[str]:
     return lines + [_dates("RDATE", when) for when in recurrence.added]
 
 
-def _dates(word: str, when: When) -> str:
+def _dates(word: str, when: EventTime) -> str:
     if when.is_day:
         return f"{word};VALUE=DATE:{when.stamp}"
     if when.zone == "UTC":
@@ -148,7 +148,7 @@ def _dates(word: str, when: When) -> str:
     return f"{word};TZID={when.zone}:{when.local:%Y%m%dT%H%M%S}"
 
 
-def _video(content: Content) -> dict[str, Any]:
+def _video(content: EventContent) -> dict[str, Any]:
     if content.video_link is None:
         return {}
     name = content.video_link.rpartition("/")[2]
@@ -163,7 +163,7 @@ def _video(content: Content) -> dict[str, Any]:
     }
 
 
-def _reminders(content: Content) -> dict[str, Any]:
+def _reminders(content: EventContent) -> dict[str, Any]:
     if content.reminder == _DEFAULT_REMINDER:
         return {"useDefault": True}
     if content.reminder is None:
@@ -174,7 +174,7 @@ def _reminders(content: Content) -> dict[str, Any]:
     }
 
 
-def _is_away(content: Content) -> bool:
+def _is_away(content: EventContent) -> bool:
     return content.shows_as == "oof" and not content.is_all_day
 
 

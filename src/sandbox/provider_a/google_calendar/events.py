@@ -16,7 +16,7 @@ import orjson
 
 from sandbox.calendar.ids import instance_id, read_stamp
 from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent, Window
-from sandbox.calendar.store import single
+from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a.errors import Refused
@@ -131,7 +131,7 @@ class Events:
             yield from self._expanded(event, asked)
             return
         if next(iter(self._store.occurrences(event, asked.window)), None) is not None:
-            yield single(event)
+            yield as_single_occurrence(event)
         if event.is_deleted:
             return
         for override in event.overrides:

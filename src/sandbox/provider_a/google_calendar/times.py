@@ -4,7 +4,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sandbox.calendar.records import When, by_clock, moment, zone
+from sandbox.calendar.records import EventTime, from_instant, from_local, load_zone
 from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 
@@ -14,7 +14,7 @@ _INSTANT = re.compile(
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?", re.ASCII)
 
 
-def shown(when: When, display: str, *, with_zone: bool = True) -> dict[str, Any]:
+def shown(when: EventTime, display: str, *, with_zone: bool = True) -> dict[str, Any]:
     """Write a time by the clock of the zone *display*; the zone it was planned in goes beside."""
     if when.day is not None:
         return {"date": when.day.isoformat()}
@@ -26,7 +26,7 @@ def shown(when: When, display: str, *, with_zone: bool = True) -> dict[str, Any]
 
 def rfc3339(instant: datetime, display: str = "UTC") -> str:
     """Write a moment by the clock of a zone, ``Z`` for no offset at UTC."""
-    text = instant.astimezone(zone(display)).isoformat(timespec="seconds")
+    text = instant.astimezone(load_zone(display)).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z") if display in {"UTC", "Etc/UTC"} else text
 
 
@@ -81,13 +81,13 @@ def known_zone(name: object) -> str:
     """
     try:
         text = str(name)
-        zone(text)
+        load_zone(text)
     except ValueError:
         raise Refused(400, "Invalid time zone definition.", "invalid") from None
     return text
 
 
-def read(written: object, which: str, otherwise: str) -> When:
+def read(written: object, which: str, otherwise: str) -> EventTime:
     """
     Read ``start`` or ``end`` of a body; *otherwise* is the calendar's zone.
 
@@ -106,18 +106,18 @@ def read(written: object, which: str, otherwise: str) -> When:
         if not place:
             raise Refused(400, f"Missing time zone definition for {which} time.", "required")
         return _clock(text, place)
-    return moment(instant(text).replace(microsecond=0), place or otherwise)
+    return from_instant(instant(text).replace(microsecond=0), place or otherwise)
 
 
-def _day(text: object, place: str) -> When:
+def _day(text: object, place: str) -> EventTime:
     try:
-        return When(place, day=date.fromisoformat(str(text)))
+        return EventTime(place, day=date.fromisoformat(str(text)))
     except ValueError:
         raise Refused(400, "Invalid value for: Invalid format", "invalid") from None
 
 
-def _clock(text: str, place: str) -> When:
+def _clock(text: str, place: str) -> EventTime:
     try:
-        return by_clock(datetime.fromisoformat(text.upper()).replace(microsecond=0), place)
+        return from_local(datetime.fromisoformat(text.upper()).replace(microsecond=0), place)
     except (ValueError, OverflowError):
         raise Refused(400, "Bad Request", "badRequest") from None

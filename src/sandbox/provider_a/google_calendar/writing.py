@@ -5,8 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sandbox.calendar.records import Content, Guest, NewEvent, Occurrence, StoredCalendar, When
-from sandbox.calendar.store import single
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    NewEvent,
+    Occurrence,
+    StoredCalendar,
+)
+from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
 from sandbox.provider_a.errors import Refused
 from sandbox.provider_a.google_calendar import event_bodies
@@ -44,7 +51,7 @@ class Writing:
         )
         if old is None:
             return self._add(request, found, body)
-        return self._change(request, found, single(old), body, whole=True)
+        return self._change(request, found, as_single_occurrence(old), body, whole=True)
 
     def patch(self, request: Request, calendar: str, event: str) -> Any:
         """``events.patch``: what the body lacks stays."""
@@ -91,7 +98,7 @@ class Writing:
             (added,) = self._store.add_events(calendar, (new,))
         except ValueError:
             raise Refused(400, "Invalid recurrence rule.", "invalid") from None
-        return self._events.shown(request, calendar, single(added))
+        return self._events.shown(request, calendar, as_single_occurrence(added))
 
     def _change(
         self,
@@ -126,9 +133,9 @@ class Writing:
             )
         except ValueError:
             raise Refused(400, "Invalid recurrence rule.", "invalid") from None
-        return self._events.shown(request, calendar, single(event))
+        return self._events.shown(request, calendar, as_single_occurrence(event))
 
-    def _differ(self, one: Occurrence, original: When, content: Content) -> Occurrence:
+    def _differ(self, one: Occurrence, original: EventTime, content: EventContent) -> Occurrence:
         cancelled = content.status == "cancelled"
         kept = None if cancelled else content
         try:
@@ -138,15 +145,15 @@ class Writing:
         return self._store.occurrence(event, original) or one
 
     def _content(
-        self, calendar: StoredCalendar, body: Mapping[str, Any], old: Content | None
-    ) -> Content:
+        self, calendar: StoredCalendar, body: Mapping[str, Any], old: EventContent | None
+    ) -> EventContent:
         return event_bodies.content(body, old, zone=calendar.zone, account=self._place.account)
 
-    def _is_mine(self, content: Content) -> bool:
+    def _is_mine(self, content: EventContent) -> bool:
         organiser = content.organiser
         return organiser is None or organiser.email.lower() == self._place.account.email.lower()
 
-    def _own_part(self, old: Content, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _own_part(self, old: EventContent, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """
         Return what somebody who is only a guest may change: the own answer and the reminder.
 
@@ -168,7 +175,7 @@ class Writing:
         return {**own, "attendees": [_as_body(attendee, me, answers) for attendee in old.attendees]}
 
 
-def _as_body(guest: Guest, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:
+def _as_body(guest: Attendee, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:
     response = answers.get(me) if guest.email.lower() == me else None
     return {
         "email": guest.email,
@@ -179,8 +186,8 @@ def _as_body(guest: Guest, me: str, answers: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _emptied(content: Content) -> Content:
-    return Content(start=content.start, end=content.end, organiser=content.organiser)
+def _emptied(content: EventContent) -> EventContent:
+    return EventContent(start=content.start, end=content.end, organiser=content.organiser)
 
 
 def _check_tag(request: Request, one: Occurrence) -> None:

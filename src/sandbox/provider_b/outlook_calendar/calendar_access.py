@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.calendar.ids import split_instance
 from sandbox.calendar.records import Occurrence, StoredCalendar, Window
-from sandbox.calendar.store import single
+from sandbox.calendar.store import as_single_occurrence
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import Call
 from sandbox.provider_b.outlook_calendar import event_views, time_zones
@@ -86,8 +86,8 @@ class Diary:
     def masters(self, calendar: StoredCalendar) -> Iterator[Occurrence]:
         """Yield the single events and the series as wholes, in the order they were made."""
         for event in self.state.calendars.events(calendar):
-            if self.is_seen(single(event)):
-                yield single(event)
+            if self.is_seen(as_single_occurrence(event)):
+                yield as_single_occurrence(event)
 
     def between(self, calendar: StoredCalendar, window: Window) -> Iterator[Occurrence]:
         """Yield the events and occurrences that overlap *window*, in no order."""
@@ -123,7 +123,7 @@ class Diary:
         store = self.state.calendars
         found = store.find(PROVIDER_B, name)
         if found:
-            return single(found[0])
+            return as_single_occurrence(found[0])
         named = split_instance(PROVIDER_B, name, "UTC")
         series = store.find(PROVIDER_B, named[0]) if named is not None else ()
         return store.occurrence(series[0], named[1]) if named is not None and series else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.calendar.records import Content, Guest, When, by_clock, moment
+from sandbox.calendar.records import Attendee, EventContent, EventTime, from_instant, from_local
 from sandbox.mail.store import Account
 from sandbox.provider_b.outlook_calendar.time_zones import iana
 from sandbox.provider_b.responses import Refusal
@@ -22,7 +22,7 @@ _VIDEO = "https://meet.provider-b.example/"
 Body = Mapping[str, Any]
 
 
-def content(body: Body, old: Content | None, *, account: Account, seed: str) -> Content:
+def content(body: Body, old: EventContent | None, *, account: Account, seed: str) -> EventContent:
     """
     Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
 
@@ -64,7 +64,7 @@ def content(body: Body, old: Content | None, *, account: Account, seed: str) -> 
         given["video_link"] = (base.video_link or f"{_VIDEO}{seed}") if online else None
     given |= _reminder(body, base)
     if base.organiser is None:
-        given["organiser"] = Guest(email=account.email, name=account.name, response="accepted")
+        given["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
     return replace(base, **given)
 
 
@@ -77,7 +77,7 @@ def invalid(name: str) -> Refusal:
     )
 
 
-def _times(body: Body, old: Content | None) -> Content:
+def _times(body: Body, old: EventContent | None) -> EventContent:
     if old is None and ("start" not in body or "end" not in body):
         raise invalid("start" if "start" not in body else "end")
     all_day = body.get("isAllDay", old is not None and old.is_all_day) is True
@@ -90,19 +90,19 @@ def _times(body: Body, old: Content | None) -> Content:
             400, "ErrorCalendarEndDateIsEarlierThanStartDate",
             "The end date can't be before the start date.",
         )  # fmt: skip
-    return Content(start=start, end=end) if old is None else replace(old, start=start, end=end)
+    return EventContent(start=start, end=end) if old is None else replace(old, start=start, end=end)
 
 
-def _as(old: Content | None, name: str, all_day: bool) -> When:  # noqa: FBT001 - of this file
-    kept: When | None = getattr(old, name, None)
+def _as(old: EventContent | None, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
+    kept: EventTime | None = getattr(old, name, None)
     if kept is None:
         raise invalid(name)
     if all_day == kept.is_day:
         return kept
-    return by_clock(kept.local, kept.zone, is_day=all_day)
+    return from_local(kept.local, kept.zone, is_day=all_day)
 
 
-def _time(body: Body, name: str, all_day: bool) -> When:  # noqa: FBT001 - of this file
+def _time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
     written = body[name]
     text = written.get("dateTime") if isinstance(written, dict) else None
     if not isinstance(text, str):
@@ -111,7 +111,7 @@ def _time(body: Body, name: str, all_day: bool) -> When:  # noqa: FBT001 - of th
     try:
         read = datetime.fromisoformat(text[:26] if text[26:].isdigit() else text)
         if read.tzinfo is not None:
-            return moment(read.replace(microsecond=0), place)
+            return from_instant(read.replace(microsecond=0), place)
     except (ValueError, OverflowError):
         raise invalid(name) from None
     local = read.replace(microsecond=0)
@@ -121,10 +121,10 @@ def _time(body: Body, name: str, all_day: bool) -> When:  # noqa: FBT001 - of th
             "ErrorInvalidRequest",
             "The Event.Start and Event.End properties of an all-day event must be midnight.",
         )
-    return by_clock(local, place, is_day=all_day)
+    return from_local(local, place, is_day=all_day)
 
 
-def _guests(written: Any) -> Iterator[Guest]:
+def _guests(written: Any) -> Iterator[Attendee]:
     for one in written if isinstance(written, list) else [written]:
         mail = one.get("emailAddress") if isinstance(one, dict) else None
         address = mail.get("address") if isinstance(mail, dict) else None
@@ -133,7 +133,7 @@ def _guests(written: Any) -> Iterator[Guest]:
         kind = str(one.get("type") or "required").lower()
         status = one.get("status")
         response = status.get("response") if isinstance(status, dict) else None
-        yield Guest(
+        yield Attendee(
             email=address,
             name=str(mail.get("name") or ""),
             response=_RESPONSES.get(str(response), "needsAction"),
@@ -142,7 +142,7 @@ def _guests(written: Any) -> Iterator[Guest]:
         )
 
 
-def _reminder(body: Body, base: Content) -> dict[str, Any]:
+def _reminder(body: Body, base: EventContent) -> dict[str, Any]:
     if "isReminderOn" not in body and "reminderMinutesBeforeStart" not in body:
         return {}
     minutes = body.get("reminderMinutesBeforeStart", base.reminder or 15)

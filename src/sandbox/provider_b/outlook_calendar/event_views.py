@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox.calendar.ids import instance_id
-from sandbox.calendar.records import Content, Guest, Occurrence, StoredEvent
+from sandbox.calendar.records import Attendee, EventContent, Occurrence, StoredEvent
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_calendar import recurrence_patterns
@@ -159,12 +159,12 @@ def record(
         "location": _place(content.location),
         "locations": [_place(content.location)] if content.location else [],
         "attendees": [_attendee(guest, content) for guest in content.attendees],
-        "organizer": _recipient(content.organiser or Guest(email=account)),
+        "organizer": _recipient(content.organiser or Attendee(email=account)),
         "onlineMeeting": None if content.video_link is None else {"joinUrl": content.video_link},
     }
 
 
-def is_mine(content: Content, account: str) -> bool:
+def is_mine(content: EventContent, account: str) -> bool:
     """Whether the owner of the account called the meeting."""
     organiser = content.organiser
     return organiser is None or organiser.email.casefold() == account.casefold()
@@ -203,15 +203,15 @@ def _show_as(one: Occurrence) -> str:
     return "tentative" if tentative else one.content.shows_as
 
 
-def _my_response(content: Content, *, mine: bool) -> str:
+def _my_response(content: EventContent, *, mine: bool) -> str:
     return "organizer" if mine else _RESPONSES.get(content.my_response, "notResponded")
 
 
-def _text(content: Content) -> str:
+def _text(content: EventContent) -> str:
     return bodies.to_text(content.description) if content.is_html else content.description
 
 
-def _body(content: Content, body_type: str) -> str:
+def _body(content: EventContent, body_type: str) -> str:
     if body_type == "text":
         return _text(content)
     if content.is_html:
@@ -236,7 +236,7 @@ def _place(name: str) -> Json:
     }
 
 
-def _attendee(guest: Guest, content: Content) -> Json:
+def _attendee(guest: Attendee, content: EventContent) -> Json:
     organiser = content.organiser
     kind = "optional" if guest.is_optional else "required"
     response = _RESPONSES.get(guest.response, "none")
@@ -249,5 +249,5 @@ def _attendee(guest: Guest, content: Content) -> Json:
     }
 
 
-def _recipient(guest: Guest) -> Json:
+def _recipient(guest: Attendee) -> Json:
     return {"emailAddress": {"name": guest.name or guest.email, "address": guest.email}}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.calendar.records import Occurrence, Window, by_clock
+from sandbox.calendar.records import Occurrence, Window, from_local
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.endpoint import Call
@@ -144,7 +144,7 @@ def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise _invalid(name) from None
-    return moment.astimezone(UTC) if moment.tzinfo else by_clock(moment, place).instant
+    return moment.astimezone(UTC) if moment.tzinfo else from_local(moment, place).instant
 
 
 def _invalid(name: str) -> Refusal:

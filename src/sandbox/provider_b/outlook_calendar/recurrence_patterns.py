@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from sandbox.calendar.records import Recurrence, When, zone
+from sandbox.calendar.records import EventTime, Recurrence, load_zone
 from sandbox.provider_b.outlook_calendar.time_zones import iana, own_name
 from sandbox.provider_b.responses import Refusal
 
@@ -34,7 +34,7 @@ _NUMBERS: Mapping[str, int] = MappingProxyType({word: at for at, word in _INDEXE
 _BY_DAY = re.compile(r"([+-]?\d+)?(MO|TU|WE|TH|FR|SA|SU)")
 
 
-def shown(recurrence: Recurrence, start: When) -> dict[str, Any] | None:
+def shown(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:
     """Write the first rule of a series; None when it has none."""
     if not recurrence.rules:
         return None
@@ -44,7 +44,7 @@ def shown(recurrence: Recurrence, start: When) -> dict[str, Any] | None:
     return {"pattern": _pattern(rule, start), "range": _range(rule, start)}
 
 
-def read(written: Any, start: When) -> Recurrence | None:
+def read(written: Any, start: EventTime) -> Recurrence | None:
     """
     Read a `patternedRecurrence`, None when there is none.
 
@@ -62,7 +62,7 @@ def read(written: Any, start: When) -> Recurrence | None:
         ) from None
 
 
-def _pattern(rule: Mapping[str, str], start: When) -> dict[str, Any]:
+def _pattern(rule: Mapping[str, str], start: EventTime) -> dict[str, Any]:
     by_day = [(int(at) if at else None, day) for at, day in _BY_DAY.findall(rule.get("BYDAY", ""))]
     days = [_DAYS[day] for _, day in by_day]
     places = [at for at, _ in by_day if at is not None]
@@ -91,7 +91,7 @@ def _pattern(rule: Mapping[str, str], start: When) -> dict[str, Any]:
     return pattern | {"type": f"absolute{kind}", "dayOfMonth": day if day > 0 else 31}
 
 
-def _range(rule: Mapping[str, str], start: When) -> dict[str, Any]:
+def _range(rule: Mapping[str, str], start: EventTime) -> dict[str, Any]:
     stretch: dict[str, Any] = {
         "type": "noEnd",
         "startDate": start.local.date().isoformat(),
@@ -106,16 +106,16 @@ def _range(rule: Mapping[str, str], start: When) -> dict[str, Any]:
     return stretch
 
 
-def _last_day(until: str, start: When) -> str:
+def _last_day(until: str, start: EventTime) -> str:
     day = datetime.strptime(until[:8], "%Y%m%d")  # noqa: DTZ007 - the zone follows
     if until.endswith("Z") and not start.is_day:
         clock = time.fromisoformat(until[9:15])
         moment = datetime.combine(day, clock, UTC)
-        return moment.astimezone(zone(start.zone)).date().isoformat()
+        return moment.astimezone(load_zone(start.zone)).date().isoformat()
     return day.date().isoformat()
 
 
-def _rule(pattern: Mapping[str, Any], start: When) -> list[str]:
+def _rule(pattern: Mapping[str, Any], start: EventTime) -> list[str]:
     kind = str(pattern["type"])
     interval = int(pattern.get("interval", 1))
     if interval < 1:
@@ -146,7 +146,7 @@ def _frequency(kind: str) -> str:
     return known[kind]
 
 
-def _end(stretch: Mapping[str, Any], start: When) -> list[str]:
+def _end(stretch: Mapping[str, Any], start: EventTime) -> list[str]:
     kind = stretch["type"]
     if stretch.get("recurrenceTimeZone"):
         iana(str(stretch["recurrenceTimeZone"]))
@@ -157,7 +157,7 @@ def _end(stretch: Mapping[str, Any], start: When) -> list[str]:
         last = datetime.fromisoformat(str(stretch["endDate"])) + timedelta(days=1, seconds=-1)
         if start.is_day:
             return [f"UNTIL={last:%Y%m%d}"]
-        moment = last.replace(tzinfo=zone(start.zone)).astimezone(UTC)
+        moment = last.replace(tzinfo=load_zone(start.zone)).astimezone(UTC)
         return [f"UNTIL={moment:%Y%m%dT%H%M%SZ}"]
     return [] if kind == "noEnd" else _fail(str(kind))
 

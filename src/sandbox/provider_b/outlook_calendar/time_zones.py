@@ -7,7 +7,7 @@ from typing import Any
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-from sandbox.calendar.records import When, zone
+from sandbox.calendar.records import EventTime, load_zone
 from sandbox.provider_b.responses import Refusal
 
 _BY_NAME: Mapping[str, str] = MappingProxyType(
@@ -43,7 +43,7 @@ def iana(name: str) -> str:
     if known is not None:
         return known
     try:
-        zone(name)
+        load_zone(name)
     except ValueError:
         raise Refusal(
             400,
@@ -59,7 +59,7 @@ def own_name(zone_name: str) -> str:
     return _OWN.get(zone_name, zone_name)
 
 
-def written(when: When, zone_name: str | None) -> dict[str, Any]:
+def written(when: EventTime, zone_name: str | None) -> dict[str, Any]:
     """
     Write a time by the clock of the zone that was asked for (None: UTC), without an offset.
 
@@ -68,7 +68,7 @@ def written(when: When, zone_name: str | None) -> dict[str, Any]:
     place = "UTC" if zone_name is None else zone_name
     if when.is_day:
         return {"dateTime": _digits(when.local), "timeZone": place}
-    local = when.instant.astimezone(zone(iana(place))).replace(tzinfo=None)
+    local = when.instant.astimezone(load_zone(iana(place))).replace(tzinfo=None)
     return {"dateTime": _digits(local), "timeZone": place}
 
 

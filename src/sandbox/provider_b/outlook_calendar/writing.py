@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from uuid import uuid4
 
-from sandbox.calendar.records import Content, NewEvent, Occurrence
-from sandbox.calendar.store import single
+from sandbox.calendar.records import EventContent, NewEvent, Occurrence
+from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Account
@@ -37,7 +37,7 @@ class Writing:
         with _validated():
             new = NewEvent(content=content, recurrence=recurrence)
             (added,) = self._store.add_events(found, (new,))
-        return self._listing.answer_with(call, single(added), status=201)
+        return self._listing.answer_with(call, as_single_occurrence(added), status=201)
 
     def patch(self, call: Call, event: str, calendar: str = "") -> Response:
         """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
@@ -60,7 +60,7 @@ class Writing:
             recurrence = recurrence_patterns.read(body["recurrence"], content.start)
         with _validated():
             changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
-        return self._listing.answer_with(call, single(changed))
+        return self._listing.answer_with(call, as_single_occurrence(changed))
 
     def delete(self, call: Call, event: str, calendar: str = "") -> Response:
         """``DELETE …/events/{id}``: 204."""
@@ -154,7 +154,7 @@ def _validated() -> Iterator[None]:
         raise event_bodies.invalid("start") from None
 
 
-def _responded(content: Content, account: str, response: str) -> Content:
+def _responded(content: EventContent, account: str, response: str) -> EventContent:
     return replace(
         content,
         my_response=response,

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
-from sandbox.mail.mime import Address, Part, Trees
+from sandbox.mail.mime import Address, MimeTreeCache, Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.outlook_mail import bodies, search
 
@@ -108,7 +108,7 @@ class Content:
 class Contents:
     """The contents of stored messages, the ones used last kept."""
 
-    def __init__(self, trees: Trees) -> None:
+    def __init__(self, trees: MimeTreeCache) -> None:
         self._trees = trees
         self._kept: OrderedDict[int, tuple[bytes, Content]] = OrderedDict()
 

@@ -150,7 +150,7 @@ class Sending:
         thread_id: str | None = None,
         save: bool = True,
     ) -> None:
-        recipients = delivery.recipients_of(raw)
+        recipients = delivery.parse_recipients(raw)
         if not recipients or not all(_deliverable(address) for address in recipients):
             raise Refusal(
                 400,

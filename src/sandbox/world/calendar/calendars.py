@@ -25,8 +25,15 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from sandbox.mail.ids import PROVIDER_A, PROVIDER_B
-from sandbox.world.calendar.meetings import CalendarPlan, Change, Invitee, Meeting, Moment, fitting
-from sandbox.world.mail.deliveries import Desk
+from sandbox.world.calendar.meetings import (
+    CalendarPlan,
+    Invitee,
+    Meeting,
+    MeetingTime,
+    OccurrenceChange,
+    start_on_rule,
+)
+from sandbox.world.mail.deliveries import DemoAccount
 from sandbox.world.mail.texts import prose
 
 ZONE = "Europe/Stockholm"
@@ -74,14 +81,14 @@ _ROOMS = MappingProxyType(
 )
 
 
-def meetings(desk: Desk) -> tuple[Meeting, ...]:
+def planned_meetings(desk: DemoAccount) -> tuple[Meeting, ...]:
     """Return every meeting and series in *desk*'s calendars, in the order of the plan."""
     name = "yard_calendar" if desk.mailbox == PROVIDER_A else "studio_calendar"
     chunks = prose(name).strip().removeprefix("=== ").split("\n=== ")
     return tuple(_meeting(desk, chunk) for chunk in chunks)
 
 
-def calendars(desk: Desk) -> tuple[CalendarPlan, ...]:
+def calendar_plans(desk: DemoAccount) -> tuple[CalendarPlan, ...]:
     """Return the calendars of *desk*'s account, the primary one first."""
     return tuple(one for one in CALENDARS if one.mailbox == desk.mailbox)
 
@@ -101,7 +108,7 @@ class _Days:
         monday = self.today - timedelta(days=self.today.weekday())
         return monday + timedelta(weeks=int(count), days=_DAYS.index(name))
 
-    def span(self, written: str) -> tuple[Moment, Moment]:
+    def span(self, written: str) -> tuple[MeetingTime, MeetingTime]:
         """Read a day or days with times or ``all``."""
         found = _WHEN.fullmatch(written)
         if found is None:
@@ -124,13 +131,13 @@ class _Days:
         return datetime.combine(day, time.fromisoformat(clock), ZoneInfo(self.zone))
 
 
-def _meeting(desk: Desk, chunk: str) -> Meeting:
+def _meeting(desk: DemoAccount, chunk: str) -> Meeting:
     head, _, description = chunk.partition("\n")
     calendar, when, title, *written = (part.strip() for part in head.split(" | "))
     options = dict(one.partition("=")[::2] for one in written)
     zone = options.get("zone", ZONE)
     days = _Days(desk.today, zone)
-    start, end = fitting(*days.span(when), options.get("rule"))
+    start, end = start_on_rule(*days.span(when), options.get("rule"))
     organiser = _person(desk, options.get("by", "me"))
     seed = title if "both" in options else f"{desk.mailbox}/{calendar}/{title}/{when}"
     uid = hashlib.sha256(f"meeting/{seed}".encode()).hexdigest()[:24]
@@ -158,7 +165,9 @@ def _meeting(desk: Desk, chunk: str) -> Meeting:
     )
 
 
-def _attendees(desk: Desk, options: Mapping[str, str], organiser: Invitee) -> Iterator[Invitee]:
+def _attendees(
+    desk: DemoAccount, options: Mapping[str, str], organiser: Invitee
+) -> Iterator[Invitee]:
     asked = options.get("with", "").split()
     if not asked and (organiser.email == desk.account or "without-me" in options):
         return
@@ -183,27 +192,27 @@ def _attendees(desk: Desk, options: Mapping[str, str], organiser: Invitee) -> It
 
 
 def _changes(
-    days: _Days, options: Mapping[str, str], start: Moment
-) -> Iterator[tuple[Moment, Change]]:
+    days: _Days, options: Mapping[str, str], start: MeetingTime
+) -> Iterator[tuple[MeetingTime, OccurrenceChange]]:
     for day in _listed(options, "cancel"):
-        yield _starting(days, day, start), Change(cancelled=True)
+        yield _starting(days, day, start), OccurrenceChange(cancelled=True)
     for one in _listed(options, "move"):
         day, _, span = one.partition(">")
         moved, end = days.span(span)
-        yield _starting(days, day, start), Change(start=moved, end=end)
+        yield _starting(days, day, start), OccurrenceChange(start=moved, end=end)
     if "rename" in options:
         day, _, title = options["rename"].partition(">")
-        yield _starting(days, day, start), Change(title=title)
+        yield _starting(days, day, start), OccurrenceChange(title=title)
 
 
-def _starting(days: _Days, day: str, first: Moment) -> Moment:
+def _starting(days: _Days, day: str, first: MeetingTime) -> MeetingTime:
     """Return the start of the occurrence on *day*, by the clock of the *first* one."""
     if isinstance(first, datetime):
         return datetime.combine(days.day(day), first.timetz())
     return days.day(day)
 
 
-def _person(desk: Desk, key: str) -> Invitee:
+def _person(desk: DemoAccount, key: str) -> Invitee:
     name, email = desk.receiver(key)
     return Invitee(email=email, name=name, response="accepted")
 

@@ -7,38 +7,45 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from sandbox.calendar.records import Content, Guest, NewEvent, Recurrence, When, by_clock
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    NewEvent,
+    Recurrence,
+    from_local,
+)
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.world.mail.deliveries import Desk, pick
-from sandbox.world.people import CAST
+from sandbox.world.mail.deliveries import DemoAccount, pick
+from sandbox.world.people import PEOPLE
 
 _HOME = "Europe/Stockholm"
 _NEW_YORK = "America/New_York"
 _MANY = 40
 _ANSWERS = ("accepted", "needsAction", "declined", "tentative")
-_DANA = Guest(email="dana.ruiz@hudson-boats.example", name="Dana Ruiz", response="accepted")
+_DANA = Attendee(email="dana.ruiz@hudson-boats.example", name="Dana Ruiz", response="accepted")
 
 
-def oddities(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+def edge_case_events(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     """Yield (key of the calendar, event) for *desk*, the same for the same day."""
     yield from _yard(desk) if desk.mailbox == PROVIDER_A else _studio(desk)
 
 
-def _yard(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+def _yard(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     days = _Days(desk.today)
-    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
+    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
     yield (
         "yard",
         NewEvent(
             uid="no-title@planner.harbourlight.example",
-            content=Content(start=days.at(6, "10:00"), end=days.at(6, "10:30"), organiser=me),
+            content=EventContent(start=days.at(6, "10:00"), end=days.at(6, "10:30"), organiser=me),
         ),
     )
     yield (
         "slip",
         NewEvent(
             uid="gate@planner.harbourlight.example",
-            content=Content(
+            content=EventContent(
                 title="Tide gate opens",
                 start=days.at(2, "12:00"),
                 end=days.at(2, "12:00"),
@@ -50,7 +57,7 @@ def _yard(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
         "yard",
         NewEvent(
             uid="hudson@planner.harbourlight.example",
-            content=Content(
+            content=EventContent(
                 title="Hudson boats: call",
                 description="<p>Ask for the <b>keel plan</b> &amp; the price of spruce.</p>",
                 is_html=True,
@@ -71,21 +78,21 @@ def _yard(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
     )
 
 
-def _studio(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+def _studio(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     days = _Days(desk.today)
-    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
+    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
     yield (
         "family",
         NewEvent(
             uid="untitled@planner.harbourlight.example",
-            content=Content(start=days.at(7, "19:00"), end=days.at(7, "20:00"), organiser=me),
+            content=EventContent(start=days.at(7, "19:00"), end=days.at(7, "20:00"), organiser=me),
         ),
     )
     yield (
         "sites",
         NewEvent(
             uid="flight@planner.harbourlight.example",
-            content=Content(
+            content=EventContent(
                 title="Flight to New York",
                 location="Terminal 5",
                 start=days.at(17, "10:20"),
@@ -100,7 +107,7 @@ def _studio(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
         "studio",
         NewEvent(
             uid="keys@planner.harbourlight.example",
-            content=Content(
+            content=EventContent(
                 title="Hand in the keys",
                 start=days.at(3, "17:00"),
                 end=days.at(3, "17:00"),
@@ -114,7 +121,7 @@ def _studio(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
         "studio",
         NewEvent(
             uid="server@planner.harbourlight.example",
-            content=Content(
+            content=EventContent(
                 title="Server window",
                 start=start,
                 end=start.later(timedelta(minutes=30)),
@@ -135,20 +142,22 @@ def _studio(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
 class _Days:
     today: date
 
-    def at(self, days: int, clock: str, zone: str = _HOME, *, weekday: int | None = None) -> When:
+    def at(
+        self, days: int, clock: str, zone: str = _HOME, *, weekday: int | None = None
+    ) -> EventTime:
         """Return a time *days* from today, or on the next *weekday* (Monday is 0) after that."""
         day = self.today + timedelta(days=days)
         if weekday is not None:
             day += timedelta(days=(weekday - day.weekday()) % 7)
-        return by_clock(datetime.combine(day, time.fromisoformat(clock)), zone)
+        return from_local(datetime.combine(day, time.fromisoformat(clock)), zone)
 
 
-def _crowd(desk: Desk, start: When, end: When, title: str) -> NewEvent:
+def _crowd(desk: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
     """Return a meeting of `_MANY` guests, Nora among them."""
-    me = Guest(email=desk.account, name=desk.me.name, response="accepted")
-    others = [person for person in CAST.values() if not person.key.startswith("nora")]
+    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
+    others = [person for person in PEOPLE.values() if not person.key.startswith("nora")]
     guests = [
-        Guest(
+        Attendee(
             email=person.email,
             name=person.name,
             response=pick(_ANSWERS, title, person.key),
@@ -158,7 +167,7 @@ def _crowd(desk: Desk, start: When, end: When, title: str) -> NewEvent:
     ]
     return NewEvent(
         uid=f"{desk.mailbox}-crowd@planner.harbourlight.example",
-        content=Content(
+        content=EventContent(
             title=title,
             description="Bring somebody who has never been on a boat.",
             location="Sail loft",

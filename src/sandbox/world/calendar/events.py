@@ -8,20 +8,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
-from sandbox.calendar.records import Content, Guest, NewEvent, Override, Recurrence, When, moment
+from sandbox.calendar.records import (
+    Attendee,
+    EventContent,
+    EventTime,
+    NewEvent,
+    Override,
+    Recurrence,
+    from_instant,
+)
 from sandbox.calendar.store import CalendarStore
 from sandbox.storage.database import Database
-from sandbox.world.calendar.calendars import calendars, meetings
-from sandbox.world.calendar.edge_cases import oddities
-from sandbox.world.calendar.meetings import Change, Invitee, Meeting, Moment
-from sandbox.world.mail.deliveries import Desk, desks
+from sandbox.world.calendar.calendars import calendar_plans, planned_meetings
+from sandbox.world.calendar.edge_cases import edge_case_events
+from sandbox.world.calendar.meetings import Invitee, Meeting, MeetingTime, OccurrenceChange
+from sandbox.world.mail.deliveries import DemoAccount, demo_accounts
 
 _SEEDED = "world:calendar"  # meta key: the day the world was made for
 _PLANNED = timedelta(days=21)  # how long before its first time a meeting was entered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarFacts:
+class SeededCalendars:
     """
     What the calendar world holds.
 
@@ -36,36 +44,36 @@ class CalendarFacts:
     calendars: dict[str, tuple[str, ...]]
 
 
-def seed(store: Database, kept: CalendarStore, now: datetime | None = None) -> CalendarFacts:
+def seed(store: Database, kept: CalendarStore, now: datetime | None = None) -> SeededCalendars:
     """Write both accounts' calendars once; later calls leave the store alone."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     made_for = store.meta(_SEEDED)
     if made_for is None:
         with store.transaction():
-            for desk in desks(day):
+            for desk in demo_accounts(day):
                 _fill(kept, desk)
             store.set_meta(_SEEDED, day.isoformat())
-    return CalendarFacts(
+    return SeededCalendars(
         day=day if made_for is None else date.fromisoformat(made_for),
         created=made_for is None,
         calendars={
             desk.mailbox: tuple(calendar.id for calendar in kept.calendars(desk.mailbox))
-            for desk in desks(day)
+            for desk in demo_accounts(day)
         },
     )
 
 
-def events(desk: Desk) -> Iterator[tuple[str, NewEvent]]:
+def planned_events(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     """Yield (key of the calendar, event) for everything in *desk*'s calendars."""
-    for meeting in meetings(desk):
+    for meeting in planned_meetings(desk):
         yield meeting.calendar, _event(meeting, desk)
-    for calendar, event in oddities(desk):
+    for calendar, event in edge_case_events(desk):
         yield calendar, replace(event, created_ms=_entered(event.content, desk))
 
 
-def _fill(kept: CalendarStore, desk: Desk) -> None:
-    planned = tuple(events(desk))
-    for plan in calendars(desk):
+def _fill(kept: CalendarStore, desk: DemoAccount) -> None:
+    planned = tuple(planned_events(desk))
+    for plan in calendar_plans(desk):
         made = kept.add_calendar(
             desk.mailbox,
             plan.name,
@@ -77,7 +85,7 @@ def _fill(kept: CalendarStore, desk: Desk) -> None:
         kept.add_events(made, (event for key, event in planned if key == plan.key))
 
 
-def _event(meeting: Meeting, desk: Desk) -> NewEvent:
+def _event(meeting: Meeting, desk: DemoAccount) -> NewEvent:
     content = _content(meeting)
     return NewEvent(
         uid=meeting.uid,
@@ -96,14 +104,14 @@ def _event(meeting: Meeting, desk: Desk) -> NewEvent:
     )
 
 
-def _entered(content: Content, desk: Desk) -> int:
+def _entered(content: EventContent, desk: DemoAccount) -> int:
     """Return when an event was written down: some weeks before, never later than today."""
     today = datetime.combine(desk.today, time(6), UTC)
     return int(min(content.start.instant - _PLANNED, today).timestamp() * 1000)
 
 
-def _content(meeting: Meeting) -> Content:
-    return Content(
+def _content(meeting: Meeting) -> EventContent:
+    return EventContent(
         start=_when(meeting.start, meeting.zone),
         end=_when(meeting.end, meeting.zone),
         title=meeting.title,
@@ -121,7 +129,7 @@ def _content(meeting: Meeting) -> Content:
     )
 
 
-def _override(content: Content, original: When, change: Change) -> Override:
+def _override(content: EventContent, original: EventTime, change: OccurrenceChange) -> Override:
     if change.cancelled:
         return Override(original=original, cancelled=True)
     changed = content.at(original)
@@ -134,8 +142,8 @@ def _override(content: Content, original: When, change: Change) -> Override:
     return Override(original=original, content=changed)
 
 
-def _guest(invitee: Invitee) -> Guest:
-    return Guest(
+def _guest(invitee: Invitee) -> Attendee:
+    return Attendee(
         email=invitee.email,
         name=invitee.name,
         response=invitee.response,
@@ -144,7 +152,7 @@ def _guest(invitee: Invitee) -> Guest:
     )
 
 
-def _when(planned: Moment, zone: str) -> When:
+def _when(planned: MeetingTime, zone: str) -> EventTime:
     if isinstance(planned, datetime):
-        return moment(planned, zone)
-    return When(zone, day=planned)
+        return from_instant(planned, zone)
+    return EventTime(zone, day=planned)

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rrulestr
 
-Moment = datetime | date
+MeetingTime = datetime | date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Invitee:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class OccurrenceChange:
     """
     What differs in one occurrence of a series.
 
@@ -59,8 +59,8 @@ class Change:
     """
 
     cancelled: bool = False
-    start: Moment | None = None
-    end: Moment | None = None
+    start: MeetingTime | None = None
+    end: MeetingTime | None = None
     title: str | None = None
 
 
@@ -91,12 +91,14 @@ class Meeting:
     location: str = ""
     organiser: Invitee
     attendees: tuple[Invitee, ...] = ()
-    start: Moment
-    end: Moment
+    start: MeetingTime
+    end: MeetingTime
     zone: str
     rule: str | None = None
-    dropped: tuple[Moment, ...] = ()
-    changes: Mapping[Moment, Change] = field(default_factory=lambda: MappingProxyType({}))
+    dropped: tuple[MeetingTime, ...] = ()
+    changes: Mapping[MeetingTime, OccurrenceChange] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     status: str = "confirmed"
     shows_as: str = "busy"
     video_link: str | None = None
@@ -122,9 +124,9 @@ class Occurrence:
     """
 
     meeting: Meeting
-    original: Moment
-    start: Moment
-    end: Moment
+    original: MeetingTime
+    start: MeetingTime
+    end: MeetingTime
     title: str
     cancelled: bool
     is_exception: bool
@@ -145,14 +147,16 @@ def occurrences(meeting: Meeting, since: datetime, until: datetime) -> Iterator[
             yield found
 
 
-def instant(moment: Moment) -> datetime:
+def instant(moment: MeetingTime) -> datetime:
     """Return *moment* in UTC; a date is its midnight at UTC."""
     if isinstance(moment, datetime):
         return moment.astimezone(UTC)
     return datetime.combine(moment, time(), UTC)
 
 
-def fitting(start: Moment, end: Moment, rule: str | None) -> tuple[Moment, Moment]:
+def start_on_rule(
+    start: MeetingTime, end: MeetingTime, rule: str | None
+) -> tuple[MeetingTime, MeetingTime]:
     """Move *start* and *end* on to the first day that *rule* gives."""
     if rule is None:
         return start, end
@@ -162,7 +166,7 @@ def fitting(start: Moment, end: Moment, rule: str | None) -> tuple[Moment, Momen
     return start + later, end + later
 
 
-def _occurrence(meeting: Meeting, original: Moment) -> Occurrence:
+def _occurrence(meeting: Meeting, original: MeetingTime) -> Occurrence:
     change = meeting.changes.get(original)
     start = original if change is None or change.start is None else change.start
     end = _end_for(meeting, original) if change is None or change.end is None else change.end
@@ -177,7 +181,7 @@ def _occurrence(meeting: Meeting, original: Moment) -> Occurrence:
     )
 
 
-def _starts(meeting: Meeting, until: datetime) -> Iterator[Moment]:
+def _starts(meeting: Meeting, until: datetime) -> Iterator[MeetingTime]:
     """Yield the starts by the rule, as local times, so that a clock change moves none of them."""
     if meeting.rule is None:
         yield meeting.start
@@ -190,14 +194,14 @@ def _starts(meeting: Meeting, until: datetime) -> Iterator[Moment]:
         yield found.replace(tzinfo=ZoneInfo(meeting.zone)) if _timed(meeting) else found.date()
 
 
-def _end_for(meeting: Meeting, original: Moment) -> Moment:
+def _end_for(meeting: Meeting, original: MeetingTime) -> MeetingTime:
     """Return the end of an occurrence: as long after its start, on the local clock, as at first."""
     long = _local(meeting.end) - _local(meeting.start)
     end = _local(original) + long
     return end.replace(tzinfo=ZoneInfo(meeting.zone)) if _timed(meeting) else end.date()
 
 
-def _local(moment: Moment) -> datetime:
+def _local(moment: MeetingTime) -> datetime:
     if isinstance(moment, datetime):
         return moment.replace(tzinfo=None)
     return datetime.combine(moment, time())

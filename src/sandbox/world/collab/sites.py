@@ -14,9 +14,9 @@ from sandbox.collab.builders import Maker
 from sandbox.collab.store import ContentStore
 from sandbox.storage.database import Database
 from sandbox.world.collab import edge_cases, labels, lists, project_files
-from sandbox.world.people import CAST, STUDIO_ACCOUNT
+from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
 
-HOST, PEOPLE = "harbourlight.example", "people.harbourlight.example"
+HOST, PEOPLE_HOST = "harbourlight.example", "people.harbourlight.example"
 APPLICATION = "access-gateway"  # the client whose sites are selected ones
 SELECTED_PATHS = ("/sites/studio", "/sites/store")  # the first may be written to, the other read
 
@@ -69,7 +69,7 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
 def _fill(store: ContentStore, day: date) -> None:
     started = f"{day.year - 3}-04-01T07:30:00Z"
     make = Maker(store, when=started, author=STUDIO_ACCOUNT)
-    make.people({person.email: person.name for person in CAST.values()})
+    make.people({person.email: person.name for person in PEOPLE.values()})
     label_ids = labels.catalogue(make)
     sites = _sites(make)
     project_files.fill(make, sites, label_ids, day)
@@ -105,7 +105,7 @@ def _sites(make: Maker) -> dict[str, r.Site]:
     )
     for owner, title in ((STUDIO_ACCOUNT, "Nora Lindqvist"), (_JONAS, "Jonas Ekström")):
         path = f"/personal/{owner.replace('@', '_').replace('.', '_')}"
-        made[path] = make.site(PEOPLE, path, title, owner=owner)
+        made[path] = make.site(PEOPLE_HOST, path, title, owner=owner)
     return made
 
 

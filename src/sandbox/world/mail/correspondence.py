@@ -29,7 +29,7 @@ _QUOTED = {  # by the answering program's prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class ComposedMail:
     """
     One mail before it is written down.
 
@@ -53,7 +53,7 @@ class Writing:
     account: str
     message_id: str
     references: Sequence[str] = ()
-    quoted: "Writing | None" = None
+    quoted: "ComposedMail | None" = None
     attached: Sequence[tuple[str, str]] = ()
     inline: Sequence[tuple[str, str]] = ()
     parts: Sequence[Part] = field(default=())
@@ -66,7 +66,7 @@ def message_id(*seed: object, domain: str) -> str:
     return f"{digest[:12]}.{digest[12:20]}@{domain}"
 
 
-def written(writing: Writing) -> bytes:
+def render(writing: ComposedMail) -> bytes:
     """Return the mail as bytes."""
     attached = [_file(kind, name, writing.subject) for kind, name in writing.attached]
     extra = [*attached, *writing.parts]
@@ -104,7 +104,7 @@ def _file(kind: str, name: str, topic: str) -> Part:
     return mime_writer.file(name, _KINDS[kind], content_of(kind, name, topic), naming=naming)
 
 
-def _content(writing: Writing) -> Part:
+def _content(writing: ComposedMail) -> Part:
     person = writing.sender
     plain = f"{writing.text}\n\n-- \n{signature(person)}\n"
     if writing.quoted is not None:
@@ -128,7 +128,7 @@ def _content(writing: Writing) -> Part:
     return mime_writer.multipart("alternative", [body, shown], boundary=f"=_alt_{_mark(writing)}")
 
 
-def _text(writing: Writing, content: str, subtype: str) -> Part:
+def _text(writing: ComposedMail, content: str, subtype: str) -> Part:
     person = writing.sender
     transfer = person.transfer
     if transfer in {"7bit", "8bit"}:
@@ -138,7 +138,7 @@ def _text(writing: Writing, content: str, subtype: str) -> Part:
     return mime_writer.text(content, subtype=subtype, charset=person.charset, transfer=transfer)
 
 
-def _related(writing: Writing, shown: Part, pictures: Sequence[tuple[str, str]]) -> Part:
+def _related(writing: ComposedMail, shown: Part, pictures: Sequence[tuple[str, str]]) -> Part:
     inlined = [
         mime_writer.file(
             name,
@@ -154,7 +154,7 @@ def _related(writing: Writing, shown: Part, pictures: Sequence[tuple[str, str]])
     return mime_writer.multipart("related", [shown, *inlined], boundary=mark, params=params)
 
 
-def _html(writing: Writing, pictures: Sequence[tuple[str, str]]) -> str:
+def _html(writing: ComposedMail, pictures: Sequence[tuple[str, str]]) -> str:
     body = paragraphs(writing.text)
     quoted = writing.quoted
     if quoted is not None:
@@ -171,7 +171,7 @@ def _html(writing: Writing, pictures: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _quotation(writing: Writing) -> str:
+def _quotation(writing: ComposedMail) -> str:
     quoted = writing.quoted
     if quoted is None:
         return ""
@@ -179,13 +179,13 @@ def _quotation(writing: Writing) -> str:
     return f"{_attribution(writing, quoted)}\n{lines}\n"
 
 
-def _attribution(writing: Writing, quoted: Writing) -> str:
+def _attribution(writing: ComposedMail, quoted: ComposedMail) -> str:
     local = quoted.at.astimezone(ZoneInfo(writing.sender.zone))
     line = _QUOTED.get(writing.sender.prefix, "On {date}, {name} wrote:")
     return line.format(date=f"{local:%Y-%m-%d %H:%M}", name=quoted.sender.name)
 
 
-def _headers(writing: Writing) -> list[Header]:
+def _headers(writing: ComposedMail) -> list[Header]:
     person = writing.sender
     own = person.email == writing.account
     local = writing.at.astimezone(ZoneInfo(person.zone))
@@ -208,7 +208,7 @@ def _headers(writing: Writing) -> list[Header]:
     return headers
 
 
-def _travelled(writing: Writing) -> tuple[Header, ...]:
+def _travelled(writing: ComposedMail) -> tuple[Header, ...]:
     """Trace headers of a mail from outside, newest first."""
     domain = writing.sender.email.rpartition("@")[2]
     home = writing.account.rpartition("@")[2]
@@ -228,7 +228,7 @@ def _travelled(writing: Writing) -> tuple[Header, ...]:
     )
 
 
-def _address(writing: Writing, name: str, address: str) -> str:
+def _address(writing: ComposedMail, name: str, address: str) -> str:
     return mime_writer.mailbox(name, address, **_coding(writing.sender))
 
 
@@ -237,9 +237,9 @@ def _coding(person: Person) -> dict[str, str]:
     return {"charset": person.charset, "form": "Q" if latin else "B"}
 
 
-def _cid(writing: Writing, name: str) -> str:
+def _cid(writing: ComposedMail, name: str) -> str:
     return f"{_mark(writing)[:10]}.{len(name)}@{writing.sender.email.rpartition('@')[2]}"
 
 
-def _mark(writing: Writing) -> str:
+def _mark(writing: ComposedMail) -> str:
     return hashlib.sha256(writing.message_id.encode()).hexdigest()[:20]

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from sandbox.mail.ids import PROVIDER_A, PROVIDER_B
 from sandbox.mail.store import NewMail
-from sandbox.world.mail.correspondence import Writing, written
-from sandbox.world.people import CAST, LISTS, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
+from sandbox.world.mail.correspondence import ComposedMail, render
+from sandbox.world.people import MAILING_LISTS, PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ READ_AFTER_DAYS = 4  # what is older has been read, but for a few
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class DemoAccount:
     """
     One of Nora's two accounts on a given day.
 
@@ -57,12 +57,12 @@ class Desk:
         """Return who is meant by *key*: "me" (Nora), one of the cast, or ``Name <address>``."""
         if "<" in key:
             return stranger(key)
-        return self.me if key == "me" else CAST[key]
+        return self.me if key == "me" else PEOPLE[key]
 
     def receiver(self, key: str) -> tuple[str, str]:
         """Return display name and address of a person or a list."""
-        if key in LISTS:
-            return LISTS[key]
+        if key in MAILING_LISTS:
+            return MAILING_LISTS[key]
         person = self.person(key)
         return person.name, person.email
 
@@ -78,10 +78,10 @@ class Desk:
         return (datetime.combine(day, time(hour), ZoneInfo(zone)) + spread).astimezone(UTC)
 
 
-def desks(today: date) -> tuple[Desk, Desk]:
+def demo_accounts(today: date) -> tuple[DemoAccount, DemoAccount]:
     """Return the yard's and the studio's desk."""
-    yard = Desk(mailbox=PROVIDER_A, today=today, me=CAST["nora"], everyone="yard")
-    studio = Desk(mailbox=PROVIDER_B, today=today, me=CAST["nora2"], everyone="studio")
+    yard = DemoAccount(mailbox=PROVIDER_A, today=today, me=PEOPLE["nora"], everyone="yard")
+    studio = DemoAccount(mailbox=PROVIDER_B, today=today, me=PEOPLE["nora2"], everyone="studio")
     if (yard.account, studio.account) != (YARD_ACCOUNT, STUDIO_ACCOUNT):
         raise AssertionError("the cast's Nora does not own the demo accounts")
     return yard, studio
@@ -108,7 +108,7 @@ def pick(options: Sequence[T], *seed: object) -> T:
     return options[int(chance(*seed) * len(options))]
 
 
-def awake(moment: datetime, zone: str) -> datetime:
+def in_waking_hours(moment: datetime, zone: str) -> datetime:
     """Move what would be written at night or on a weekend to the next working morning."""
     local = moment.astimezone(ZoneInfo(zone))
     if 7 <= local.hour < 22 and local.weekday() < 5:
@@ -121,21 +121,21 @@ def awake(moment: datetime, zone: str) -> datetime:
     return morning.astimezone(UTC)
 
 
-def delivered(
-    desk: Desk,
-    writing: Writing,
+def deliver(
+    desk: DemoAccount,
+    writing: ComposedMail,
     *,
     labels: Sequence[str] = (),
     starred: bool = False,
     archived: bool = False,
 ) -> NewMail:
     """Return *writing* as it lies in the mailbox: sent by Nora, or received and maybe read."""
-    raw = written(writing)
+    raw = render(writing)
     seconds = 1 + chance(writing.message_id, "transit") * 8
     own = writing.sender.email == desk.account
     age = (desk.end - writing.at).days
     unread = chance(writing.message_id, "unread") < (0.55 if age < READ_AFTER_DAYS else 0.04)
-    return filed(
+    return new_mail(
         raw,
         writing.at if own else writing.at + timedelta(seconds=seconds),
         folder="sent" if own else "archive" if archived else "inbox",
@@ -145,7 +145,7 @@ def delivered(
     )
 
 
-def filed(
+def new_mail(
     raw: bytes,
     at: datetime,
     *,

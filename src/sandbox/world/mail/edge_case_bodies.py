@@ -1,17 +1,17 @@
 """
 Mails with odd bodies: charsets, encodings, nesting, attachments, as real mailboxes hold them.
 
-Each function makes one mail; `ODD_BODIES` lists them in the order in which they arrive.
+Each function makes one mail; `BODY_CASES` lists them in the order in which they arrive.
 """
 
 from sandbox.world.mail import attachment_files, mime_writer
-from sandbox.world.mail.edge_case_headers import Odd, Oddity
+from sandbox.world.mail.edge_case_headers import EdgeCase, EdgeCaseBuilder
 from sandbox.world.mail.mime_writer import Part
 
 LONG = 320 * 1024  # characters of the longest body
 
 
-def _flowed(odd: Oddity) -> bytes:
+def _flowed(odd: EdgeCase) -> bytes:
     lines = (
         "A paragraph that flows \nover the line ends, as it \nshould.\n> quoted, and \n> flowing"
     )
@@ -19,17 +19,17 @@ def _flowed(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("james@whitcombe.example", "Flowing"), body)
 
 
-def _empty_body(odd: Oddity) -> bytes:
+def _empty_body(odd: EdgeCase) -> bytes:
     return mime_writer.bare(odd.usual("oskar@harbourlight.example", "Key is under the bucket"), b"")
 
 
-def _long_body(odd: Oddity) -> bytes:
+def _long_body(odd: EdgeCase) -> bytes:
     lines = [f"{n:05} log entry: wind 7 m/s, door closed, pump off" for n in range(LONG // 50)]
     body = mime_writer.text("\n".join(lines), transfer="7bit", charset="us-ascii")
     return mime_writer.mail(odd.usual("logger@shed-watch.example", "Log of the year"), body)
 
 
-def _html_only(odd: Oddity) -> bytes:
+def _html_only(odd: EdgeCase) -> bytes:
     markup = (
         "<!DOCTYPE html><html><head><title>Offer</title><style>p{color:navy}</style></head><body>"
         "<p>Ropes &ndash; 14&nbsp;mm &amp; 16&nbsp;mm, &euro;2.40&#47;m.</p>"
@@ -39,7 +39,7 @@ def _html_only(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("shop@rope-walk.example", "Rope of the week"), body)
 
 
-def _nested_mail(odd: Oddity) -> bytes:
+def _nested_mail(odd: EdgeCase) -> bytes:
     inner = mime_writer.mail(
         odd.usual(
             "m.hoffmann@elbmuseum.example", mime_writer.words("Maße der Luke, größer als gedacht")
@@ -64,7 +64,7 @@ def _nested_mail(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("jonas@harbourlight.example", "Fwd: hatch"), outer)
 
 
-def _names_of_files(odd: Oddity) -> bytes:
+def _names_of_files(odd: EdgeCase) -> bytes:
     """One attachment for every way of writing a file name."""
     data = b"one line\r\n"
     named = (
@@ -81,7 +81,7 @@ def _names_of_files(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("lukas@harbourlight-studio.example", "Six names"), body)
 
 
-def _empty_file(odd: Oddity) -> bytes:
+def _empty_file(odd: EdgeCase) -> bytes:
     parts = [
         mime_writer.text("The file is empty, the printer is not."),
         mime_writer.file("empty.csv", "text/csv", b""),
@@ -90,14 +90,14 @@ def _empty_file(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("plotter@harbourlight.example", "Report"), body)
 
 
-def _only_a_file(odd: Oddity) -> bytes:
+def _only_a_file(odd: EdgeCase) -> bytes:
     part = mime_writer.file(
         "scan0001.pdf", "application/pdf", attachment_files.pdf(["Scan", "page 1"])
     )
     return mime_writer.mail(odd.usual("scanner@harbourlight.example", "Scan"), part)
 
 
-def _text_between(odd: Oddity) -> bytes:
+def _text_between(odd: EdgeCase) -> bytes:
     """Text, picture, text: the picture has no name and is meant to be seen in between."""
     parts = [
         mime_writer.text("This is how it looked before:"),
@@ -111,7 +111,7 @@ def _text_between(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("oskar@harbourlight.example", "The green paint"), body)
 
 
-def _deep(odd: Oddity) -> bytes:
+def _deep(odd: EdgeCase) -> bytes:
     """Seven containers in one another, the text in the innermost."""
     part = mime_writer.text("Found me.")
     for level in range(7):
@@ -120,7 +120,7 @@ def _deep(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("matrjoschka@dolls.example", "Seven boxes"), part)
 
 
-def _bounced(odd: Oddity) -> bytes:
+def _bounced(odd: EdgeCase) -> bytes:
     status = (
         b"Reporting-MTA: dns; mx.oldtown-harbour.example\r\n\r\n"
         b"Final-Recipient: rfc822; karin.wesel@oldtown-harbour.example\r\n"
@@ -140,7 +140,7 @@ def _bounced(odd: Oddity) -> bytes:
     return mime_writer.mail([("Return-Path", "<>"), *headers], body)
 
 
-def _signed(odd: Oddity) -> bytes:
+def _signed(odd: EdgeCase) -> bytes:
     seal = (
         b"-----BEGIN PGP SIGNATURE-----\r\n\r\niQEzBAEBCAAdFiEE\r\n-----END PGP SIGNATURE-----\r\n"
     )
@@ -153,7 +153,7 @@ def _signed(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("priya@harbourlight.example", "Stability booklet"), body)
 
 
-def _cut_short(odd: Oddity) -> bytes:
+def _cut_short(odd: EdgeCase) -> bytes:
     """A connection broke: the last boundary never came."""
     parts = [
         mime_writer.text("The drawing follows."),
@@ -166,18 +166,18 @@ def _cut_short(odd: Oddity) -> bytes:
     return whole[: whole.rindex(b"--=_cut--") - 40]
 
 
-def _boundary_missing(odd: Oddity) -> bytes:
+def _boundary_missing(odd: EdgeCase) -> bytes:
     part = Part((("Content-Type", "multipart/mixed"),), b"A container that names no boundary.\r\n")
     return mime_writer.mail(odd.usual("robot@old-gateway.example", "Container"), part)
 
 
-def _old_encodings(odd: Oddity) -> bytes:
+def _old_encodings(odd: EdgeCase) -> bytes:
     uu = b"begin 644 note.txt\r\n#0V%T\r\n`\r\nend\r\n"
     part = Part((("Content-Type", "text/plain"), ("Content-Transfer-Encoding", "x-uuencode")), uu)
     return mime_writer.mail(odd.usual("veteran@bulletin-board.example", "As in 1989"), part)
 
 
-def _winmail(odd: Oddity) -> bytes:
+def _winmail(odd: EdgeCase) -> bytes:
     data = b"\x78\x9f\x3e\x22\x01\x00\x01\x06\x90\x08\x00\x04\x00\x00\x00\x00\x00\x01\x00\x01"
     parts = [
         mime_writer.text("See attached.", transfer="7bit"),
@@ -187,7 +187,7 @@ def _winmail(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("birgitta@nystrom-fastigheter.example", "Nycklar"), body)
 
 
-def _latin_file(odd: Oddity) -> bytes:
+def _latin_file(odd: EdgeCase) -> bytes:
     data = "Länge;Höhe\r\n9,30 m;3,10 m\r\n".encode("windows-1252")
     parts = [
         mime_writer.text("Maße anbei.", charset="iso-8859-1"),
@@ -199,7 +199,7 @@ def _latin_file(odd: Oddity) -> bytes:
     return mime_writer.mail(odd.usual("j.maass@maass-segeln.example", "Maße des Bootes"), body)
 
 
-def _picture_in_text(odd: Oddity) -> bytes:
+def _picture_in_text(odd: EdgeCase) -> bytes:
     """An inline picture by Content-ID and one that the text never shows."""
     shown = '<p>Look: <img src="cid:sunset@pier"></p><p>Nice, isn\'t it?</p>'
     picture, other = (
@@ -223,7 +223,7 @@ def _picture_in_text(odd: Oddity) -> bytes:
     )
 
 
-ODD_BODIES: tuple[Odd, ...] = (
+BODY_CASES: tuple[EdgeCaseBuilder, ...] = (
     _flowed,
     _empty_body,
     _long_body,

@@ -1,7 +1,7 @@
 """
 Mails with odd headers: missing, repeated, endless, ambiguous or wrong, as real mailboxes hold them.
 
-Each function makes one mail; `ODD_HEADERS` lists them in the order in which they arrive.
+Each function makes one mail; `HEADER_CASES` lists them in the order in which they arrive.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ CREW = 300  # recipients of the largest mail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oddity:
+class EdgeCase:
     """Where and when an odd mail arrives; *seed* makes its ids."""
 
     account: str
@@ -46,30 +46,30 @@ class Oddity:
         ]
 
 
-Odd = Callable[[Oddity], bytes]
+EdgeCaseBuilder = Callable[[EdgeCase], bytes]
 
 
-def _no_ids(odd: Oddity) -> bytes:
+def _no_ids(odd: EdgeCase) -> bytes:
     """A fax machine that sends mail: no Message-ID, no Date, no MIME."""
     headers = [("From", "fax@copyshop.example"), ("To", odd.account), ("Subject", "FAX 1 page")]
     return mime_writer.bare(headers, b"Fax received from +46 8 555 01 20.\r\nPage 1 of 1 OK.\r\n")
 
 
-def _no_subject(odd: Oddity) -> bytes:
+def _no_subject(odd: EdgeCase) -> bytes:
     headers = [one for one in odd.usual("oskar@harbourlight.example", "") if one[0] != "Subject"]
     return mime_writer.mail(
         headers, mime_writer.text("Can somebody lift the winch with me at two?")
     )
 
 
-def _empty_subject(odd: Oddity) -> bytes:
+def _empty_subject(odd: EdgeCase) -> bytes:
     headers = odd.usual("Elin Lindqvist <elin.lindqvist@postlada.example>", "")
     return mime_writer.mail(
         headers, mime_writer.text("Ring mig när du hinner. Inget allvarligt. /E")
     )
 
 
-def _clock_behind(odd: Oddity) -> bytes:
+def _clock_behind(odd: EdgeCase) -> bytes:
     """The sender's computer believes that it is 1999."""
     headers = odd.usual("Pier Museum <desk@pier-museum.example>", "Opening hours of the archive")
     headers[0] = ("Date", "Fri, 31 Dec 1999 23:59:58 -0000")
@@ -78,26 +78,26 @@ def _clock_behind(odd: Oddity) -> bytes:
     )
 
 
-def _clock_ahead(odd: Oddity) -> bytes:
+def _clock_ahead(odd: EdgeCase) -> bytes:
     headers = odd.usual("Tide Clock <clock@tide.example>", "Your tide table for next season")
     headers[0] = ("Date", "Tue, 19 Jan 2038 03:14:07 GMT")
     return mime_writer.mail(headers, mime_writer.text("High water is later than you think."))
 
 
-def _broken_date(odd: Oddity) -> bytes:
+def _broken_date(odd: EdgeCase) -> bytes:
     headers = odd.usual("Kiosk <kiosk@jetty.example>", "Coffee tokens")
     headers[0] = ("Date", "yesterday, after lunch")
     return mime_writer.mail(headers, mime_writer.text("Your twelve tokens are ready."))
 
 
-def _several_to(odd: Oddity) -> bytes:
+def _several_to(odd: EdgeCase) -> bytes:
     headers = odd.usual("Harbour Festival <office@harbour-festival.example>", "Parade of boats")
     headers.insert(3, ("To", '"Crew, first boat" <first@harbour-festival.example>'))
     headers.insert(4, ("to", "second@harbour-festival.example (second boat)"))
     return mime_writer.mail(headers, mime_writer.text("Please be at the lock by nine, with flags."))
 
 
-def _group_address(odd: Oddity) -> bytes:
+def _group_address(odd: EdgeCase) -> bytes:
     headers = odd.usual("astrid@harbourlight.example", "Sail loft: who has the long ruler?")
     group = (
         f"Sail loft: {odd.account}, oskar@harbourlight.example, Elif <elif@harbourlight.example>;"
@@ -106,7 +106,7 @@ def _group_address(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Four metres, brass, answers to no name."))
 
 
-def _undisclosed(odd: Oddity) -> bytes:
+def _undisclosed(odd: EdgeCase) -> bytes:
     headers = odd.usual(mime_writer.mailbox("Hamnkören", "hamnkoren@hamnkoren.example"), "Concert")
     headers[2] = ("To", "undisclosed-recipients:;")
     return mime_writer.mail(
@@ -114,7 +114,7 @@ def _undisclosed(odd: Oddity) -> bytes:
     )
 
 
-def _reply_to_list(odd: Oddity) -> bytes:
+def _reply_to_list(odd: EdgeCase) -> bytes:
     replies = "Box office <tickets@theatre-ship.example>, stage@theatre-ship.example"
     headers = odd.usual(
         "No Reply <noreply@theatre-ship.example>",
@@ -125,13 +125,13 @@ def _reply_to_list(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Answer to this mail to change your seats."))
 
 
-def _important(odd: Oddity) -> bytes:
+def _important(odd: EdgeCase) -> bytes:
     extra = (("Importance", "High"), ("X-Priority", "1 (Highest)"), ("Priority", "urgent"))
     headers = odd.usual("Alarm <alarm@shed-watch.example>", "Shed 3: door open", *extra)
     return mime_writer.mail(headers, mime_writer.text("South door open for more than ten minutes."))
 
 
-def _unimportant(odd: Oddity) -> bytes:
+def _unimportant(odd: EdgeCase) -> bytes:
     extra = (("Importance", "low"),)
     headers = odd.usual("henrik@harbourlight-studio.example", "A very good bench", *extra)
     return mime_writer.mail(
@@ -139,12 +139,12 @@ def _unimportant(odd: Oddity) -> bytes:
     )
 
 
-def _only_x_priority(odd: Oddity) -> bytes:
+def _only_x_priority(odd: EdgeCase) -> bytes:
     headers = odd.usual("Plotter <plotter@harbourlight.example>", "Paper low", ("X-Priority", "5"))
     return mime_writer.mail(headers, mime_writer.text("Roll 2: 4 m left."))
 
 
-def _everybody(odd: Oddity) -> bytes:
+def _everybody(odd: EdgeCase) -> bytes:
     """A member of a sailing club who does not know Bcc."""
     crew = (f'"Member {n:03}, Bay Club" <member{n:03}@bay-club.example>' for n in range(CREW - 1))
     headers = odd.usual("Commodore <commodore@bay-club.example>", "Season opening: please all read")
@@ -154,7 +154,7 @@ def _everybody(odd: Oddity) -> bytes:
     )
 
 
-def _many_copies(odd: Oddity) -> bytes:
+def _many_copies(odd: EdgeCase) -> bytes:
     headers = odd.usual("commodore@bay-club.example", "Re: Season opening: please all read")
     crew = [f"member{n:03}@bay-club.example" for n in range(120)]
     headers.insert(3, ("Cc", mime_writer.mailboxes(crew)))
@@ -163,13 +163,13 @@ def _many_copies(odd: Oddity) -> bytes:
     )
 
 
-def _long_subject(odd: Oddity) -> bytes:
+def _long_subject(odd: EdgeCase) -> bytes:
     subject = "Minutes of the annual meeting of the society of friends of the old slipway, " * 9
     headers = odd.usual("Society <minutes@old-slipway.example>", subject.strip(" ,"))
     return mime_writer.mail(headers, mime_writer.text("The minutes are longer than the subject."))
 
 
-def _long_encoded_subject(odd: Oddity) -> bytes:
+def _long_encoded_subject(odd: EdgeCase) -> bytes:
     subject = "Größenänderung der Überdachung für die Fähranlegestelle „Süd“ – bitte prüfen 🛥️ " * 3
     headers = odd.usual(
         mime_writer.mailbox("Bürgerbüro Süd", "buergerbuero@sued.example", form="Q"),
@@ -178,7 +178,7 @@ def _long_encoded_subject(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Bitte prüfen Sie die Maße bis Freitag."))
 
 
-def _raw_utf8_headers(odd: Oddity) -> bytes:
+def _raw_utf8_headers(odd: EdgeCase) -> bytes:
     """Bytes in headers that nobody encoded; many readers take them for UTF-8."""
     headers = odd.usual("", "")
     headers[1] = ("From", "Café Brygga <kaffe@brygga.example>".encode())
@@ -186,7 +186,7 @@ def _raw_utf8_headers(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Fem kronor styck, så länge de räcker."))
 
 
-def _raw_latin1_headers(odd: Oddity) -> bytes:
+def _raw_latin1_headers(odd: EdgeCase) -> bytes:
     headers = odd.usual("", "")
     headers[1] = ("From", "Bäckerei Möwe <moewe@baeckerei.example>".encode("latin-1"))
     headers[4] = ("Subject", "Brötchen für die Spätschicht".encode("latin-1"))
@@ -194,25 +194,25 @@ def _raw_latin1_headers(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, body)
 
 
-def _looks_encoded(odd: Oddity) -> bytes:
+def _looks_encoded(odd: EdgeCase) -> bytes:
     """Text about encoded words, not an encoded word."""
     headers = odd.usual("tips@mail-lore.example", "What does =?utf-8?Q? mean, and =?x mean?")
     return mime_writer.mail(headers, mime_writer.text("It is how letters travel in seven bits."))
 
 
-def _looks_like_search(odd: Oddity) -> bytes:
+def _looks_like_search(odd: EdgeCase) -> bytes:
     headers = odd.usual("quiz@pub.example", 'Quiz: "left" OR in:trash {port from:starboard} -lee')
     return mime_writer.mail(headers, mime_writer.text("Question 7 is about quotation marks."))
 
 
-def _looks_like_html(odd: Oddity) -> bytes:
+def _looks_like_html(odd: EdgeCase) -> bytes:
     headers = odd.usual('"<b>Ada & Sons</b>" <ada@sons.example>', "5 < 6 && <script>boats</script>")
     return mime_writer.mail(
         headers, mime_writer.text("<p>This is plain text & not markup.</p> &amp; so on")
     )
 
 
-def _exotic_addresses(odd: Oddity) -> bytes:
+def _exotic_addresses(odd: EdgeCase) -> bytes:
     headers = odd.usual(
         '"O\\"Neill, Pat \\\\ Co" (the elder (of two)) <pat."odd name"@co.example>', "Addresses"
     )
@@ -220,25 +220,25 @@ def _exotic_addresses(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("All of these are addresses, in a way."))
 
 
-def _directory_name(odd: Oddity) -> bytes:
+def _directory_name(odd: EdgeCase) -> bytes:
     """An internal sender of an old groupware, whose address is a directory name."""
     sender = '"Rask, Wille" </O=EXCHANGELABS/OU=HARBOUR/CN=RECIPIENTS/CN=WILLE.RASK>'
     headers = odd.usual(sender, "Migration of the old address book")
     return mime_writer.mail(headers, mime_writer.text("My address looks strange until Monday."))
 
 
-def _no_sender(odd: Oddity) -> bytes:
+def _no_sender(odd: EdgeCase) -> bytes:
     headers = [one for one in odd.usual("", "Delivery report") if one[0] != "From"]
     return mime_writer.mail(headers, mime_writer.text("A report without a sender."))
 
 
-def _two_senders(odd: Oddity) -> bytes:
+def _two_senders(odd: EdgeCase) -> bytes:
     pair = "Siri <siri@twin-yard.example>, Tove <tove@twin-yard.example>"
     headers = odd.usual(pair, "From both of us", ("Sender", "siri@twin-yard.example"))
     return mime_writer.mail(headers, mime_writer.text("We write together, it saves a stamp."))
 
 
-def _lost_references(odd: Oddity) -> bytes:
+def _lost_references(odd: EdgeCase) -> bytes:
     """An answer to a thread that this mailbox never saw."""
     unknown = (f"<{message_id('lost', n, domain='elsewhere.example')}>" for n in range(40))
     headers = odd.usual("rui@cortica-carvalho.example", "Re: Re: Fwd: containers")
@@ -251,7 +251,7 @@ def _lost_references(odd: Oddity) -> bytes:
     )
 
 
-def _bidirectional(odd: Oddity) -> bytes:
+def _bidirectional(odd: EdgeCase) -> bytes:
     subject = (
         "Price list \u202e\u05d2\u05d1\u05d0 2026\u202c, \u200bzero\u200bwidth, e\u0301te\u0301"
     )
@@ -261,7 +261,7 @@ def _bidirectional(odd: Oddity) -> bytes:
     )
 
 
-def _emoji_family(odd: Oddity) -> bytes:
+def _emoji_family(odd: EdgeCase) -> bytes:
     subject = "👩‍👩‍👧‍👦 Sommarlunch på bryggan 🐟🥔🌞 kl 12"
     headers = odd.usual(
         "Elin Lindqvist <elin.lindqvist@postlada.example>", mime_writer.words(subject)
@@ -269,7 +269,7 @@ def _emoji_family(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Ta med en stol 🪑 och en aptit. 🏴‍☠️"))
 
 
-def _feed_lines(odd: Oddity) -> bytes:
+def _feed_lines(odd: EdgeCase) -> bytes:
     """A script that ends its lines the Unix way, folds with tabs and adds trailing spaces."""
     raw = mime_writer.mail(
         odd.usual("backup@harbourlight.example", "Backup finished:\r\n\tnothing to do  "),
@@ -278,7 +278,7 @@ def _feed_lines(odd: Oddity) -> bytes:
     return raw.replace(b"\r\n", b"\n")
 
 
-def _through_a_list(odd: Oddity) -> bytes:
+def _through_a_list(odd: EdgeCase) -> bytes:
     extra: tuple[Header, ...] = (
         ("List-Id", "Clinker builders <clinker.lists.example>"),
         ("List-Post", "<mailto:clinker@lists.example>"),
@@ -293,7 +293,7 @@ def _through_a_list(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, body)
 
 
-def _traced(odd: Oddity) -> bytes:
+def _traced(odd: EdgeCase) -> bytes:
     """A mail with a long way behind it, and a signature header of eleven lines."""
     hops: list[Header] = [
         (
@@ -312,7 +312,7 @@ def _traced(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("It took the scenic route."))
 
 
-def _upper_case(odd: Oddity) -> bytes:
+def _upper_case(odd: EdgeCase) -> bytes:
     headers: list[Header] = [
         (name.upper(), value) for name, value in odd.usual("TELEX@SHIPS.EXAMPLE", "ETA 0600Z")
     ]
@@ -320,7 +320,7 @@ def _upper_case(odd: Oddity) -> bytes:
     return mime_writer.mail(headers, part)
 
 
-ODD_HEADERS: tuple[Odd, ...] = (
+HEADER_CASES: tuple[EdgeCaseBuilder, ...] = (
     _no_ids,
     _no_subject,
     _empty_subject,

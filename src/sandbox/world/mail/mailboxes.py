@@ -12,16 +12,16 @@ from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account, MailStore, NewMail
 from sandbox.storage.database import Database
 from sandbox.world.mail import recurring_messages, remaining_messages
-from sandbox.world.mail.conversations import conversation
-from sandbox.world.mail.deliveries import Desk, desks
-from sandbox.world.mail.texts import conversations
+from sandbox.world.mail.conversations import conversation_mails
+from sandbox.world.mail.deliveries import DemoAccount, demo_accounts
+from sandbox.world.mail.texts import conversation_scripts
 
 _SEEDED = "world:mail"  # meta key: the day the world was made for
 _UNUSED = ("Someday/Maybe", "Read Later")  # labels that nothing carries yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorldFacts:
+class SeededMail:
     """
     What the mail world holds.
 
@@ -38,39 +38,39 @@ class WorldFacts:
     mails: dict[str, int]
 
 
-def seed(store: Database, mails: MailStore, now: datetime | None = None) -> WorldFacts:
+def seed(store: Database, mails: MailStore, now: datetime | None = None) -> SeededMail:
     """Write both mailboxes once; later calls leave the store alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     kept = store.meta(_SEEDED)
     if kept is None:
         with store.transaction():
-            for desk in desks(day):
+            for desk in demo_accounts(day):
                 _fill(mails, desk)
             store.set_meta(_SEEDED, day.isoformat())
-    return WorldFacts(
+    return SeededMail(
         day=day if kept is None else date.fromisoformat(kept),
         created=kept is None,
-        accounts={desk.mailbox: desk.account for desk in desks(day)},
-        mails={desk.mailbox: len(mails.all(desk.mailbox)) for desk in desks(day)},
+        accounts={desk.mailbox: desk.account for desk in demo_accounts(day)},
+        mails={desk.mailbox: len(mails.all(desk.mailbox)) for desk in demo_accounts(day)},
     )
 
 
-def plan(desk: Desk) -> tuple[NewMail, ...]:
+def planned_mails(desk: DemoAccount) -> tuple[NewMail, ...]:
     """Return every message of *desk*'s mailbox, oldest first."""
     return tuple(sorted(_everything(desk), key=lambda mail: mail.received_ms or 0))
 
 
-def _everything(desk: Desk) -> Iterator[NewMail]:
+def _everything(desk: DemoAccount) -> Iterator[NewMail]:
     side = "yard" if desk.mailbox == PROVIDER_A else "studio"
     for name in (side, f"{side}_letters"):
-        for story in conversations(name):
-            yield from conversation(desk, story)
+        for story in conversation_scripts(name):
+            yield from conversation_mails(desk, story)
     yield from recurring_messages.everything(desk)
     yield from remaining_messages.everything(desk)
 
 
-def _fill(mails: MailStore, desk: Desk) -> None:
-    planned = plan(desk)
+def _fill(mails: MailStore, desk: DemoAccount) -> None:
+    planned = planned_mails(desk)
     mails.set_account(desk.mailbox, Account(desk.account, desk.me.name))
     used = dict.fromkeys(label for mail in planned for label in mail.labels)
     for label in (*used, *_UNUSED):

@@ -7,12 +7,12 @@ from datetime import timedelta
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NewMail
 from sandbox.world.mail import attachment_files, mime_writer
-from sandbox.world.mail.conversations import conversation
-from sandbox.world.mail.correspondence import Writing, message_id
-from sandbox.world.mail.deliveries import Desk, chance, delivered, pick, stranger
-from sandbox.world.mail.screenplays import Story, Turn
+from sandbox.world.mail.conversations import conversation_mails
+from sandbox.world.mail.correspondence import ComposedMail, message_id
+from sandbox.world.mail.deliveries import DemoAccount, chance, deliver, pick, stranger
+from sandbox.world.mail.screenplays import ConversationScript, ScriptedMail
 from sandbox.world.mail.texts import phrases
-from sandbox.world.people import CAST, Person
+from sandbox.world.people import PEOPLE, Person
 
 YEAR = 364  # days
 
@@ -20,10 +20,10 @@ _UPDATES = "CATEGORY_UPDATES"
 _PROMOTIONS = "CATEGORY_PROMOTIONS"
 
 
-def everything(desk: Desk) -> Iterator[NewMail]:
+def everything(desk: DemoAccount) -> Iterator[NewMail]:
     """Yield a year of recurring mail for *desk*, in no order."""
     for weeks in range(1, 48):
-        yield from conversation(desk, _week(desk, weeks))
+        yield from conversation_mails(desk, _week(desk, weeks))
     for paper in PAPERS[desk.mailbox]:
         yield from _issues(desk, paper)
     for supplier in SUPPLIERS[desk.mailbox]:
@@ -38,7 +38,7 @@ def everything(desk: Desk) -> Iterator[NewMail]:
 # Week plans
 
 
-def _week(desk: Desk, weeks: int) -> Story:
+def _week(desk: DemoAccount, weeks: int) -> ConversationScript:
     yard = desk.mailbox == PROVIDER_A
     place, author = ("yard", "jonas") if yard else ("studio", "fatou")
     monday = desk.today - timedelta(days=desk.today.weekday() + 7 * (weeks - 1))
@@ -48,12 +48,12 @@ def _week(desk: Desk, weeks: int) -> Story:
     weather = _said(f"{place} weather", weeks)
     greeting = pick(("Morning all,", "Hello everybody,", "Good morning,", "Hi all,"), title)
     plan = "\n\n".join((greeting, "\n".join(f"- {line}" for line in work), weather))
-    turns = [Turn(author, (desk.everyone,), ("me",), 0, plan)]
+    turns = [ScriptedMail(author, (desk.everyone,), ("me",), 0, plan)]
     for turn in range(int(chance(title, "answers") * 2.4)):
         who, _, text = _said(f"{place} answers", weeks * 2 + turn).partition(": ")
-        turns.append(Turn(who, (author,), (desk.everyone,), 1 + turn * 3, text))
+        turns.append(ScriptedMail(who, (author,), (desk.everyone,), 1 + turn * 3, text))
     days = (desk.today - monday).days
-    return Story(f"{title}, {monday:%Y}", days, (), starred=False, turns=tuple(turns))
+    return ConversationScript(f"{title}, {monday:%Y}", days, (), starred=False, turns=tuple(turns))
 
 
 def _said(kind: str, turn: int) -> str:
@@ -141,12 +141,12 @@ PAPERS = {
 }
 
 
-def _issues(desk: Desk, paper: Paper) -> Iterator[NewMail]:
+def _issues(desk: DemoAccount, paper: Paper) -> Iterator[NewMail]:
     topics = phrases()[paper.heading]
     domain = paper.sender.email.rpartition("@")[2]
     for issue, days in enumerate(range(YEAR - 3, 2, -paper.every)):
         shown = [topics[(issue + more) % len(topics)] for more in (0, 7, 11)]
-        writing = Writing(
+        writing = ComposedMail(
             sender=paper.sender,
             to=[(desk.me.name, desk.account)],
             subject=f"{topics[issue % len(topics)]} ({issue + 41})",
@@ -160,7 +160,7 @@ def _issues(desk: Desk, paper: Paper) -> Iterator[NewMail]:
                 ("Precedence", "bulk"),
             ),
         )
-        yield delivered(desk, writing, labels=_system(desk, _PROMOTIONS))
+        yield deliver(desk, writing, labels=_system(desk, _PROMOTIONS))
 
 
 # Invoices and statements
@@ -196,7 +196,7 @@ SUPPLIERS = {
             ("Invoices/Energy",),
         ),
         Supplier(
-            CAST["tim"],
+            PEOPLE["tim"],
             "Invoice {number} for {month}",
             "Hello Linnéa, hello Nora,\n\nplease find attached our invoice {number} over"
             " €{amount}: varnish, thinner and the brushes that Elif likes.\n\nThe tins can be"
@@ -243,7 +243,7 @@ SUPPLIERS = {
 }
 
 
-def _invoices(desk: Desk, supplier: Supplier) -> Iterator[NewMail]:
+def _invoices(desk: DemoAccount, supplier: Supplier) -> Iterator[NewMail]:
     domain = supplier.sender.email.rpartition("@")[2]
     for month, days in enumerate(range(YEAR - 11, 2, -30)):
         at = desk.moment(days, hour=8, seed=f"{domain}/{month}", zone=supplier.sender.zone)
@@ -252,7 +252,7 @@ def _invoices(desk: Desk, supplier: Supplier) -> Iterator[NewMail]:
         words = {"month": f"{at:%Y-%m}", "number": number, "amount": amount}
         name = supplier.file.format(**words)
         lines = (supplier.sender.name, "", name, f"Period {at:%Y-%m}", f"Total {amount}")
-        writing = Writing(
+        writing = ComposedMail(
             sender=supplier.sender,
             to=[(desk.me.name, desk.account)],
             cc=[desk.receiver("linnea")] if desk.mailbox == PROVIDER_A else (),
@@ -263,11 +263,11 @@ def _invoices(desk: Desk, supplier: Supplier) -> Iterator[NewMail]:
             message_id=message_id(desk.mailbox, domain, month, domain=domain),
             parts=(mime_writer.file(name, "application/pdf", attachment_files.pdf(lines)),),
         )
-        yield delivered(desk, writing, labels=supplier.labels)
+        yield deliver(desk, writing, labels=supplier.labels)
 
 
-def _statements(desk: Desk) -> Iterator[NewMail]:
-    bank = CAST["peter"]
+def _statements(desk: DemoAccount) -> Iterator[NewMail]:
+    bank = PEOPLE["peter"]
     for month, days in enumerate(range(YEAR - 20, 2, -30)):
         at = desk.moment(days, hour=5, seed=f"statement/{month}", zone=bank.zone)
         rows = [
@@ -278,7 +278,7 @@ def _statements(desk: Desk) -> Iterator[NewMail]:
         data = attachment_files.csv(
             [("Datum", "Händelse", "Belopp"), *rows], charset="windows-1252"
         )
-        writing = Writing(
+        writing = ComposedMail(
             sender=bank,
             to=[(desk.me.name, desk.account)],
             subject=f"Kontoutdrag {at:%Y-%m}",
@@ -288,7 +288,7 @@ def _statements(desk: Desk) -> Iterator[NewMail]:
             message_id=message_id(desk.mailbox, "statement", month, domain="kustbanken.example"),
             parts=(mime_writer.file(name, "text/csv", data),),
         )
-        yield delivered(desk, writing, labels=("Insurance & Bank",))
+        yield deliver(desk, writing, labels=("Insurance & Bank",))
 
 
 _BOOKED = ("Ek och lärk", "Löner", "Elavgift", "Hyra skjul 4", "Färg", "Kund, delbetalning")
@@ -297,7 +297,7 @@ _BOOKED = ("Ek och lärk", "Löner", "Elavgift", "Hyra skjul 4", "Färg", "Kund,
 # Warnings and invitations
 
 
-def _warnings(desk: Desk) -> Iterator[NewMail]:
+def _warnings(desk: DemoAccount) -> Iterator[NewMail]:
     sender = Person(
         key="warn",
         name="Harbour Warnings",
@@ -308,7 +308,7 @@ def _warnings(desk: Desk) -> Iterator[NewMail]:
     for number, days in enumerate(range(350, 0, -19)):
         said = _said("warnings", number)
         at = desk.moment(days, hour=4 + number % 9, seed=f"warning/{number}", zone=sender.zone)
-        writing = Writing(
+        writing = ComposedMail(
             sender=sender,
             to=[("", desk.account)],
             subject=said,
@@ -318,10 +318,10 @@ def _warnings(desk: Desk) -> Iterator[NewMail]:
             message_id=message_id("warning", number, domain="harbour-warnings.example"),
             extra=(("Auto-Submitted", "auto-generated"),),
         )
-        yield delivered(desk, writing, labels=_system(desk, _UPDATES))
+        yield deliver(desk, writing, labels=_system(desk, _UPDATES))
 
 
-def _nights(desk: Desk) -> Iterator[NewMail]:
+def _nights(desk: DemoAccount) -> Iterator[NewMail]:
     """Yield the report of each of the last fourteen nights."""
     yard = desk.mailbox == PROVIDER_A
     watch = stranger(
@@ -336,7 +336,7 @@ def _nights(desk: Desk) -> Iterator[NewMail]:
             if yard
             else f"{number} files copied, {number % 3} skipped. Nothing to do."
         )
-        writing = Writing(
+        writing = ComposedMail(
             sender=watch,
             to=[("", desk.account)],
             subject=f"Night report {at:%Y-%m-%d}" if yard else f"Backup of {at:%Y-%m-%d} finished",
@@ -346,12 +346,12 @@ def _nights(desk: Desk) -> Iterator[NewMail]:
             message_id=message_id("night", at.date(), domain=domain),
             extra=(("Auto-Submitted", "auto-generated"),),
         )
-        yield delivered(desk, writing, labels=_system(desk, _UPDATES))
+        yield deliver(desk, writing, labels=_system(desk, _UPDATES))
 
 
-def _invitations(desk: Desk) -> Iterator[NewMail]:
+def _invitations(desk: DemoAccount) -> Iterator[NewMail]:
     for number, (who, title, place) in enumerate(_MEETINGS[desk.mailbox]):
-        sender = CAST[who]
+        sender = PEOPLE[who]
         at = desk.moment(12 + number * 47, hour=10, seed=title, zone=sender.zone)
         start = (at + timedelta(days=6)).replace(minute=0, second=0, microsecond=0)
         uid = message_id("meeting", title, domain="planner.example")
@@ -364,7 +364,7 @@ def _invitations(desk: Desk) -> Iterator[NewMail]:
             guest=desk.account,
             place=place,
         )
-        writing = Writing(
+        writing = ComposedMail(
             sender=sender,
             to=[(desk.me.name, desk.account)],
             subject=f"Invitation: {title}",
@@ -374,7 +374,7 @@ def _invitations(desk: Desk) -> Iterator[NewMail]:
             message_id=message_id(desk.mailbox, "invite", title, domain="planner.example"),
             parts=_calendar_parts(request),
         )
-        yield delivered(desk, writing)
+        yield deliver(desk, writing)
 
 
 def _calendar_parts(request: str) -> Sequence[mime_writer.Part]:
@@ -404,6 +404,6 @@ _MEETINGS = {
 }
 
 
-def _system(desk: Desk, label: str) -> tuple[str, ...]:
+def _system(desk: DemoAccount, label: str) -> tuple[str, ...]:
     """Return *label* where the provider has such system labels."""
     return (label,) if desk.mailbox == PROVIDER_A else ()

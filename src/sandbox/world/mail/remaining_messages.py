@@ -5,17 +5,17 @@ from datetime import datetime, timedelta
 
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NewMail
-from sandbox.world.mail.correspondence import Writing, message_id, written
-from sandbox.world.mail.deliveries import Desk, chance, filed, stranger
-from sandbox.world.mail.edge_case_bodies import ODD_BODIES
-from sandbox.world.mail.edge_case_charsets import ODD_CHARSETS
-from sandbox.world.mail.edge_case_headers import ODD_HEADERS, Oddity
-from sandbox.world.mail.screenplays import Story
-from sandbox.world.mail.texts import conversations, phrases
-from sandbox.world.people import CAST, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
+from sandbox.world.mail.correspondence import ComposedMail, message_id, render
+from sandbox.world.mail.deliveries import DemoAccount, chance, new_mail, stranger
+from sandbox.world.mail.edge_case_bodies import BODY_CASES
+from sandbox.world.mail.edge_case_charsets import CHARSET_CASES
+from sandbox.world.mail.edge_case_headers import HEADER_CASES, EdgeCase
+from sandbox.world.mail.screenplays import ConversationScript
+from sandbox.world.mail.texts import conversation_scripts, phrases
+from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
 
 
-def everything(desk: Desk) -> Iterator[NewMail]:
+def everything(desk: DemoAccount) -> Iterator[NewMail]:
     """Yield what belongs to no conversation and no series, in no order."""
     yield from _oddities(desk)
     yield from _same_second(desk)
@@ -27,15 +27,15 @@ def everything(desk: Desk) -> Iterator[NewMail]:
     yield from _spam(desk)
 
 
-def _oddities(desk: Desk) -> Iterator[NewMail]:
-    for number, make in enumerate((*ODD_HEADERS, *ODD_BODIES, *ODD_CHARSETS)):
+def _oddities(desk: DemoAccount) -> Iterator[NewMail]:
+    for number, make in enumerate((*HEADER_CASES, *BODY_CASES, *CHARSET_CASES)):
         at = desk.moment(4 + number * 5, hour=11, seed=make.__name__, zone="UTC")
-        raw = make(Oddity(account=desk.account, at=at, seed=make.__name__))
+        raw = make(EdgeCase(account=desk.account, at=at, seed=make.__name__))
         labels = ("Odd & Ends/Old Programs",) if number % 9 == 4 else ()
-        yield filed(raw, at, labels=labels, read=number % 11 != 3)
+        yield new_mail(raw, at, labels=labels, read=number % 11 != 3)
 
 
-def _same_second(desk: Desk) -> Iterator[NewMail]:
+def _same_second(desk: DemoAccount) -> Iterator[NewMail]:
     """Five mails received within one second, three of them within one millisecond."""
     at = desk.moment(8, hour=15, seed="burst", zone="UTC").replace(microsecond=0)
     sender = Person(key="cam", name="Quay Camera", email="camera@shed-watch.example")
@@ -43,25 +43,25 @@ def _same_second(desk: Desk) -> Iterator[NewMail]:
         writing = _plain(
             desk, sender, f"Movement on quay, picture {number + 1} of 5", at, "Motion."
         )
-        yield filed(written(writing), at + timedelta(milliseconds=milliseconds))
+        yield new_mail(render(writing), at + timedelta(milliseconds=milliseconds))
 
 
-def _to_herself(desk: Desk) -> Iterator[NewMail]:
+def _to_herself(desk: DemoAccount) -> Iterator[NewMail]:
     at = desk.moment(35, hour=20, seed="note", zone=desk.me.zone)
     text = "Ask Jonas about the rope. Ask Henrik about the rope. Buy rope."
-    raw = written(_plain(desk, desk.me, "Note to self", at, text))
+    raw = render(_plain(desk, desk.me, "Note to self", at, text))
     if desk.mailbox == PROVIDER_A:
-        yield filed(raw, at, labels=("SENT",), read=False, starred=True)
+        yield new_mail(raw, at, labels=("SENT",), read=False, starred=True)
         return
-    yield filed(raw, at, folder="sent")
-    yield filed(raw, at + timedelta(seconds=1), read=False, starred=True)
+    yield new_mail(raw, at, folder="sent")
+    yield new_mail(raw, at + timedelta(seconds=1), read=False, starred=True)
 
 
-def _to_both(desk: Desk) -> NewMail:
+def _to_both(desk: DemoAccount) -> NewMail:
     """One mail with one Message-ID that lies in both accounts."""
     at = desk.moment(14, hour=13, seed="both", zone="UTC")
-    writing = Writing(
-        sender=CAST["helena"],
+    writing = ComposedMail(
+        sender=PEOPLE["helena"],
         to=[("Nora Lindqvist", YARD_ACCOUNT), ("", STUDIO_ACCOUNT)],
         subject="Your portrait for the book",
         text="Dear Nora, I never know which address you read, so I write to both. May we meet?",
@@ -69,15 +69,15 @@ def _to_both(desk: Desk) -> NewMail:
         account=desk.account,
         message_id=message_id("portrait", domain="helena-novak.example"),
     )
-    return filed(written(writing), at)
+    return new_mail(render(writing), at)
 
 
-def _off_topic(desk: Desk) -> Iterator[NewMail]:
+def _off_topic(desk: DemoAccount) -> Iterator[NewMail]:
     """An answer under a new subject: it has References, but no ``Re:``."""
     story = _known(desk)
     opened = _ids(desk, story)
     at = desk.moment(21, hour=9, seed="off-topic", zone="UTC")
-    writing = Writing(
+    writing = ComposedMail(
         sender=desk.person(story.turns[0].sender),
         to=[(desk.me.name, desk.account)],
         cc=[desk.receiver("priya")],
@@ -88,10 +88,10 @@ def _off_topic(desk: Desk) -> Iterator[NewMail]:
         message_id=message_id(desk.mailbox, "mushrooms", domain="nystrom-fastigheter.example"),
         references=opened[-3:],
     )
-    yield filed(written(writing), at, read=False)
+    yield new_mail(render(writing), at, read=False)
 
 
-def _drafts(desk: Desk) -> Iterator[NewMail]:
+def _drafts(desk: DemoAccount) -> Iterator[NewMail]:
     story = _known(desk)
     opened = _ids(desk, story)
     drafts: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -104,7 +104,7 @@ def _drafts(desk: Desk) -> Iterator[NewMail]:
     )
     for number, (subject, to, text, references) in enumerate(drafts):
         at = desk.moment(1 + number * 9, hour=18, seed=f"draft/{number}", zone=desk.me.zone)
-        writing = Writing(
+        writing = ComposedMail(
             sender=desk.me,
             to=[desk.receiver(key) for key in to],
             bcc=[desk.receiver("peter")] if subject.startswith("Salaries") else (),
@@ -115,19 +115,19 @@ def _drafts(desk: Desk) -> Iterator[NewMail]:
             message_id=message_id(desk.mailbox, "draft", number, domain="harbourlight.example"),
             references=references,
         )
-        yield filed(written(writing), at, folder="drafts")
+        yield new_mail(render(writing), at, folder="drafts")
 
 
-def _trash(desk: Desk) -> Iterator[NewMail]:
+def _trash(desk: DemoAccount) -> Iterator[NewMail]:
     for number, heading in enumerate(phrases()["wooden boat letter"][:9]):
         at = desk.moment(3 + number * 8, hour=7, seed=f"trash/{number}", zone="UTC")
         sender = stranger(f"Marina Offers <offers{number}@marina-deals.example>")
         text = f"{heading}, and forty more offers that end tonight."
         writing = _plain(desk, sender, f"Offer: {heading}", at, text)
-        yield filed(written(writing), at, folder="trash", read=number % 2 == 0)
+        yield new_mail(render(writing), at, folder="trash", read=number % 2 == 0)
     story = _known(desk)
     at = desk.moment(40, hour=16, seed="trashed answer", zone=desk.me.zone)
-    writing = Writing(
+    writing = ComposedMail(
         sender=desk.me,
         to=[desk.receiver(story.turns[0].sender)],
         subject=f"Re: {story.subject}",
@@ -138,22 +138,26 @@ def _trash(desk: Desk) -> Iterator[NewMail]:
         references=_ids(desk, story),
     )
     labels = ("SENT",) if desk.mailbox == PROVIDER_A else ()
-    yield filed(written(writing), at, folder="trash", labels=labels)
+    yield new_mail(render(writing), at, folder="trash", labels=labels)
 
 
-def _spam(desk: Desk) -> Iterator[NewMail]:
+def _spam(desk: DemoAccount) -> Iterator[NewMail]:
     for number, subject in enumerate(phrases()["spam"]):
         at = desk.moment(1 + number * 2, hour=2, seed=f"spam/{number}", zone="UTC")
         sender = stranger(f"Customer Care <care{number}@sunken-treasure{number % 4}.example>")
         text = (
             f"{subject}\n\nAct within {int(chance(subject) * 40) + 2} minutes. No anchors refunded."
         )
-        yield filed(written(_plain(desk, sender, subject, at, text)), at, folder="spam", read=False)
+        yield new_mail(
+            render(_plain(desk, sender, subject, at, text)), at, folder="spam", read=False
+        )
 
 
-def _plain(desk: Desk, sender: Person, subject: str, at: datetime, text: str) -> Writing:
+def _plain(
+    desk: DemoAccount, sender: Person, subject: str, at: datetime, text: str
+) -> ComposedMail:
     domain = sender.email.rpartition("@")[2]
-    return Writing(
+    return ComposedMail(
         sender=sender,
         to=[(desk.me.name, desk.account)],
         subject=subject,
@@ -164,13 +168,13 @@ def _plain(desk: Desk, sender: Person, subject: str, at: datetime, text: str) ->
     )
 
 
-def _known(desk: Desk) -> Story:
+def _known(desk: DemoAccount) -> ConversationScript:
     """Return the second longest conversation of the desk."""
-    told = conversations("yard" if desk.mailbox == PROVIDER_A else "studio")
+    told = conversation_scripts("yard" if desk.mailbox == PROVIDER_A else "studio")
     return sorted(told, key=lambda story: len(story.turns))[-2]
 
 
-def _ids(desk: Desk, story: Story) -> list[str]:
+def _ids(desk: DemoAccount, story: ConversationScript) -> list[str]:
     return [
         message_id(
             desk.mailbox,

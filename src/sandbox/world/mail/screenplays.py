@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScriptedMail:
     """One mail of a story; *hours* count from the turn before, files are (kind, name) pairs."""
 
     sender: str
@@ -28,26 +28,26 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class ConversationScript:
     """A conversation that starts *days* before today."""
 
     subject: str
     days: int
     labels: tuple[str, ...]
     starred: bool
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptedMail, ...]
 
 
-def read(text: str) -> tuple[Story, ...]:
+def parse_scripts(text: str) -> tuple[ConversationScript, ...]:
     """Read every story of *text*, in order."""
     return tuple(_story(chunk) for chunk in text.strip().removeprefix("=== ").split("\n=== "))
 
 
-def _story(chunk: str) -> Story:
+def _story(chunk: str) -> ConversationScript:
     head, *turns = chunk.split("\n--- ")
     subject, *options = (part.strip() for part in head.split("|"))
     settings = dict(_settings(options))
-    return Story(
+    return ConversationScript(
         subject=subject,
         days=int(settings["days"]),
         labels=tuple(_listed(settings.get("labels", ""), ",")),
@@ -56,13 +56,13 @@ def _story(chunk: str) -> Story:
     )
 
 
-def _turn(chunk: str) -> Turn:
+def _turn(chunk: str) -> ScriptedMail:
     head, _, text = chunk.partition("\n")
     way, hours, *options = (part.strip() for part in head.split("|"))
     sender, _, receivers = way.partition(" > ")
     to, _, cc = receivers.partition(";")
     settings = dict(_settings(options))
-    return Turn(
+    return ScriptedMail(
         sender=sender,
         to=tuple(_listed(to, ",")),
         cc=tuple(_listed(cc, ",")),

@@ -12,7 +12,7 @@ from sandbox.boards.records import Board, Column, Folder, Group, Team, User, Wor
 from sandbox.boards.settings import numbers_settings, status_settings
 from sandbox.boards.store import BoardStore
 from sandbox.storage.database import Database
-from sandbox.world.people import CAST, YARD_ACCOUNT
+from sandbox.world.people import PEOPLE, YARD_ACCOUNT
 from sandbox.world.tasks import boat_orders
 from sandbox.world.tasks.board_plan import BoardPlan, Builder, CommentPlan, ItemPlan, morning
 
@@ -92,7 +92,7 @@ def _people(store: BoardStore, now: datetime) -> dict[str, str]:
     teams = {"astrid": (rig,), "jonas": (wood,), "mikael": (wood,), "oskar": (wood, rig)}
     users: dict[str, str] = {}
     for place, key in enumerate(_MEMBERS):
-        person = CAST[key]
+        person = PEOPLE[key]
         users[key] = store.new_id("user")
         store.users.put(
             User(

@@ -14,7 +14,7 @@ from sandbox.projects.records import CustomField, Membership, Option, Task, Team
 from sandbox.projects.records import Workspace as Space
 from sandbox.projects.store import ProjectStore, wire_time
 from sandbox.storage.database import Database
-from sandbox.world.people import CAST, STUDIO_ACCOUNT
+from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
 from sandbox.world.tasks.board_plan import morning
 
 _SEEDED = "world:projects"  # meta key: the day the world was made for
@@ -116,7 +116,7 @@ def _studio(store: ProjectStore, now: datetime) -> _Studio:
     )
     users = {}
     for place, key in enumerate(_MEMBERS):
-        person = CAST[key]
+        person = PEOPLE[key]
         users[key] = store.new_id()
         store.users.put(
             User(

@@ -9,9 +9,9 @@ from sandbox.world.mail import screenplays
 
 
 @cache
-def conversations(name: str) -> tuple[screenplays.Story, ...]:
+def conversation_scripts(name: str) -> tuple[screenplays.ConversationScript, ...]:
     """Return the stories told in ``<name>.txt``."""
-    return screenplays.read(prose(name))
+    return screenplays.parse_scripts(prose(name))
 
 
 @cache
