@@ -5,7 +5,7 @@ from email.message import EmailMessage
 
 from sandbox.mail.store import Account
 from sandbox.world.calendar import calendars, events
-from sandbox.world.mail.deliveries import demo_accounts
+from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 ACCOUNT = Account("me@a.test", "Me Myself")

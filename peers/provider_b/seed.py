@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
 
 from sandbox.world.calendar import calendars, events
-from sandbox.world.mail.deliveries import demo_accounts
+from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar.meetings import instant, occurrences
 
 START = 1_767_600_000_000  # 2026-01-05T08:00:00Z

@@ -27,7 +27,7 @@ from sandbox.http import (
     json_response,
     parse_target,
 )
-from sandbox.oauth import servers
+from sandbox.oauth import routes
 from sandbox.oauth.tokens import UPSTREAMS
 from sandbox.origins import other_origin
 from sandbox.projects import endpoints as projects
@@ -58,7 +58,7 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
     ("collab", ("content",), c_places.create_handler),
     *(("collab", (version,), b_batch.create_handler) for version in ("v1.0", "beta")),
     *(("collab", (version,), c_api.create_handler) for version in ("v1.0", "beta")),
-    ("oauth", (), servers.create_handler),
+    ("oauth", (), routes.create_handler),
 )
 
 # Handlers that are called without an access token: their URLs carry the authority.

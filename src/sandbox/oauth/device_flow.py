@@ -8,7 +8,7 @@ from html import escape
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, json_response
 from sandbox.oauth.authorization_codes import Consent
-from sandbox.oauth.token_requests import AuthorizationServer, OAuthError, parse_form
+from sandbox.oauth.authorization_server import AuthorizationServer, OAuthError, parse_form
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LIFETIME = 900  # seconds

@@ -9,15 +9,15 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, Router, json_response
-from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
-from sandbox.oauth.identity_tokens import create_id_token, public_keys
-from sandbox.oauth.token_requests import (
+from sandbox.oauth.authorization_server import (
     LIFETIME,
     NO_STORE,
     AuthorizationServer,
     OAuthError,
     parse_form,
 )
+from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
+from sandbox.oauth.identity_tokens import create_id_token, public_keys
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import YARD_ACCOUNT
 

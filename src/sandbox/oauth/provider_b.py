@@ -11,17 +11,17 @@ from uuid import uuid4
 
 from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.authorization_codes import Consent
-from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
-from sandbox.oauth.device_flow import GRANT as DEVICE
-from sandbox.oauth.device_flow import DeviceCodes
-from sandbox.oauth.identity_tokens import create_id_token, public_keys
-from sandbox.oauth.token_requests import (
+from sandbox.oauth.authorization_server import (
     LIFETIME,
     NO_STORE,
     AuthorizationServer,
     OAuthError,
     parse_form,
 )
+from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
+from sandbox.oauth.device_flow import GRANT as DEVICE
+from sandbox.oauth.device_flow import DeviceCodes
+from sandbox.oauth.identity_tokens import create_id_token, public_keys
 from sandbox.world.people import STUDIO_ACCOUNT
 
 _EXPIRED = "AADSTS70008: The refresh token has expired or was revoked."

@@ -13,9 +13,14 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as refusal
 from sandbox.http import Request, Response, Router, json_response
+from sandbox.oauth.authorization_server import (
+    NO_STORE,
+    AuthorizationServer,
+    OAuthError,
+    parse_form,
+)
 from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
 from sandbox.oauth.identity_tokens import sign_jwt
-from sandbox.oauth.token_requests import NO_STORE, AuthorizationServer, OAuthError, parse_form
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 

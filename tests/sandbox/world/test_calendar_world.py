@@ -8,10 +8,10 @@ import pytest
 from sandbox.app import Sandbox
 from sandbox.calendar.records import Window
 from sandbox.state import open_state
+from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar import events
 from sandbox.world.calendar.calendars import planned_meetings
 from sandbox.world.calendar.meetings import instant, occurrences
-from sandbox.world.mail.deliveries import demo_accounts
 
 DAYS = ("2026-11-20", "2026-03-20", "2028-01-01")
 REACH = timedelta(days=60)

@@ -14,8 +14,8 @@ from sandbox.mail.mime import parse
 from sandbox.mail.store import MailStore
 from sandbox.state import open_state
 from sandbox.storage.database import Database
+from sandbox.world.accounts import demo_accounts
 from sandbox.world.mail import mailboxes as world
-from sandbox.world.mail.deliveries import demo_accounts
 
 NOW = datetime(2026, 11, 20, 13, 5, tzinfo=UTC)
 

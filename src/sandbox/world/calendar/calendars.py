@@ -25,6 +25,7 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from sandbox.mail.ids import PROVIDER_A, PROVIDER_B
+from sandbox.world.accounts import DemoAccount
 from sandbox.world.calendar.meetings import (
     CalendarPlan,
     Invitee,
@@ -33,8 +34,7 @@ from sandbox.world.calendar.meetings import (
     OccurrenceChange,
     start_on_rule,
 )
-from sandbox.world.mail.deliveries import DemoAccount
-from sandbox.world.mail.texts import prose
+from sandbox.world.mail.texts import read_text
 
 ZONE = "Europe/Stockholm"
 VIDEO = "https://meet.harbourlight.example/"
@@ -81,16 +81,16 @@ _ROOMS = MappingProxyType(
 )
 
 
-def planned_meetings(desk: DemoAccount) -> tuple[Meeting, ...]:
-    """Return every meeting and series in *desk*'s calendars, in the order of the plan."""
-    name = "yard_calendar" if desk.mailbox == PROVIDER_A else "studio_calendar"
-    chunks = prose(name).strip().removeprefix("=== ").split("\n=== ")
-    return tuple(_meeting(desk, chunk) for chunk in chunks)
+def planned_meetings(account: DemoAccount) -> tuple[Meeting, ...]:
+    """Return every meeting and series in *account*'s calendars, in the order of the plan."""
+    name = "yard_calendar" if account.mailbox == PROVIDER_A else "studio_calendar"
+    chunks = read_text(name).strip().removeprefix("=== ").split("\n=== ")
+    return tuple(_meeting(account, chunk) for chunk in chunks)
 
 
-def calendar_plans(desk: DemoAccount) -> tuple[CalendarPlan, ...]:
-    """Return the calendars of *desk*'s account, the primary one first."""
-    return tuple(one for one in CALENDARS if one.mailbox == desk.mailbox)
+def calendar_plans(account: DemoAccount) -> tuple[CalendarPlan, ...]:
+    """Return the calendars of *account*'s account, the primary one first."""
+    return tuple(one for one in CALENDARS if one.mailbox == account.mailbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +131,15 @@ class _Days:
         return datetime.combine(day, time.fromisoformat(clock), ZoneInfo(self.zone))
 
 
-def _meeting(desk: DemoAccount, chunk: str) -> Meeting:
+def _meeting(account: DemoAccount, chunk: str) -> Meeting:
     head, _, description = chunk.partition("\n")
     calendar, when, title, *written = (part.strip() for part in head.split(" | "))
     options = dict(one.partition("=")[::2] for one in written)
     zone = options.get("zone", ZONE)
-    days = _Days(desk.today, zone)
+    days = _Days(account.today, zone)
     start, end = start_on_rule(*days.span(when), options.get("rule"))
-    organiser = _person(desk, options.get("by", "me"))
-    seed = title if "both" in options else f"{desk.mailbox}/{calendar}/{title}/{when}"
+    organiser = _person(account, options.get("by", "me"))
+    seed = title if "both" in options else f"{account.mailbox}/{calendar}/{title}/{when}"
     uid = hashlib.sha256(f"meeting/{seed}".encode()).hexdigest()[:24]
     return Meeting(
         uid=f"{uid}@planner.harbourlight.example",
@@ -148,7 +148,7 @@ def _meeting(desk: DemoAccount, chunk: str) -> Meeting:
         description=description.strip(),
         location=options.get("at", ""),
         organiser=organiser,
-        attendees=tuple(_attendees(desk, options, organiser)),
+        attendees=tuple(_attendees(account, options, organiser)),
         start=start,
         end=end,
         zone=zone,
@@ -166,22 +166,22 @@ def _meeting(desk: DemoAccount, chunk: str) -> Meeting:
 
 
 def _attendees(
-    desk: DemoAccount, options: Mapping[str, str], organiser: Invitee
+    account: DemoAccount, options: Mapping[str, str], organiser: Invitee
 ) -> Iterator[Invitee]:
     asked = options.get("with", "").split()
-    if not asked and (organiser.email == desk.account or "without-me" in options):
+    if not asked and (organiser.email == account.address or "without-me" in options):
         return
     if "apart" not in options:
         yield organiser
-    if organiser.email != desk.account and "without-me" not in options:
+    if organiser.email != account.address and "without-me" not in options:
         response = _response(options.get("me", "+"))
-        yield Invitee(email=desk.account, name=desk.me.name, response=response)
+        yield Invitee(email=account.address, name=account.owner.name, response=response)
     for word in asked:
         key = word.rstrip("+-?~")
         if key in _ROOMS:
             yield _ROOMS[key]
             continue
-        person = _person(desk, key)
+        person = _person(account, key)
         marks = word.removeprefix(key)
         yield Invitee(
             email=person.email,
@@ -212,8 +212,8 @@ def _starting(days: _Days, day: str, first: MeetingTime) -> MeetingTime:
     return days.day(day)
 
 
-def _person(desk: DemoAccount, key: str) -> Invitee:
-    name, email = desk.receiver(key)
+def _person(account: DemoAccount, key: str) -> Invitee:
+    name, email = account.recipient(key)
     return Invitee(email=email, name=name, response="accepted")
 
 

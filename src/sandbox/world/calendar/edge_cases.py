@@ -16,7 +16,8 @@ from sandbox.calendar.records import (
     from_local,
 )
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.world.mail.deliveries import DemoAccount, pick
+from sandbox.world.accounts import DemoAccount
+from sandbox.world.chance import pick
 from sandbox.world.people import PEOPLE
 
 _HOME = "Europe/Stockholm"
@@ -26,14 +27,14 @@ _ANSWERS = ("accepted", "needsAction", "declined", "tentative")
 _DANA = Attendee(email="dana.ruiz@hudson-boats.example", name="Dana Ruiz", response="accepted")
 
 
-def edge_case_events(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    """Yield (key of the calendar, event) for *desk*, the same for the same day."""
-    yield from _yard(desk) if desk.mailbox == PROVIDER_A else _studio(desk)
+def edge_case_events(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
+    """Yield (key of the calendar, event) for *account*, the same for the same day."""
+    yield from _yard(account) if account.mailbox == PROVIDER_A else _studio(account)
 
 
-def _yard(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    days = _Days(desk.today)
-    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
+def _yard(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
+    days = _Days(account.today)
+    me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     yield (
         "yard",
         NewEvent(
@@ -74,13 +75,13 @@ def _yard(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     )
     yield (
         "yard",
-        _crowd(desk, days.at(8, "15:00"), days.at(8, "16:30"), "Season opening: all hands"),
+        _crowd(account, days.at(8, "15:00"), days.at(8, "16:30"), "Season opening: all hands"),
     )
 
 
-def _studio(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    days = _Days(desk.today)
-    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
+def _studio(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
+    days = _Days(account.today)
+    me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     yield (
         "family",
         NewEvent(
@@ -135,7 +136,10 @@ def _studio(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
             ),
         ),
     )
-    yield "studio", _crowd(desk, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone")
+    yield (
+        "studio",
+        _crowd(account, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +156,9 @@ class _Days:
         return from_local(datetime.combine(day, time.fromisoformat(clock)), zone)
 
 
-def _crowd(desk: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
+def _crowd(account: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
     """Return a meeting of `_MANY` guests, Nora among them."""
-    me = Attendee(email=desk.account, name=desk.me.name, response="accepted")
+    me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     others = [person for person in PEOPLE.values() if not person.key.startswith("nora")]
     guests = [
         Attendee(
@@ -166,7 +170,7 @@ def _crowd(desk: DemoAccount, start: EventTime, end: EventTime, title: str) -> N
         for number, person in enumerate(others[: _MANY - 1])
     ]
     return NewEvent(
-        uid=f"{desk.mailbox}-crowd@planner.harbourlight.example",
+        uid=f"{account.mailbox}-crowd@planner.harbourlight.example",
         content=EventContent(
             title=title,
             description="Bring somebody who has never been on a boat.",

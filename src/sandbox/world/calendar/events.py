@@ -19,10 +19,10 @@ from sandbox.calendar.records import (
 )
 from sandbox.calendar.store import CalendarStore
 from sandbox.storage.database import Database
+from sandbox.world.accounts import DemoAccount, demo_accounts
 from sandbox.world.calendar.calendars import calendar_plans, planned_meetings
 from sandbox.world.calendar.edge_cases import edge_case_events
 from sandbox.world.calendar.meetings import Invitee, Meeting, MeetingTime, OccurrenceChange
-from sandbox.world.mail.deliveries import DemoAccount, demo_accounts
 
 _SEEDED = "world:calendar"  # meta key: the day the world was made for
 _PLANNED = timedelta(days=21)  # how long before its first time a meeting was entered
@@ -50,32 +50,32 @@ def seed(store: Database, kept: CalendarStore, now: datetime | None = None) -> S
     made_for = store.meta(_SEEDED)
     if made_for is None:
         with store.transaction():
-            for desk in demo_accounts(day):
-                _fill(kept, desk)
+            for account in demo_accounts(day):
+                _fill(kept, account)
             store.set_meta(_SEEDED, day.isoformat())
     return SeededCalendars(
         day=day if made_for is None else date.fromisoformat(made_for),
         created=made_for is None,
         calendars={
-            desk.mailbox: tuple(calendar.id for calendar in kept.calendars(desk.mailbox))
-            for desk in demo_accounts(day)
+            account.mailbox: tuple(calendar.id for calendar in kept.calendars(account.mailbox))
+            for account in demo_accounts(day)
         },
     )
 
 
-def planned_events(desk: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    """Yield (key of the calendar, event) for everything in *desk*'s calendars."""
-    for meeting in planned_meetings(desk):
-        yield meeting.calendar, _event(meeting, desk)
-    for calendar, event in edge_case_events(desk):
-        yield calendar, replace(event, created_ms=_entered(event.content, desk))
+def planned_events(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
+    """Yield (key of the calendar, event) for everything in *account*'s calendars."""
+    for meeting in planned_meetings(account):
+        yield meeting.calendar, _event(meeting, account)
+    for calendar, event in edge_case_events(account):
+        yield calendar, replace(event, created_ms=_entered(event.content, account))
 
 
-def _fill(kept: CalendarStore, desk: DemoAccount) -> None:
-    planned = tuple(planned_events(desk))
-    for plan in calendar_plans(desk):
+def _fill(kept: CalendarStore, account: DemoAccount) -> None:
+    planned = tuple(planned_events(account))
+    for plan in calendar_plans(account):
         made = kept.add_calendar(
-            desk.mailbox,
+            account.mailbox,
             plan.name,
             zone=plan.zone,
             is_primary=plan.is_primary,
@@ -85,7 +85,7 @@ def _fill(kept: CalendarStore, desk: DemoAccount) -> None:
         kept.add_events(made, (event for key, event in planned if key == plan.key))
 
 
-def _event(meeting: Meeting, desk: DemoAccount) -> NewEvent:
+def _event(meeting: Meeting, account: DemoAccount) -> NewEvent:
     content = _content(meeting)
     return NewEvent(
         uid=meeting.uid,
@@ -100,13 +100,13 @@ def _event(meeting: Meeting, desk: DemoAccount) -> NewEvent:
             _override(content, _when(original, meeting.zone), change)
             for original, change in meeting.changes.items()
         ),
-        created_ms=_entered(content, desk),
+        created_ms=_entered(content, account),
     )
 
 
-def _entered(content: EventContent, desk: DemoAccount) -> int:
+def _entered(content: EventContent, account: DemoAccount) -> int:
     """Return when an event was written down: some weeks before, never later than today."""
-    today = datetime.combine(desk.today, time(6), UTC)
+    today = datetime.combine(account.today, time(6), UTC)
     return int(min(content.start.instant - _PLANNED, today).timestamp() * 1000)
 
 

@@ -1,71 +1,97 @@
-"""Stories as mail: who answers when, under which subject, with which references."""
+"""Conversations as mail: each script's mails with their times, subjects and references."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from sandbox.mail.store import NewMail
-from sandbox.world.mail.correspondence import ComposedMail, message_id
-from sandbox.world.mail.deliveries import DemoAccount, chance, deliver, in_waking_hours
-from sandbox.world.mail.screenplays import ConversationScript, ScriptedMail
+from sandbox.world.accounts import DemoAccount
+from sandbox.world.chance import chance
+from sandbox.world.mail.composer import ComposedMail, message_id
+from sandbox.world.mail.conversation_scripts import ConversationScript, ScriptedMail
+from sandbox.world.mail.deliveries import deliver
 
 ARCHIVED_AFTER_DAYS = 150  # conversations that began earlier have left the inbox
 
-_ANSWERED = ("re:", "aw:", "sv:", "re :", "odp:", "fwd:")
+_REPLY_PREFIXES = ("re:", "aw:", "sv:", "re :", "odp:", "fwd:")
 
 
-def conversation_mails(desk: DemoAccount, story: ConversationScript) -> Iterator[NewMail]:
-    """Yield the mails of *story* that have happened by *desk*'s day, oldest first."""
-    writings = list(_writings(desk, story))
-    for writing in writings:
-        starred = story.starred and writing is writings[-1]
-        archived = story.days > ARCHIVED_AFTER_DAYS
-        yield deliver(desk, writing, labels=story.labels, starred=starred, archived=archived)
+def conversation_mails(account: DemoAccount, script: ConversationScript) -> Iterator[NewMail]:
+    """Yield the mails of *script* that were sent before *account*'s day, oldest first."""
+    mails = list(_composed_mails(account, script))
+    for mail in mails:
+        starred = script.starred and mail is mails[-1]
+        archived = script.days > ARCHIVED_AFTER_DAYS
+        yield deliver(account, mail, labels=script.labels, starred=starred, archived=archived)
 
 
-def _writings(desk: DemoAccount, story: ConversationScript) -> Iterator[ComposedMail]:
+def message_ids(account: DemoAccount, script: ConversationScript) -> list[str]:
+    """Return the Message-IDs of all mails of *script*, oldest first."""
+    return [_message_id(account, script, number) for number in range(len(script.mails))]
+
+
+def _composed_mails(account: DemoAccount, script: ConversationScript) -> Iterator[ComposedMail]:
     earlier: list[ComposedMail] = []
-    for turn, at in zip(story.turns, _moments(desk, story), strict=False):
-        if at >= desk.end - timedelta(minutes=1):
+    for scripted, sent_at in zip(script.mails, _sending_times(account, script), strict=False):
+        if sent_at >= account.now - timedelta(minutes=1):
             return
-        earlier.append(_writing(desk, story, turn, at, earlier))
+        earlier.append(_compose(account, script, scripted, sent_at, earlier))
         yield earlier[-1]
 
 
-def _moments(desk: DemoAccount, story: ConversationScript) -> Iterator[datetime]:
-    zone = desk.person(story.turns[0].sender).zone
-    days = (desk.today - desk.workday(story.days)).days
-    at = desk.moment(days, hour=9, seed=story.subject, zone=zone)
-    yield at
-    for place, turn in enumerate(story.turns[1:], 1):
-        minutes = 2 + chance(story.subject, place, "minutes") * 50
-        later = at + timedelta(hours=turn.hours, minutes=minutes)
-        at = max(at + timedelta(minutes=2), in_waking_hours(later, desk.person(turn.sender).zone))
-        yield at
+def _sending_times(account: DemoAccount, script: ConversationScript) -> Iterator[datetime]:
+    zone = account.person(script.mails[0].sender).zone
+    days = (account.today - account.workday(script.days)).days
+    sent_at = account.moment(days, hour=9, seed=script.subject, zone=zone)
+    yield sent_at
+    for number, scripted in enumerate(script.mails[1:], 1):
+        minutes = 2 + chance(script.subject, number, "minutes") * 50
+        later = sent_at + timedelta(hours=scripted.hours, minutes=minutes)
+        awake = _in_waking_hours(later, account.person(scripted.sender).zone)
+        sent_at = max(sent_at + timedelta(minutes=2), awake)
+        yield sent_at
 
 
-def _writing(
-    desk: DemoAccount,
-    story: ConversationScript,
-    turn: ScriptedMail,
-    at: datetime,
+def _in_waking_hours(moment: datetime, zone: str) -> datetime:
+    """Move a moment at night or on a weekend to the next working morning in *zone*."""
+    local = moment.astimezone(ZoneInfo(zone))
+    if 7 <= local.hour < 22 and local.weekday() < 5:
+        return moment
+    morning = local.replace(hour=7, minute=10 + local.minute % 45)
+    if local.hour >= 22:
+        morning += timedelta(days=1)
+    if morning.weekday() >= 5:
+        morning += timedelta(days=7 - morning.weekday())
+    return morning.astimezone(UTC)
+
+
+def _compose(
+    account: DemoAccount,
+    script: ConversationScript,
+    scripted: ScriptedMail,
+    sent_at: datetime,
     earlier: Sequence[ComposedMail],
 ) -> ComposedMail:
-    sender = desk.person(turn.sender)
-    subject = earlier[-1].subject if earlier else story.subject
-    if earlier and not subject.lower().startswith(_ANSWERED):
+    sender = account.person(scripted.sender)
+    subject = earlier[-1].subject if earlier else script.subject
+    if earlier and not subject.lower().startswith(_REPLY_PREFIXES):
         subject = f"{sender.prefix} {subject}"
-    domain = sender.email.rpartition("@")[2]
     return ComposedMail(
         sender=sender,
-        to=[desk.receiver(key) for key in turn.to],
-        cc=[desk.receiver(key) for key in turn.cc],
+        to=[account.recipient(key) for key in scripted.to],
+        cc=[account.recipient(key) for key in scripted.cc],
         subject=subject,
-        text=turn.text,
-        at=at,
-        account=desk.account,
-        message_id=message_id(desk.mailbox, story.subject, len(earlier), domain=domain),
-        references=[one.message_id for one in earlier],
+        text=scripted.text,
+        sent_at=sent_at,
+        mailbox_address=account.address,
+        message_id=_message_id(account, script, len(earlier)),
+        references=[mail.message_id for mail in earlier],
         quoted=earlier[-1] if earlier and sender.quotes else None,
-        attached=turn.attached,
-        inline=turn.inline,
+        attachments=scripted.attachments,
+        inline_files=scripted.inline_files,
     )
+
+
+def _message_id(account: DemoAccount, script: ConversationScript, number: int) -> str:
+    domain = account.person(script.mails[number].sender).email.rpartition("@")[2]
+    return message_id(account.mailbox, script.subject, number, domain=domain)

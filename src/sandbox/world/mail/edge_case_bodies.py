@@ -11,37 +11,39 @@ from sandbox.world.mail.mime_writer import Part
 LONG = 320 * 1024  # characters of the longest body
 
 
-def _flowed(odd: EdgeCase) -> bytes:
+def _flowed(case: EdgeCase) -> bytes:
     lines = (
         "A paragraph that flows \nover the line ends, as it \nshould.\n> quoted, and \n> flowing"
     )
     body = mime_writer.text(lines, transfer="7bit", params="; format=flowed; delsp=no")
-    return mime_writer.mail(odd.usual("james@whitcombe.example", "Flowing"), body)
+    return mime_writer.mail(case.headers("james@whitcombe.example", "Flowing"), body)
 
 
-def _empty_body(odd: EdgeCase) -> bytes:
-    return mime_writer.bare(odd.usual("oskar@harbourlight.example", "Key is under the bucket"), b"")
+def _empty_body(case: EdgeCase) -> bytes:
+    return mime_writer.bare(
+        case.headers("oskar@harbourlight.example", "Key is under the bucket"), b""
+    )
 
 
-def _long_body(odd: EdgeCase) -> bytes:
+def _long_body(case: EdgeCase) -> bytes:
     lines = [f"{n:05} log entry: wind 7 m/s, door closed, pump off" for n in range(LONG // 50)]
     body = mime_writer.text("\n".join(lines), transfer="7bit", charset="us-ascii")
-    return mime_writer.mail(odd.usual("logger@shed-watch.example", "Log of the year"), body)
+    return mime_writer.mail(case.headers("logger@shed-watch.example", "Log of the year"), body)
 
 
-def _html_only(odd: EdgeCase) -> bytes:
+def _html_only(case: EdgeCase) -> bytes:
     markup = (
         "<!DOCTYPE html><html><head><title>Offer</title><style>p{color:navy}</style></head><body>"
         "<p>Ropes &ndash; 14&nbsp;mm &amp; 16&nbsp;mm, &euro;2.40&#47;m.</p>"
         "<script>document.title = 'not for mail'</script><p>Caf&eacute; nearby.</p></body></html>"
     )
     body = mime_writer.text(markup, subtype="html", transfer="quoted-printable")
-    return mime_writer.mail(odd.usual("shop@rope-walk.example", "Rope of the week"), body)
+    return mime_writer.mail(case.headers("shop@rope-walk.example", "Rope of the week"), body)
 
 
-def _nested_mail(odd: EdgeCase) -> bytes:
+def _nested_mail(case: EdgeCase) -> bytes:
     inner = mime_writer.mail(
-        odd.usual(
+        case.headers(
             "m.hoffmann@elbmuseum.example", mime_writer.words("Maße der Luke, größer als gedacht")
         ),
         mime_writer.multipart(
@@ -61,10 +63,10 @@ def _nested_mail(odd: EdgeCase) -> bytes:
         mime_writer.nested(inner, name="again.eml"),
     ]
     outer = mime_writer.multipart("mixed", parts, boundary="=_outer_hatch")
-    return mime_writer.mail(odd.usual("jonas@harbourlight.example", "Fwd: hatch"), outer)
+    return mime_writer.mail(case.headers("jonas@harbourlight.example", "Fwd: hatch"), outer)
 
 
-def _names_of_files(odd: EdgeCase) -> bytes:
+def _names_of_files(case: EdgeCase) -> bytes:
     """One attachment for every way of writing a file name."""
     data = b"one line\r\n"
     named = (
@@ -78,26 +80,26 @@ def _names_of_files(odd: EdgeCase) -> bytes:
     parts = [mime_writer.text("Six files, six ways of naming them.")]
     parts += [mime_writer.file(name, "text/plain", data, naming=way) for name, way in named]
     body = mime_writer.multipart("mixed", parts, boundary="=_six_names")
-    return mime_writer.mail(odd.usual("lukas@harbourlight-studio.example", "Six names"), body)
+    return mime_writer.mail(case.headers("lukas@harbourlight-studio.example", "Six names"), body)
 
 
-def _empty_file(odd: EdgeCase) -> bytes:
+def _empty_file(case: EdgeCase) -> bytes:
     parts = [
         mime_writer.text("The file is empty, the printer is not."),
         mime_writer.file("empty.csv", "text/csv", b""),
     ]
     body = mime_writer.multipart("mixed", parts, boundary="=_nothing")
-    return mime_writer.mail(odd.usual("plotter@harbourlight.example", "Report"), body)
+    return mime_writer.mail(case.headers("plotter@harbourlight.example", "Report"), body)
 
 
-def _only_a_file(odd: EdgeCase) -> bytes:
+def _only_a_file(case: EdgeCase) -> bytes:
     part = mime_writer.file(
         "scan0001.pdf", "application/pdf", attachment_files.pdf(["Scan", "page 1"])
     )
-    return mime_writer.mail(odd.usual("scanner@harbourlight.example", "Scan"), part)
+    return mime_writer.mail(case.headers("scanner@harbourlight.example", "Scan"), part)
 
 
-def _text_between(odd: EdgeCase) -> bytes:
+def _text_between(case: EdgeCase) -> bytes:
     """Text, picture, text: the picture has no name and is meant to be seen in between."""
     parts = [
         mime_writer.text("This is how it looked before:"),
@@ -108,26 +110,26 @@ def _text_between(odd: EdgeCase) -> bytes:
     body = mime_writer.multipart(
         "mixed", parts, boundary="=_between", preamble="Not for your eyes."
     )
-    return mime_writer.mail(odd.usual("oskar@harbourlight.example", "The green paint"), body)
+    return mime_writer.mail(case.headers("oskar@harbourlight.example", "The green paint"), body)
 
 
-def _deep(odd: EdgeCase) -> bytes:
+def _deep(case: EdgeCase) -> bytes:
     """Seven containers in one another, the text in the innermost."""
     part = mime_writer.text("Found me.")
     for level in range(7):
         beside = mime_writer.file(f"level{level}.txt", "text/plain", b"%d\r\n" % level)
         part = mime_writer.multipart("mixed", [part, beside], boundary=f"=_level_{level}")
-    return mime_writer.mail(odd.usual("matrjoschka@dolls.example", "Seven boxes"), part)
+    return mime_writer.mail(case.headers("matrjoschka@dolls.example", "Seven boxes"), part)
 
 
-def _bounced(odd: EdgeCase) -> bytes:
+def _bounced(case: EdgeCase) -> bytes:
     status = (
         b"Reporting-MTA: dns; mx.oldtown-harbour.example\r\n\r\n"
         b"Final-Recipient: rfc822; karin.wesel@oldtown-harbour.example\r\n"
         b"Action: failed\r\nStatus: 5.1.1\r\n"
     )
     original = mime_writer.mail(
-        odd.usual(odd.account, "Draft of the report"), mime_writer.text("Hi Karin")
+        case.headers(case.address, "Draft of the report"), mime_writer.text("Hi Karin")
     )
     parts = [
         mime_writer.text("Your mail could not be delivered: no such user.", transfer="7bit"),
@@ -136,11 +138,11 @@ def _bounced(odd: EdgeCase) -> bytes:
     ]
     params = "; report-type=delivery-status"
     body = mime_writer.multipart("report", parts, boundary="=_report", params=params)
-    headers = odd.usual("Mail Delivery <MAILER-DAEMON@mx.example>", "Undelivered mail")
+    headers = case.headers("Mail Delivery <MAILER-DAEMON@mx.example>", "Undelivered mail")
     return mime_writer.mail([("Return-Path", "<>"), *headers], body)
 
 
-def _signed(odd: EdgeCase) -> bytes:
+def _signed(case: EdgeCase) -> bytes:
     seal = (
         b"-----BEGIN PGP SIGNATURE-----\r\n\r\niQEzBAEBCAAdFiEE\r\n-----END PGP SIGNATURE-----\r\n"
     )
@@ -150,44 +152,44 @@ def _signed(odd: EdgeCase) -> bytes:
     ]
     params = '; micalg=pgp-sha256; protocol="application/pgp-signature"'
     body = mime_writer.multipart("signed", parts, boundary="=_signed", params=params)
-    return mime_writer.mail(odd.usual("priya@harbourlight.example", "Stability booklet"), body)
+    return mime_writer.mail(case.headers("priya@harbourlight.example", "Stability booklet"), body)
 
 
-def _cut_short(odd: EdgeCase) -> bytes:
+def _cut_short(case: EdgeCase) -> bytes:
     """A connection broke: the last boundary never came."""
     parts = [
         mime_writer.text("The drawing follows."),
         mime_writer.file("drawing.png", "image/png", attachment_files.png(80, 60, (30, 60, 90))),
     ]
     whole = mime_writer.mail(
-        odd.usual("daniel@harbourlight-studio.example", "Drawing (cut short)"),
+        case.headers("daniel@harbourlight-studio.example", "Drawing (cut short)"),
         mime_writer.multipart("mixed", parts, boundary="=_cut"),
     )
     return whole[: whole.rindex(b"--=_cut--") - 40]
 
 
-def _boundary_missing(odd: EdgeCase) -> bytes:
+def _boundary_missing(case: EdgeCase) -> bytes:
     part = Part((("Content-Type", "multipart/mixed"),), b"A container that names no boundary.\r\n")
-    return mime_writer.mail(odd.usual("robot@old-gateway.example", "Container"), part)
+    return mime_writer.mail(case.headers("robot@old-gateway.example", "Container"), part)
 
 
-def _old_encodings(odd: EdgeCase) -> bytes:
+def _old_encodings(case: EdgeCase) -> bytes:
     uu = b"begin 644 note.txt\r\n#0V%T\r\n`\r\nend\r\n"
     part = Part((("Content-Type", "text/plain"), ("Content-Transfer-Encoding", "x-uuencode")), uu)
-    return mime_writer.mail(odd.usual("veteran@bulletin-board.example", "As in 1989"), part)
+    return mime_writer.mail(case.headers("veteran@bulletin-board.example", "As in 1989"), part)
 
 
-def _winmail(odd: EdgeCase) -> bytes:
+def _winmail(case: EdgeCase) -> bytes:
     data = b"\x78\x9f\x3e\x22\x01\x00\x01\x06\x90\x08\x00\x04\x00\x00\x00\x00\x00\x01\x00\x01"
     parts = [
         mime_writer.text("See attached.", transfer="7bit"),
         mime_writer.file("winmail.dat", "application/ms-tnef", data),
     ]
     body = mime_writer.multipart("mixed", parts, boundary="=_tnef")
-    return mime_writer.mail(odd.usual("birgitta@nystrom-fastigheter.example", "Nycklar"), body)
+    return mime_writer.mail(case.headers("birgitta@nystrom-fastigheter.example", "Nycklar"), body)
 
 
-def _latin_file(odd: EdgeCase) -> bytes:
+def _latin_file(case: EdgeCase) -> bytes:
     data = "Länge;Höhe\r\n9,30 m;3,10 m\r\n".encode("windows-1252")
     parts = [
         mime_writer.text("Maße anbei.", charset="iso-8859-1"),
@@ -196,10 +198,10 @@ def _latin_file(odd: EdgeCase) -> bytes:
         mime_writer.file("same name.txt", "text/plain", b"second\r\n"),
     ]
     body = mime_writer.multipart("mixed", parts, boundary="=_latin")
-    return mime_writer.mail(odd.usual("j.maass@maass-segeln.example", "Maße des Bootes"), body)
+    return mime_writer.mail(case.headers("j.maass@maass-segeln.example", "Maße des Bootes"), body)
 
 
-def _picture_in_text(odd: EdgeCase) -> bytes:
+def _picture_in_text(case: EdgeCase) -> bytes:
     """An inline picture by Content-ID and one that the text never shows."""
     shown = '<p>Look: <img src="cid:sunset@pier"></p><p>Nice, isn\'t it?</p>'
     picture, other = (
@@ -219,7 +221,7 @@ def _picture_in_text(odd: EdgeCase) -> bytes:
     both = [mime_writer.text("Look: [sunset]\n\nNice, isn't it?"), related]
     body = mime_writer.multipart("alternative", both, boundary="=_sunset_alt")
     return mime_writer.mail(
-        odd.usual("Elin Lindqvist <elin.lindqvist@postlada.example>", "Sunset"), body
+        case.headers("Elin Lindqvist <elin.lindqvist@postlada.example>", "Sunset"), body
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from email.utils import format_datetime
 
 from sandbox.world.mail import mime_writer
-from sandbox.world.mail.correspondence import message_id
+from sandbox.world.mail.composer import message_id
 from sandbox.world.mail.mime_writer import Header, Part
 
 CREW = 300  # recipients of the largest mail
@@ -20,7 +20,7 @@ CREW = 300  # recipients of the largest mail
 class EdgeCase:
     """Where and when an odd mail arrives; *seed* makes its ids."""
 
-    account: str
+    address: str
     at: datetime
     seed: str
 
@@ -32,14 +32,14 @@ class EdgeCase:
     @property
     def own_id(self) -> str:
         """A Message-ID, with angle brackets."""
-        return f"<{message_id(self.account, self.seed, domain='mail.example')}>"
+        return f"<{message_id(self.address, self.seed, domain='mail.example')}>"
 
-    def usual(self, sender: str, subject: str, *extra: Header) -> list[Header]:
+    def headers(self, sender: str, subject: str, *extra: Header) -> list[Header]:
         """Return the headers of a mail that is not odd in its headers."""
         return [
             ("Date", self.date),
             ("From", sender),
-            ("To", self.account),
+            ("To", self.address),
             ("Message-ID", self.own_id),
             ("Subject", subject),
             *extra,
@@ -49,74 +49,76 @@ class EdgeCase:
 EdgeCaseBuilder = Callable[[EdgeCase], bytes]
 
 
-def _no_ids(odd: EdgeCase) -> bytes:
+def _no_ids(case: EdgeCase) -> bytes:
     """A fax machine that sends mail: no Message-ID, no Date, no MIME."""
-    headers = [("From", "fax@copyshop.example"), ("To", odd.account), ("Subject", "FAX 1 page")]
+    headers = [("From", "fax@copyshop.example"), ("To", case.address), ("Subject", "FAX 1 page")]
     return mime_writer.bare(headers, b"Fax received from +46 8 555 01 20.\r\nPage 1 of 1 OK.\r\n")
 
 
-def _no_subject(odd: EdgeCase) -> bytes:
-    headers = [one for one in odd.usual("oskar@harbourlight.example", "") if one[0] != "Subject"]
+def _no_subject(case: EdgeCase) -> bytes:
+    headers = [one for one in case.headers("oskar@harbourlight.example", "") if one[0] != "Subject"]
     return mime_writer.mail(
         headers, mime_writer.text("Can somebody lift the winch with me at two?")
     )
 
 
-def _empty_subject(odd: EdgeCase) -> bytes:
-    headers = odd.usual("Elin Lindqvist <elin.lindqvist@postlada.example>", "")
+def _empty_subject(case: EdgeCase) -> bytes:
+    headers = case.headers("Elin Lindqvist <elin.lindqvist@postlada.example>", "")
     return mime_writer.mail(
         headers, mime_writer.text("Ring mig när du hinner. Inget allvarligt. /E")
     )
 
 
-def _clock_behind(odd: EdgeCase) -> bytes:
+def _clock_behind(case: EdgeCase) -> bytes:
     """The sender's computer believes that it is 1999."""
-    headers = odd.usual("Pier Museum <desk@pier-museum.example>", "Opening hours of the archive")
+    headers = case.headers("Pier Museum <desk@pier-museum.example>", "Opening hours of the archive")
     headers[0] = ("Date", "Fri, 31 Dec 1999 23:59:58 -0000")
     return mime_writer.mail(
         headers, mime_writer.text("The archive is open on Tuesdays, by appointment.")
     )
 
 
-def _clock_ahead(odd: EdgeCase) -> bytes:
-    headers = odd.usual("Tide Clock <clock@tide.example>", "Your tide table for next season")
+def _clock_ahead(case: EdgeCase) -> bytes:
+    headers = case.headers("Tide Clock <clock@tide.example>", "Your tide table for next season")
     headers[0] = ("Date", "Tue, 19 Jan 2038 03:14:07 GMT")
     return mime_writer.mail(headers, mime_writer.text("High water is later than you think."))
 
 
-def _broken_date(odd: EdgeCase) -> bytes:
-    headers = odd.usual("Kiosk <kiosk@jetty.example>", "Coffee tokens")
+def _broken_date(case: EdgeCase) -> bytes:
+    headers = case.headers("Kiosk <kiosk@jetty.example>", "Coffee tokens")
     headers[0] = ("Date", "yesterday, after lunch")
     return mime_writer.mail(headers, mime_writer.text("Your twelve tokens are ready."))
 
 
-def _several_to(odd: EdgeCase) -> bytes:
-    headers = odd.usual("Harbour Festival <office@harbour-festival.example>", "Parade of boats")
+def _several_to(case: EdgeCase) -> bytes:
+    headers = case.headers("Harbour Festival <office@harbour-festival.example>", "Parade of boats")
     headers.insert(3, ("To", '"Crew, first boat" <first@harbour-festival.example>'))
     headers.insert(4, ("to", "second@harbour-festival.example (second boat)"))
     return mime_writer.mail(headers, mime_writer.text("Please be at the lock by nine, with flags."))
 
 
-def _group_address(odd: EdgeCase) -> bytes:
-    headers = odd.usual("astrid@harbourlight.example", "Sail loft: who has the long ruler?")
+def _group_address(case: EdgeCase) -> bytes:
+    headers = case.headers("astrid@harbourlight.example", "Sail loft: who has the long ruler?")
     group = (
-        f"Sail loft: {odd.account}, oskar@harbourlight.example, Elif <elif@harbourlight.example>;"
+        f"Sail loft: {case.address}, oskar@harbourlight.example, Elif <elif@harbourlight.example>;"
     )
     headers[2] = ("To", group)
     return mime_writer.mail(headers, mime_writer.text("Four metres, brass, answers to no name."))
 
 
-def _undisclosed(odd: EdgeCase) -> bytes:
-    headers = odd.usual(mime_writer.mailbox("Hamnkören", "hamnkoren@hamnkoren.example"), "Concert")
+def _undisclosed(case: EdgeCase) -> bytes:
+    headers = case.headers(
+        mime_writer.mailbox("Hamnkören", "hamnkoren@hamnkoren.example"), "Concert"
+    )
     headers[2] = ("To", "undisclosed-recipients:;")
     return mime_writer.mail(
         headers, mime_writer.text("Three songs about boats, one about potatoes.")
     )
 
 
-def _reply_to_list(odd: EdgeCase) -> bytes:
+def _reply_to_list(case: EdgeCase) -> bytes:
     replies = "Box office <tickets@theatre-ship.example>, stage@theatre-ship.example"
-    headers = odd.usual(
+    headers = case.headers(
         "No Reply <noreply@theatre-ship.example>",
         "Your box for Saturday",
         ("Reply-To", replies),
@@ -125,37 +127,41 @@ def _reply_to_list(odd: EdgeCase) -> bytes:
     return mime_writer.mail(headers, mime_writer.text("Answer to this mail to change your seats."))
 
 
-def _important(odd: EdgeCase) -> bytes:
+def _important(case: EdgeCase) -> bytes:
     extra = (("Importance", "High"), ("X-Priority", "1 (Highest)"), ("Priority", "urgent"))
-    headers = odd.usual("Alarm <alarm@shed-watch.example>", "Shed 3: door open", *extra)
+    headers = case.headers("Alarm <alarm@shed-watch.example>", "Shed 3: door open", *extra)
     return mime_writer.mail(headers, mime_writer.text("South door open for more than ten minutes."))
 
 
-def _unimportant(odd: EdgeCase) -> bytes:
+def _unimportant(case: EdgeCase) -> bytes:
     extra = (("Importance", "low"),)
-    headers = odd.usual("henrik@harbourlight-studio.example", "A very good bench", *extra)
+    headers = case.headers("henrik@harbourlight-studio.example", "A very good bench", *extra)
     return mime_writer.mail(
         headers, mime_writer.text("No need to read this. I saw a very good bench.")
     )
 
 
-def _only_x_priority(odd: EdgeCase) -> bytes:
-    headers = odd.usual("Plotter <plotter@harbourlight.example>", "Paper low", ("X-Priority", "5"))
+def _only_x_priority(case: EdgeCase) -> bytes:
+    headers = case.headers(
+        "Plotter <plotter@harbourlight.example>", "Paper low", ("X-Priority", "5")
+    )
     return mime_writer.mail(headers, mime_writer.text("Roll 2: 4 m left."))
 
 
-def _everybody(odd: EdgeCase) -> bytes:
+def _everybody(case: EdgeCase) -> bytes:
     """A member of a sailing club who does not know Bcc."""
     crew = (f'"Member {n:03}, Bay Club" <member{n:03}@bay-club.example>' for n in range(CREW - 1))
-    headers = odd.usual("Commodore <commodore@bay-club.example>", "Season opening: please all read")
-    headers[2] = ("To", mime_writer.mailboxes([odd.account, *crew]))
+    headers = case.headers(
+        "Commodore <commodore@bay-club.example>", "Season opening: please all read"
+    )
+    headers[2] = ("To", mime_writer.mailboxes([case.address, *crew]))
     return mime_writer.mail(
         headers, mime_writer.text("Dear members, the season opens at ten. No cannons.")
     )
 
 
-def _many_copies(odd: EdgeCase) -> bytes:
-    headers = odd.usual("commodore@bay-club.example", "Re: Season opening: please all read")
+def _many_copies(case: EdgeCase) -> bytes:
+    headers = case.headers("commodore@bay-club.example", "Re: Season opening: please all read")
     crew = [f"member{n:03}@bay-club.example" for n in range(120)]
     headers.insert(3, ("Cc", mime_writer.mailboxes(crew)))
     return mime_writer.mail(
@@ -163,85 +169,89 @@ def _many_copies(odd: EdgeCase) -> bytes:
     )
 
 
-def _long_subject(odd: EdgeCase) -> bytes:
+def _long_subject(case: EdgeCase) -> bytes:
     subject = "Minutes of the annual meeting of the society of friends of the old slipway, " * 9
-    headers = odd.usual("Society <minutes@old-slipway.example>", subject.strip(" ,"))
+    headers = case.headers("Society <minutes@old-slipway.example>", subject.strip(" ,"))
     return mime_writer.mail(headers, mime_writer.text("The minutes are longer than the subject."))
 
 
-def _long_encoded_subject(odd: EdgeCase) -> bytes:
+def _long_encoded_subject(case: EdgeCase) -> bytes:
     subject = "Größenänderung der Überdachung für die Fähranlegestelle „Süd“ – bitte prüfen 🛥️ " * 3
-    headers = odd.usual(
+    headers = case.headers(
         mime_writer.mailbox("Bürgerbüro Süd", "buergerbuero@sued.example", form="Q"),
         mime_writer.words(subject.strip(), form="Q"),
     )
     return mime_writer.mail(headers, mime_writer.text("Bitte prüfen Sie die Maße bis Freitag."))
 
 
-def _raw_utf8_headers(odd: EdgeCase) -> bytes:
+def _raw_utf8_headers(case: EdgeCase) -> bytes:
     """Bytes in headers that nobody encoded; many readers take them for UTF-8."""
-    headers = odd.usual("", "")
+    headers = case.headers("", "")
     headers[1] = ("From", "Café Brygga <kaffe@brygga.example>".encode())
     headers[4] = ("Subject", "Semlor på fredag".encode())
     return mime_writer.mail(headers, mime_writer.text("Fem kronor styck, så länge de räcker."))
 
 
-def _raw_latin1_headers(odd: EdgeCase) -> bytes:
-    headers = odd.usual("", "")
+def _raw_latin1_headers(case: EdgeCase) -> bytes:
+    headers = case.headers("", "")
     headers[1] = ("From", "Bäckerei Möwe <moewe@baeckerei.example>".encode("latin-1"))
     headers[4] = ("Subject", "Brötchen für die Spätschicht".encode("latin-1"))
     body = mime_writer.text("Wie immer um fünf.", charset="iso-8859-1", transfer="8bit")
     return mime_writer.mail(headers, body)
 
 
-def _looks_encoded(odd: EdgeCase) -> bytes:
+def _looks_encoded(case: EdgeCase) -> bytes:
     """Text about encoded words, not an encoded word."""
-    headers = odd.usual("tips@mail-lore.example", "What does =?utf-8?Q? mean, and =?x mean?")
+    headers = case.headers("tips@mail-lore.example", "What does =?utf-8?Q? mean, and =?x mean?")
     return mime_writer.mail(headers, mime_writer.text("It is how letters travel in seven bits."))
 
 
-def _looks_like_search(odd: EdgeCase) -> bytes:
-    headers = odd.usual("quiz@pub.example", 'Quiz: "left" OR in:trash {port from:starboard} -lee')
+def _looks_like_search(case: EdgeCase) -> bytes:
+    headers = case.headers(
+        "quiz@pub.example", 'Quiz: "left" OR in:trash {port from:starboard} -lee'
+    )
     return mime_writer.mail(headers, mime_writer.text("Question 7 is about quotation marks."))
 
 
-def _looks_like_html(odd: EdgeCase) -> bytes:
-    headers = odd.usual('"<b>Ada & Sons</b>" <ada@sons.example>', "5 < 6 && <script>boats</script>")
+def _looks_like_html(case: EdgeCase) -> bytes:
+    headers = case.headers(
+        '"<b>Ada & Sons</b>" <ada@sons.example>', "5 < 6 && <script>boats</script>"
+    )
     return mime_writer.mail(
         headers, mime_writer.text("<p>This is plain text & not markup.</p> &amp; so on")
     )
 
 
-def _exotic_addresses(odd: EdgeCase) -> bytes:
-    headers = odd.usual(
+def _exotic_addresses(case: EdgeCase) -> bytes:
+    headers = case.headers(
         '"O\\"Neill, Pat \\\\ Co" (the elder (of two)) <pat."odd name"@co.example>', "Addresses"
     )
     headers.insert(3, ("Cc", "root@[192.0.2.7], nobody@mail.example, <>, jörg@bücher.example"))
     return mime_writer.mail(headers, mime_writer.text("All of these are addresses, in a way."))
 
 
-def _directory_name(odd: EdgeCase) -> bytes:
+def _directory_name(case: EdgeCase) -> bytes:
     """An internal sender of an old groupware, whose address is a directory name."""
     sender = '"Rask, Wille" </O=EXCHANGELABS/OU=HARBOUR/CN=RECIPIENTS/CN=WILLE.RASK>'
-    headers = odd.usual(sender, "Migration of the old address book")
+    headers = case.headers(sender, "Migration of the old address book")
     return mime_writer.mail(headers, mime_writer.text("My address looks strange until Monday."))
 
 
-def _no_sender(odd: EdgeCase) -> bytes:
-    headers = [one for one in odd.usual("", "Delivery report") if one[0] != "From"]
+def _no_sender(case: EdgeCase) -> bytes:
+    headers = [one for one in case.headers("", "Delivery report") if one[0] != "From"]
     return mime_writer.mail(headers, mime_writer.text("A report without a sender."))
 
 
-def _two_senders(odd: EdgeCase) -> bytes:
+def _two_senders(case: EdgeCase) -> bytes:
     pair = "Siri <siri@twin-yard.example>, Tove <tove@twin-yard.example>"
-    headers = odd.usual(pair, "From both of us", ("Sender", "siri@twin-yard.example"))
+    headers = case.headers(pair, "From both of us", ("Sender", "siri@twin-yard.example"))
     return mime_writer.mail(headers, mime_writer.text("We write together, it saves a stamp."))
 
 
-def _lost_references(odd: EdgeCase) -> bytes:
+def _lost_references(case: EdgeCase) -> bytes:
     """An answer to a thread that this mailbox never saw."""
     unknown = (f"<{message_id('lost', n, domain='elsewhere.example')}>" for n in range(40))
-    headers = odd.usual("rui@cortica-carvalho.example", "Re: Re: Fwd: containers")
+    headers = case.headers("rui@cortica-carvalho.example", "Re: Re: Fwd: containers")
     headers += [
         ("In-Reply-To", "Your message of Monday <not-an-id> (somewhere)"),
         ("References", "\r\n\t".join(unknown)),
@@ -251,41 +261,41 @@ def _lost_references(odd: EdgeCase) -> bytes:
     )
 
 
-def _bidirectional(odd: EdgeCase) -> bytes:
+def _bidirectional(case: EdgeCase) -> bytes:
     subject = (
         "Price list \u202e\u05d2\u05d1\u05d0 2026\u202c, \u200bzero\u200bwidth, e\u0301te\u0301"
     )
-    headers = odd.usual("list@levant-supplies.example", mime_writer.words(subject))
+    headers = case.headers("list@levant-supplies.example", mime_writer.words(subject))
     return mime_writer.mail(
         headers, mime_writer.text("השרטוט מצורף — انظر المرفق — see attachment.")
     )
 
 
-def _emoji_family(odd: EdgeCase) -> bytes:
+def _emoji_family(case: EdgeCase) -> bytes:
     subject = "👩‍👩‍👧‍👦 Sommarlunch på bryggan 🐟🥔🌞 kl 12"
-    headers = odd.usual(
+    headers = case.headers(
         "Elin Lindqvist <elin.lindqvist@postlada.example>", mime_writer.words(subject)
     )
     return mime_writer.mail(headers, mime_writer.text("Ta med en stol 🪑 och en aptit. 🏴‍☠️"))
 
 
-def _feed_lines(odd: EdgeCase) -> bytes:
+def _feed_lines(case: EdgeCase) -> bytes:
     """A script that ends its lines the Unix way, folds with tabs and adds trailing spaces."""
     raw = mime_writer.mail(
-        odd.usual("backup@harbourlight.example", "Backup finished:\r\n\tnothing to do  "),
+        case.headers("backup@harbourlight.example", "Backup finished:\r\n\tnothing to do  "),
         mime_writer.text("0 files copied.\n\n.\nFrom here on all is well.\n", transfer="7bit"),
     )
     return raw.replace(b"\r\n", b"\n")
 
 
-def _through_a_list(odd: EdgeCase) -> bytes:
+def _through_a_list(case: EdgeCase) -> bytes:
     extra: tuple[Header, ...] = (
         ("List-Id", "Clinker builders <clinker.lists.example>"),
         ("List-Post", "<mailto:clinker@lists.example>"),
         ("Reply-To", "clinker@lists.example"),
         ("X-Loop", "clinker"),
     )
-    headers = odd.usual('"Ned via Clinker" <clinker@lists.example>', "[clinker] Roves", *extra)
+    headers = case.headers('"Ned via Clinker" <clinker@lists.example>', "[clinker] Roves", *extra)
     headers[2] = ("To", "clinker@lists.example")
     body = mime_writer.text(
         "Copper or brass? I start.\n\n___\nclinker mailing list\n", transfer="7bit"
@@ -293,7 +303,7 @@ def _through_a_list(odd: EdgeCase) -> bytes:
     return mime_writer.mail(headers, body)
 
 
-def _traced(odd: EdgeCase) -> bytes:
+def _traced(case: EdgeCase) -> bytes:
     """A mail with a long way behind it, and a signature header of eleven lines."""
     hops: list[Header] = [
         (
@@ -301,20 +311,20 @@ def _traced(odd: EdgeCase) -> bytes:
             (
                 f"from hop{n}.relay.example (hop{n}.relay.example [198.51.100.{n}])\r\n"
                 f"\tby hop{n + 1}.relay.example with ESMTP id {n:08X};\r\n"
-                f"\t{format_datetime(odd.at - timedelta(seconds=n * 7))}"
+                f"\t{format_datetime(case.at - timedelta(seconds=n * 7))}"
             ),
         )
         for n in range(1, 15)
     ]
     signature = "\r\n\t".join(f"b{n}{'x7Kq' * 17}" for n in range(11))
     hops.append(("DKIM-Signature", f"v=1; a=rsa-sha256; d=relay.example;\r\n\tb={signature}"))
-    headers = [*hops, *odd.usual("postmaster@relay.example", "Fourteen hops")]
+    headers = [*hops, *case.headers("postmaster@relay.example", "Fourteen hops")]
     return mime_writer.mail(headers, mime_writer.text("It took the scenic route."))
 
 
-def _upper_case(odd: EdgeCase) -> bytes:
+def _upper_case(case: EdgeCase) -> bytes:
     headers: list[Header] = [
-        (name.upper(), value) for name, value in odd.usual("TELEX@SHIPS.EXAMPLE", "ETA 0600Z")
+        (name.upper(), value) for name, value in case.headers("TELEX@SHIPS.EXAMPLE", "ETA 0600Z")
     ]
     part = Part((("CONTENT-TYPE", "TEXT/PLAIN; CHARSET=US-ASCII"),), b"ETA 0600Z STOP\r\n")
     return mime_writer.mail(headers, part)

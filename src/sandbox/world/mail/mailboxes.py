@@ -11,10 +11,10 @@ from datetime import UTC, date, datetime
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account, MailStore, NewMail
 from sandbox.storage.database import Database
+from sandbox.world.accounts import DemoAccount, demo_accounts
 from sandbox.world.mail import recurring_messages, remaining_messages
 from sandbox.world.mail.conversations import conversation_mails
-from sandbox.world.mail.deliveries import DemoAccount, demo_accounts
-from sandbox.world.mail.texts import conversation_scripts
+from sandbox.world.mail.texts import load_scripts
 
 _SEEDED = "world:mail"  # meta key: the day the world was made for
 _UNUSED = ("Someday/Maybe", "Read Later")  # labels that nothing carries yet
@@ -44,36 +44,36 @@ def seed(store: Database, mails: MailStore, now: datetime | None = None) -> Seed
     kept = store.meta(_SEEDED)
     if kept is None:
         with store.transaction():
-            for desk in demo_accounts(day):
-                _fill(mails, desk)
+            for account in demo_accounts(day):
+                _fill(mails, account)
             store.set_meta(_SEEDED, day.isoformat())
     return SeededMail(
         day=day if kept is None else date.fromisoformat(kept),
         created=kept is None,
-        accounts={desk.mailbox: desk.account for desk in demo_accounts(day)},
-        mails={desk.mailbox: len(mails.all(desk.mailbox)) for desk in demo_accounts(day)},
+        accounts={account.mailbox: account.address for account in demo_accounts(day)},
+        mails={account.mailbox: len(mails.all(account.mailbox)) for account in demo_accounts(day)},
     )
 
 
-def planned_mails(desk: DemoAccount) -> tuple[NewMail, ...]:
-    """Return every message of *desk*'s mailbox, oldest first."""
-    return tuple(sorted(_everything(desk), key=lambda mail: mail.received_ms or 0))
+def planned_mails(account: DemoAccount) -> tuple[NewMail, ...]:
+    """Return every message of *account*'s mailbox, oldest first."""
+    return tuple(sorted(_everything(account), key=lambda mail: mail.received_ms or 0))
 
 
-def _everything(desk: DemoAccount) -> Iterator[NewMail]:
-    side = "yard" if desk.mailbox == PROVIDER_A else "studio"
+def _everything(account: DemoAccount) -> Iterator[NewMail]:
+    side = "yard" if account.mailbox == PROVIDER_A else "studio"
     for name in (side, f"{side}_letters"):
-        for story in conversation_scripts(name):
-            yield from conversation_mails(desk, story)
-    yield from recurring_messages.everything(desk)
-    yield from remaining_messages.everything(desk)
+        for story in load_scripts(name):
+            yield from conversation_mails(account, story)
+    yield from recurring_messages.everything(account)
+    yield from remaining_messages.everything(account)
 
 
-def _fill(mails: MailStore, desk: DemoAccount) -> None:
-    planned = planned_mails(desk)
-    mails.set_account(desk.mailbox, Account(desk.account, desk.me.name))
+def _fill(mails: MailStore, account: DemoAccount) -> None:
+    planned = planned_mails(account)
+    mails.set_account(account.mailbox, Account(account.address, account.owner.name))
     used = dict.fromkeys(label for mail in planned for label in mail.labels)
     for label in (*used, *_UNUSED):
         if not label.isupper() or label == "VIP":  # the others are the provider's own
-            mails.add_label(desk.mailbox, label)
-    mails.add_many(desk.mailbox, planned)
+            mails.add_label(account.mailbox, label)
+    mails.add_many(account.mailbox, planned)

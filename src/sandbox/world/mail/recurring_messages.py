@@ -6,11 +6,13 @@ from datetime import timedelta
 
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NewMail
+from sandbox.world.accounts import DemoAccount, stranger
+from sandbox.world.chance import chance, pick
 from sandbox.world.mail import attachment_files, mime_writer
+from sandbox.world.mail.composer import ComposedMail, message_id
+from sandbox.world.mail.conversation_scripts import ConversationScript, ScriptedMail
 from sandbox.world.mail.conversations import conversation_mails
-from sandbox.world.mail.correspondence import ComposedMail, message_id
-from sandbox.world.mail.deliveries import DemoAccount, chance, deliver, pick, stranger
-from sandbox.world.mail.screenplays import ConversationScript, ScriptedMail
+from sandbox.world.mail.deliveries import deliver
 from sandbox.world.mail.texts import phrases
 from sandbox.world.people import PEOPLE, Person
 
@@ -20,40 +22,40 @@ _UPDATES = "CATEGORY_UPDATES"
 _PROMOTIONS = "CATEGORY_PROMOTIONS"
 
 
-def everything(desk: DemoAccount) -> Iterator[NewMail]:
-    """Yield a year of recurring mail for *desk*, in no order."""
+def everything(account: DemoAccount) -> Iterator[NewMail]:
+    """Yield a year of recurring mail for *account*, in no order."""
     for weeks in range(1, 48):
-        yield from conversation_mails(desk, _week(desk, weeks))
-    for paper in PAPERS[desk.mailbox]:
-        yield from _issues(desk, paper)
-    for supplier in SUPPLIERS[desk.mailbox]:
-        yield from _invoices(desk, supplier)
-    yield from _statements(desk)
-    if desk.mailbox == PROVIDER_A:
-        yield from _warnings(desk)
-    yield from _nights(desk)
-    yield from _invitations(desk)
+        yield from conversation_mails(account, _week(account, weeks))
+    for paper in PAPERS[account.mailbox]:
+        yield from _issues(account, paper)
+    for supplier in SUPPLIERS[account.mailbox]:
+        yield from _invoices(account, supplier)
+    yield from _statements(account)
+    if account.mailbox == PROVIDER_A:
+        yield from _warnings(account)
+    yield from _nights(account)
+    yield from _invitations(account)
 
 
 # Week plans
 
 
-def _week(desk: DemoAccount, weeks: int) -> ConversationScript:
-    yard = desk.mailbox == PROVIDER_A
+def _week(account: DemoAccount, weeks: int) -> ConversationScript:
+    yard = account.mailbox == PROVIDER_A
     place, author = ("yard", "jonas") if yard else ("studio", "fatou")
-    monday = desk.today - timedelta(days=desk.today.weekday() + 7 * (weeks - 1))
+    monday = account.today - timedelta(days=account.today.weekday() + 7 * (weeks - 1))
     number = monday.isocalendar().week
     title = f"Week {number} in the yard" if yard else f"Monday round, week {number}"
     work = [_said(f"{place} work", weeks * 3 + turn) for turn in range(3)]
     weather = _said(f"{place} weather", weeks)
     greeting = pick(("Morning all,", "Hello everybody,", "Good morning,", "Hi all,"), title)
     plan = "\n\n".join((greeting, "\n".join(f"- {line}" for line in work), weather))
-    turns = [ScriptedMail(author, (desk.everyone,), ("me",), 0, plan)]
+    mails = [ScriptedMail(author, (account.team_list,), ("me",), 0, plan)]
     for turn in range(int(chance(title, "answers") * 2.4)):
         who, _, text = _said(f"{place} answers", weeks * 2 + turn).partition(": ")
-        turns.append(ScriptedMail(who, (author,), (desk.everyone,), 1 + turn * 3, text))
-    days = (desk.today - monday).days
-    return ConversationScript(f"{title}, {monday:%Y}", days, (), starred=False, turns=tuple(turns))
+        mails.append(ScriptedMail(who, (author,), (account.team_list,), 1 + turn * 3, text))
+    days = (account.today - monday).days
+    return ConversationScript(f"{title}, {monday:%Y}", days, (), starred=False, mails=tuple(mails))
 
 
 def _said(kind: str, turn: int) -> str:
@@ -141,26 +143,26 @@ PAPERS = {
 }
 
 
-def _issues(desk: DemoAccount, paper: Paper) -> Iterator[NewMail]:
+def _issues(account: DemoAccount, paper: Paper) -> Iterator[NewMail]:
     topics = phrases()[paper.heading]
     domain = paper.sender.email.rpartition("@")[2]
     for issue, days in enumerate(range(YEAR - 3, 2, -paper.every)):
         shown = [topics[(issue + more) % len(topics)] for more in (0, 7, 11)]
-        writing = ComposedMail(
+        mail = ComposedMail(
             sender=paper.sender,
-            to=[(desk.me.name, desk.account)],
+            to=[(account.owner.name, account.address)],
             subject=f"{topics[issue % len(topics)]} ({issue + 41})",
             text="\n\n".join((paper.intro, *(f"• {topic}" for topic in shown), paper.closing)),
-            at=desk.moment(days, hour=6, seed=f"{domain}/{issue}", zone=paper.sender.zone),
-            account=desk.account,
-            message_id=message_id(desk.mailbox, domain, issue, domain=domain),
-            extra=(
+            sent_at=account.moment(days, hour=6, seed=f"{domain}/{issue}", zone=paper.sender.zone),
+            mailbox_address=account.address,
+            message_id=message_id(account.mailbox, domain, issue, domain=domain),
+            extra_headers=(
                 ("List-Id", f"<letter.{domain}>"),
                 ("List-Unsubscribe", f"<mailto:leave@{domain}?subject=leave-{issue}>"),
                 ("Precedence", "bulk"),
             ),
         )
-        yield deliver(desk, writing, labels=_system(desk, _PROMOTIONS))
+        yield deliver(account, mail, labels=_system(account, _PROMOTIONS))
 
 
 # Invoices and statements
@@ -243,33 +245,33 @@ SUPPLIERS = {
 }
 
 
-def _invoices(desk: DemoAccount, supplier: Supplier) -> Iterator[NewMail]:
+def _invoices(account: DemoAccount, supplier: Supplier) -> Iterator[NewMail]:
     domain = supplier.sender.email.rpartition("@")[2]
     for month, days in enumerate(range(YEAR - 11, 2, -30)):
-        at = desk.moment(days, hour=8, seed=f"{domain}/{month}", zone=supplier.sender.zone)
+        at = account.moment(days, hour=8, seed=f"{domain}/{month}", zone=supplier.sender.zone)
         number = 20117 + month * 37
         amount = f"{supplier.around * (0.8 + 0.4 * chance(domain, month)):.2f}"
         words = {"month": f"{at:%Y-%m}", "number": number, "amount": amount}
         name = supplier.file.format(**words)
         lines = (supplier.sender.name, "", name, f"Period {at:%Y-%m}", f"Total {amount}")
-        writing = ComposedMail(
+        mail = ComposedMail(
             sender=supplier.sender,
-            to=[(desk.me.name, desk.account)],
-            cc=[desk.receiver("linnea")] if desk.mailbox == PROVIDER_A else (),
+            to=[(account.owner.name, account.address)],
+            cc=[account.recipient("linnea")] if account.mailbox == PROVIDER_A else (),
             subject=supplier.subject.format(**words),
             text=supplier.text.format(**words),
-            at=at,
-            account=desk.account,
-            message_id=message_id(desk.mailbox, domain, month, domain=domain),
+            sent_at=at,
+            mailbox_address=account.address,
+            message_id=message_id(account.mailbox, domain, month, domain=domain),
             parts=(mime_writer.file(name, "application/pdf", attachment_files.pdf(lines)),),
         )
-        yield deliver(desk, writing, labels=supplier.labels)
+        yield deliver(account, mail, labels=supplier.labels)
 
 
-def _statements(desk: DemoAccount) -> Iterator[NewMail]:
+def _statements(account: DemoAccount) -> Iterator[NewMail]:
     bank = PEOPLE["peter"]
     for month, days in enumerate(range(YEAR - 20, 2, -30)):
-        at = desk.moment(days, hour=5, seed=f"statement/{month}", zone=bank.zone)
+        at = account.moment(days, hour=5, seed=f"statement/{month}", zone=bank.zone)
         rows = [
             (f"{at:%Y-%m}-{day:02}", pick(_BOOKED, month, day), f"{chance(month, day) * 9000:.2f}")
             for day in range(2, 27, 3)
@@ -278,17 +280,17 @@ def _statements(desk: DemoAccount) -> Iterator[NewMail]:
         data = attachment_files.csv(
             [("Datum", "Händelse", "Belopp"), *rows], charset="windows-1252"
         )
-        writing = ComposedMail(
+        mail = ComposedMail(
             sender=bank,
-            to=[(desk.me.name, desk.account)],
+            to=[(account.owner.name, account.address)],
             subject=f"Kontoutdrag {at:%Y-%m}",
             text="Hej Nora,\n\nhär är kontoutdraget för månaden. Ring om något ser konstigt ut.",
-            at=at,
-            account=desk.account,
-            message_id=message_id(desk.mailbox, "statement", month, domain="kustbanken.example"),
+            sent_at=at,
+            mailbox_address=account.address,
+            message_id=message_id(account.mailbox, "statement", month, domain="kustbanken.example"),
             parts=(mime_writer.file(name, "text/csv", data),),
         )
-        yield deliver(desk, writing, labels=("Insurance & Bank",))
+        yield deliver(account, mail, labels=("Insurance & Bank",))
 
 
 _BOOKED = ("Ek och lärk", "Löner", "Elavgift", "Hyra skjul 4", "Färg", "Kund, delbetalning")
@@ -297,7 +299,7 @@ _BOOKED = ("Ek och lärk", "Löner", "Elavgift", "Hyra skjul 4", "Färg", "Kund,
 # Warnings and invitations
 
 
-def _warnings(desk: DemoAccount) -> Iterator[NewMail]:
+def _warnings(account: DemoAccount) -> Iterator[NewMail]:
     sender = Person(
         key="warn",
         name="Harbour Warnings",
@@ -307,52 +309,52 @@ def _warnings(desk: DemoAccount) -> Iterator[NewMail]:
     )
     for number, days in enumerate(range(350, 0, -19)):
         said = _said("warnings", number)
-        at = desk.moment(days, hour=4 + number % 9, seed=f"warning/{number}", zone=sender.zone)
-        writing = ComposedMail(
+        at = account.moment(days, hour=4 + number % 9, seed=f"warning/{number}", zone=sender.zone)
+        mail = ComposedMail(
             sender=sender,
-            to=[("", desk.account)],
+            to=[("", account.address)],
             subject=said,
             text=f"{said}.\n\nIssued {at:%H:%M} UTC. Valid for 24 hours. Do not answer this mail.",
-            at=at,
-            account=desk.account,
+            sent_at=at,
+            mailbox_address=account.address,
             message_id=message_id("warning", number, domain="harbour-warnings.example"),
-            extra=(("Auto-Submitted", "auto-generated"),),
+            extra_headers=(("Auto-Submitted", "auto-generated"),),
         )
-        yield deliver(desk, writing, labels=_system(desk, _UPDATES))
+        yield deliver(account, mail, labels=_system(account, _UPDATES))
 
 
-def _nights(desk: DemoAccount) -> Iterator[NewMail]:
+def _nights(account: DemoAccount) -> Iterator[NewMail]:
     """Yield the report of each of the last fourteen nights."""
-    yard = desk.mailbox == PROVIDER_A
+    yard = account.mailbox == PROVIDER_A
     watch = stranger(
         "Shed Watch <night@shed-watch.example>" if yard else "Backup <backup@studio-backup.example>"
     )
     domain = watch.email.rpartition("@")[2]
     for days in range(1, 15):
-        at = desk.moment(days, hour=5, seed=f"night/{days}", zone="UTC")
+        at = account.moment(days, hour=5, seed=f"night/{days}", zone="UTC")
         number = int(chance(at.date(), domain) * 900)
         text = (
             f"Doors closed, pumps off, {number % 19} degrees in shed 3, {number % 7} gulls."
             if yard
             else f"{number} files copied, {number % 3} skipped. Nothing to do."
         )
-        writing = ComposedMail(
+        mail = ComposedMail(
             sender=watch,
-            to=[("", desk.account)],
+            to=[("", account.address)],
             subject=f"Night report {at:%Y-%m-%d}" if yard else f"Backup of {at:%Y-%m-%d} finished",
             text=text,
-            at=at,
-            account=desk.account,
+            sent_at=at,
+            mailbox_address=account.address,
             message_id=message_id("night", at.date(), domain=domain),
-            extra=(("Auto-Submitted", "auto-generated"),),
+            extra_headers=(("Auto-Submitted", "auto-generated"),),
         )
-        yield deliver(desk, writing, labels=_system(desk, _UPDATES))
+        yield deliver(account, mail, labels=_system(account, _UPDATES))
 
 
-def _invitations(desk: DemoAccount) -> Iterator[NewMail]:
-    for number, (who, title, place) in enumerate(_MEETINGS[desk.mailbox]):
+def _invitations(account: DemoAccount) -> Iterator[NewMail]:
+    for number, (who, title, place) in enumerate(_MEETINGS[account.mailbox]):
         sender = PEOPLE[who]
-        at = desk.moment(12 + number * 47, hour=10, seed=title, zone=sender.zone)
+        at = account.moment(12 + number * 47, hour=10, seed=title, zone=sender.zone)
         start = (at + timedelta(days=6)).replace(minute=0, second=0, microsecond=0)
         uid = message_id("meeting", title, domain="planner.example")
         request = attachment_files.invitation(
@@ -361,20 +363,20 @@ def _invitations(desk: DemoAccount) -> Iterator[NewMail]:
             start=start,
             end=start + timedelta(hours=1),
             organiser=sender.email,
-            guest=desk.account,
+            guest=account.address,
             place=place,
         )
-        writing = ComposedMail(
+        mail = ComposedMail(
             sender=sender,
-            to=[(desk.me.name, desk.account)],
+            to=[(account.owner.name, account.address)],
             subject=f"Invitation: {title}",
             text=f"{sender.name} invites you: {title}, {start:%Y-%m-%d %H:%M} UTC, {place}.",
-            at=at,
-            account=desk.account,
-            message_id=message_id(desk.mailbox, "invite", title, domain="planner.example"),
+            sent_at=at,
+            mailbox_address=account.address,
+            message_id=message_id(account.mailbox, "invite", title, domain="planner.example"),
             parts=_calendar_parts(request),
         )
-        yield deliver(desk, writing)
+        yield deliver(account, mail)
 
 
 def _calendar_parts(request: str) -> Sequence[mime_writer.Part]:
@@ -404,6 +406,6 @@ _MEETINGS = {
 }
 
 
-def _system(desk: DemoAccount, label: str) -> tuple[str, ...]:
+def _system(account: DemoAccount, label: str) -> tuple[str, ...]:
     """Return *label* where the provider has such system labels."""
-    return (label,) if desk.mailbox == PROVIDER_A else ()
+    return (label,) if account.mailbox == PROVIDER_A else ()

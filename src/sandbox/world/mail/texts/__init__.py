@@ -1,29 +1,35 @@
-"""The prose of the world, kept as text files beside this module."""
+"""
+Prose of the world, in text files beside this module, and its readers.
+
+    *_calendar.txt   meetings, in the format of `sandbox.world.calendar.calendars`
+    phrases.txt      phrases by heading, one per line
+    *.txt            conversations, in the format of `conversation_scripts`
+"""
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-from sandbox.world.mail import screenplays
+from sandbox.world.mail.conversation_scripts import ConversationScript, parse_scripts
 
 
 @cache
-def conversation_scripts(name: str) -> tuple[screenplays.ConversationScript, ...]:
-    """Return the stories told in ``<name>.txt``."""
-    return screenplays.parse_scripts(prose(name))
+def load_scripts(name: str) -> tuple[ConversationScript, ...]:
+    """Parse the conversations of ``<name>.txt``."""
+    return parse_scripts(read_text(name))
 
 
 @cache
 def phrases() -> Mapping[str, tuple[str, ...]]:
-    """Return the phrases of ``phrases.txt`` by their heading, one per line."""
-    found: dict[str, tuple[str, ...]] = {}
-    for chunk in prose("phrases").removeprefix("== ").split("\n== "):
+    """Return the phrases of ``phrases.txt`` by heading, in the file's order."""
+    by_heading: dict[str, tuple[str, ...]] = {}
+    for chunk in read_text("phrases").removeprefix("== ").split("\n== "):
         heading, *lines = chunk.strip().split("\n")
-        found[heading] = tuple(lines)
-    return MappingProxyType(found)
+        by_heading[heading] = tuple(lines)
+    return MappingProxyType(by_heading)
 
 
-def prose(name: str) -> str:
+def read_text(name: str) -> str:
     """Return the text of ``<name>.txt``."""
     return files(__name__).joinpath(f"{name}.txt").read_text(encoding="utf-8")

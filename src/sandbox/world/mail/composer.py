@@ -49,15 +49,15 @@ class ComposedMail:
     bcc: Sequence[tuple[str, str]] = ()
     subject: str
     text: str
-    at: datetime
-    account: str
+    sent_at: datetime
+    mailbox_address: str
     message_id: str
     references: Sequence[str] = ()
     quoted: "ComposedMail | None" = None
-    attached: Sequence[tuple[str, str]] = ()
-    inline: Sequence[tuple[str, str]] = ()
+    attachments: Sequence[tuple[str, str]] = ()
+    inline_files: Sequence[tuple[str, str]] = ()
     parts: Sequence[Part] = field(default=())
-    extra: Sequence[Header] = ()
+    extra_headers: Sequence[Header] = ()
 
 
 def message_id(*seed: object, domain: str) -> str:
@@ -66,15 +66,15 @@ def message_id(*seed: object, domain: str) -> str:
     return f"{digest[:12]}.{digest[12:20]}@{domain}"
 
 
-def render(writing: ComposedMail) -> bytes:
+def render(mail: ComposedMail) -> bytes:
     """Return the mail as bytes."""
-    attached = [_file(kind, name, writing.subject) for kind, name in writing.attached]
-    extra = [*attached, *writing.parts]
-    content = _content(writing)
+    attached = [_file(kind, name, mail.subject) for kind, name in mail.attachments]
+    extra = [*attached, *mail.parts]
+    content = _content(mail)
     if extra:
-        mark = f"=_mixed_{_mark(writing)}"
+        mark = f"=_mixed_{_mark(mail)}"
         content = mime_writer.multipart("mixed", [content, *extra], boundary=mark)
-    return mime_writer.mail(_headers(writing), content)
+    return mime_writer.mail(_headers(mail), content)
 
 
 def paragraphs(text: str) -> str:
@@ -104,32 +104,32 @@ def _file(kind: str, name: str, topic: str) -> Part:
     return mime_writer.file(name, _KINDS[kind], content_of(kind, name, topic), naming=naming)
 
 
-def _content(writing: ComposedMail) -> Part:
-    person = writing.sender
-    plain = f"{writing.text}\n\n-- \n{signature(person)}\n"
-    if writing.quoted is not None:
-        plain = f"{writing.text}\n\n{_quotation(writing)}\n-- \n{signature(person)}\n"
-    body = _text(writing, plain, "plain")
-    if person.style == "plain" and not writing.inline:
+def _content(mail: ComposedMail) -> Part:
+    person = mail.sender
+    plain = f"{mail.text}\n\n-- \n{signature(person)}\n"
+    if mail.quoted is not None:
+        plain = f"{mail.text}\n\n{_quotation(mail)}\n-- \n{signature(person)}\n"
+    body = _text(mail, plain, "plain")
+    if person.style == "plain" and not mail.inline_files:
         return body
-    pictures = list(writing.inline)
+    pictures = list(mail.inline_files)
     if person.style == "html-logo":
         pictures.append(("png", "logo.png"))
     shown = mime_writer.text(
-        _html(writing, pictures),
+        _html(mail, pictures),
         subtype="html",
         charset=person.charset,
         transfer="base64" if person.transfer == "base64" else "quoted-printable",
     )
     if pictures:
-        shown = _related(writing, shown, pictures)
+        shown = _related(mail, shown, pictures)
     if person.style == "html-only":
         return shown
-    return mime_writer.multipart("alternative", [body, shown], boundary=f"=_alt_{_mark(writing)}")
+    return mime_writer.multipart("alternative", [body, shown], boundary=f"=_alt_{_mark(mail)}")
 
 
-def _text(writing: ComposedMail, content: str, subtype: str) -> Part:
-    person = writing.sender
+def _text(mail: ComposedMail, content: str, subtype: str) -> Part:
+    person = mail.sender
     transfer = person.transfer
     if transfer in {"7bit", "8bit"}:
         content = mime_writer.wrapped(content)
@@ -138,32 +138,31 @@ def _text(writing: ComposedMail, content: str, subtype: str) -> Part:
     return mime_writer.text(content, subtype=subtype, charset=person.charset, transfer=transfer)
 
 
-def _related(writing: ComposedMail, shown: Part, pictures: Sequence[tuple[str, str]]) -> Part:
+def _related(mail: ComposedMail, shown: Part, pictures: Sequence[tuple[str, str]]) -> Part:
     inlined = [
         mime_writer.file(
             name,
             _KINDS[kind],
-            content_of(kind, name, writing.subject),
+            content_of(kind, name, mail.subject),
             disposition="inline",
-            cid=_cid(writing, name),
+            cid=_cid(mail, name),
         )
         for kind, name in pictures
     ]
-    mark = f"=_rel_{_mark(writing)}"
+    mark = f"=_rel_{_mark(mail)}"
     params = ';\r\n type="text/html"'
     return mime_writer.multipart("related", [shown, *inlined], boundary=mark, params=params)
 
 
-def _html(writing: ComposedMail, pictures: Sequence[tuple[str, str]]) -> str:
-    body = paragraphs(writing.text)
-    quoted = writing.quoted
+def _html(mail: ComposedMail, pictures: Sequence[tuple[str, str]]) -> str:
+    body = paragraphs(mail.text)
+    quoted = mail.quoted
     if quoted is not None:
-        line, inner = escape(_attribution(writing, quoted)), paragraphs(quoted.text)
+        line, inner = escape(_attribution(mail, quoted)), paragraphs(quoted.text)
         body += f"\n<p>{line}</p>\n<blockquote>{inner}</blockquote>"
-    signed = escape(signature(writing.sender)).replace("\n", "<br>")
+    signed = escape(signature(mail.sender)).replace("\n", "<br>")
     shown = "".join(
-        f'\n<p><img src="cid:{_cid(writing, name)}" alt="{escape(name)}"></p>'
-        for _, name in pictures
+        f'\n<p><img src="cid:{_cid(mail, name)}" alt="{escape(name)}"></p>' for _, name in pictures
     )
     return (
         '<html><head><meta charset="utf-8"></head>\n<body style="font-family: sans-serif">\n'
@@ -171,65 +170,65 @@ def _html(writing: ComposedMail, pictures: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _quotation(writing: ComposedMail) -> str:
-    quoted = writing.quoted
+def _quotation(mail: ComposedMail) -> str:
+    quoted = mail.quoted
     if quoted is None:
         return ""
     lines = "\n".join(f"> {line}".rstrip() for line in quoted.text.split("\n"))
-    return f"{_attribution(writing, quoted)}\n{lines}\n"
+    return f"{_attribution(mail, quoted)}\n{lines}\n"
 
 
-def _attribution(writing: ComposedMail, quoted: ComposedMail) -> str:
-    local = quoted.at.astimezone(ZoneInfo(writing.sender.zone))
-    line = _QUOTED.get(writing.sender.prefix, "On {date}, {name} wrote:")
+def _attribution(mail: ComposedMail, quoted: ComposedMail) -> str:
+    local = quoted.sent_at.astimezone(ZoneInfo(mail.sender.zone))
+    line = _QUOTED.get(mail.sender.prefix, "On {date}, {name} wrote:")
     return line.format(date=f"{local:%Y-%m-%d %H:%M}", name=quoted.sender.name)
 
 
-def _headers(writing: ComposedMail) -> list[Header]:
-    person = writing.sender
-    own = person.email == writing.account
-    local = writing.at.astimezone(ZoneInfo(person.zone))
-    headers: list[Header] = [] if own else list(_travelled(writing))
+def _headers(mail: ComposedMail) -> list[Header]:
+    person = mail.sender
+    own = person.email == mail.mailbox_address
+    local = mail.sent_at.astimezone(ZoneInfo(person.zone))
+    headers: list[Header] = [] if own else list(_travelled(mail))
     headers += [
         ("Date", format_datetime(local)),
-        ("From", _address(writing, person.name, person.email)),
+        ("From", _address(mail, person.name, person.email)),
     ]
-    for name, receivers in (("To", writing.to), ("Cc", writing.cc), ("Bcc", writing.bcc)):
+    for name, receivers in (("To", mail.to), ("Cc", mail.cc), ("Bcc", mail.bcc)):
         if receivers:
-            shown = (_address(writing, *receiver) for receiver in receivers)
+            shown = (_address(mail, *receiver) for receiver in receivers)
             headers.append((name, mime_writer.mailboxes(shown)))
-    headers.append(("Message-ID", f"<{writing.message_id}>"))
-    if writing.references:
-        headers.append(("In-Reply-To", f"<{writing.references[-1]}>"))
-        listed = "\r\n ".join(f"<{reference}>" for reference in writing.references)
+    headers.append(("Message-ID", f"<{mail.message_id}>"))
+    if mail.references:
+        headers.append(("In-Reply-To", f"<{mail.references[-1]}>"))
+        listed = "\r\n ".join(f"<{reference}>" for reference in mail.references)
         headers.append(("References", listed))
-    headers.append(("Subject", mime_writer.words(writing.subject, **_coding(person))))
-    headers += writing.extra
+    headers.append(("Subject", mime_writer.words(mail.subject, **_coding(person))))
+    headers += mail.extra_headers
     return headers
 
 
-def _travelled(writing: ComposedMail) -> tuple[Header, ...]:
+def _travelled(mail: ComposedMail) -> tuple[Header, ...]:
     """Trace headers of a mail from outside, newest first."""
-    domain = writing.sender.email.rpartition("@")[2]
-    home = writing.account.rpartition("@")[2]
-    stamp = format_datetime(writing.at)
-    queue = hashlib.sha256(writing.message_id.encode()).hexdigest()[:11].upper()
+    domain = mail.sender.email.rpartition("@")[2]
+    home = mail.mailbox_address.rpartition("@")[2]
+    stamp = format_datetime(mail.sent_at)
+    queue = hashlib.sha256(mail.message_id.encode()).hexdigest()[:11].upper()
     return (
-        ("Return-Path", f"<{writing.sender.email}>"),
-        ("Delivered-To", writing.account),
+        ("Return-Path", f"<{mail.sender.email}>"),
+        ("Delivered-To", mail.mailbox_address),
         (
             "Received",
             (
                 f"from mail.{domain} (mail.{domain} [192.0.2.{len(domain)}])\r\n"
                 f"\tby mx.{home} (Postfix) with ESMTPS id {queue}\r\n"
-                f"\tfor <{writing.account}>; {stamp}"
+                f"\tfor <{mail.mailbox_address}>; {stamp}"
             ),
         ),
     )
 
 
-def _address(writing: ComposedMail, name: str, address: str) -> str:
-    return mime_writer.mailbox(name, address, **_coding(writing.sender))
+def _address(mail: ComposedMail, name: str, address: str) -> str:
+    return mime_writer.mailbox(name, address, **_coding(mail.sender))
 
 
 def _coding(person: Person) -> dict[str, str]:
@@ -237,9 +236,9 @@ def _coding(person: Person) -> dict[str, str]:
     return {"charset": person.charset, "form": "Q" if latin else "B"}
 
 
-def _cid(writing: ComposedMail, name: str) -> str:
-    return f"{_mark(writing)[:10]}.{len(name)}@{writing.sender.email.rpartition('@')[2]}"
+def _cid(mail: ComposedMail, name: str) -> str:
+    return f"{_mark(mail)[:10]}.{len(name)}@{mail.sender.email.rpartition('@')[2]}"
 
 
-def _mark(writing: ComposedMail) -> str:
-    return hashlib.sha256(writing.message_id.encode()).hexdigest()[:20]
+def _mark(mail: ComposedMail) -> str:
+    return hashlib.sha256(mail.message_id.encode()).hexdigest()[:20]

@@ -15,7 +15,7 @@ from sandbox.oauth import (
 from sandbox.oauth import (
     task_providers,
 )
-from sandbox.oauth.token_requests import AuthorizationServer
+from sandbox.oauth.authorization_server import AuthorizationServer
 from sandbox.state import SandboxState
 
 
