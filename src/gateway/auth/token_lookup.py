@@ -5,7 +5,7 @@ The SQL is the same on both databases. SQLite is read in the event loop over a r
 (about ten microseconds; WAL readers rarely wait), PostgreSQL through the pool.
 
 SQLite rows are cached until `PRAGMA data_version` changes, which it does after any commit of this
-or another process. See docs/adr/0015-what-was-read-stays-true-until-a-commit.md.
+or another process. See docs/adr/0015-cached-rows-are-valid-until-a-commit.md.
 """
 
 from collections.abc import Mapping, Sequence
