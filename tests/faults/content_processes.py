@@ -200,14 +200,14 @@ def serve_sandbox(port: int, folder: Path) -> None:
 
     from gateway.http.server import bind, run_app
     from sandbox.app import create
-    from sandbox.collab.builders import Maker
+    from sandbox.collab.builders import ContentBuilder
 
     listener, base = bind("127.0.0.1", port)
     # Pre-authenticated addresses on another origin would have to be https.
     app = create(folder, public_base=base, content_base=base)
     shelf = app.state.content
     shelf.refresh()
-    make = Maker(shelf, when=content_world.WHEN, author=ANN)
+    make = ContentBuilder(shelf, when=content_world.WHEN, author=ANN)
     make.people({ANN: "Ann Miller", content_world.BOB: "Bob Stone"})
     things, labels = content_world.fill(make)
     make.keep()

@@ -12,7 +12,7 @@ from providers.ports.connection import ConnectionInfo
 from sandbox import faults
 from sandbox.app import Sandbox
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 from sandbox.state import open_state
 
 BASE = "http://upstream.example"
@@ -90,7 +90,7 @@ class Tenant:
         self.origins = Origins(apps={BASE: self.app, CONTENT: self.app})
         self.store = self.state.content
         self.store.refresh()
-        make = self.make = Maker(self.store, when="2026-01-05T08:00:00Z", author=ANN)
+        make = self.make = ContentBuilder(self.store, when="2026-01-05T08:00:00Z", author=ANN)
         make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
         self.root = make.site(HOST, "", "Company")
         self.yard = make.site(HOST, "/sites/yard", "Yard", description="Where boats are")

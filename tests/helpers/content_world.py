@@ -17,7 +17,7 @@ import world as worlds
 from world import ADMIN, BROKEN, MAIN, ORIGIN, READ_ONLY, World
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 
 ANN, BOB = "ann@x.example", "bob@x.example"
 HOST, PEOPLE = "content.x.example", "people.x.example"
@@ -42,7 +42,7 @@ class ContentWorld:
     """
 
     world: World
-    make: Maker
+    make: ContentBuilder
     resources: dict[str, Any]
     labels: dict[str, r.Label]
     prefix: str = "/api/access/collab"
@@ -179,7 +179,7 @@ BERTHS = (
 )
 
 
-def fill(make: Maker) -> tuple[dict[str, Any], dict[str, r.Label]]:
+def fill(make: ContentBuilder) -> tuple[dict[str, Any], dict[str, r.Label]]:
     """Create two team sites and a personal one with libraries, files and lists."""
     labels = {
         name: r.Label(
@@ -272,7 +272,7 @@ async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Cont
 def _fill_world(world: World) -> ContentWorld:
     shelf = world.sandbox.state.content
     shelf.refresh()
-    make = Maker(shelf, when=WHEN, author=ANN)
+    make = ContentBuilder(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
     return ContentWorld(world, make, *fill(make))
 

@@ -21,7 +21,7 @@ from world import World
 from policy.rules import Rule
 from policy.vocabulary import RuleAction, RuleType
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 
 SUFFIXES = ("", " & co", "'s", " ü", " 100%", " #1", " (2)", "+", " 漢")
 DOCUMENT = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -128,7 +128,7 @@ async def generate(world: World, chance: Random) -> GeneratedContent:
     """Put random content into *world*, and connect it."""
     shelf = world.sandbox.state.content
     shelf.refresh()
-    make = Maker(shelf, when=WHEN, author=ANN)
+    make = ContentBuilder(shelf, when=WHEN, author=ANN)
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
     generated = GeneratedContent(ContentWorld(world, make, {}, {}))
     _Generator(generated, make, chance).all()
@@ -197,7 +197,7 @@ def _rule(
 
 
 class _Generator:
-    def __init__(self, generated: GeneratedContent, make: Maker, chance: Random) -> None:
+    def __init__(self, generated: GeneratedContent, make: ContentBuilder, chance: Random) -> None:
         self.generated, self.make, self.chance = generated, make, chance
         self.names = 0
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gateway.errors import CommandError
-from sandbox.collab.store import FILES
+from sandbox.collab.store import FILES_FOLDER
 
 STATE = "demo.json"
 LOCK = "demo.lock"  # exclusive for the process that creates or empties the folder, else shared
@@ -85,7 +85,8 @@ def locked_folder(data: Path, *, reset: bool) -> Iterator[State | None]:
 
 def remove_stores(data: Path, *, upstreams: bool = True) -> None:
     """Remove the files of earlier demos in *data*; *upstreams*: those of the sandbox, too."""
-    for pattern in ("gateway.db*", STATE, *(("sandbox.db*", f"{FILES}/*") if upstreams else ())):
+    upstream_patterns = ("sandbox.db*", f"{FILES_FOLDER}/*") if upstreams else ()
+    for pattern in ("gateway.db*", STATE, *upstream_patterns):
         for path in data.glob(pattern):
             path.unlink()
 

@@ -2,7 +2,7 @@
 Content made by hand: for the demo world, for imports and for tests.
 
 What is made has ids made from its names, so the same content gets the same ids. Nothing is kept
-before `Maker.keep`.
+before `ContentBuilder.keep`.
 """
 
 from collections import defaultdict
@@ -17,14 +17,14 @@ from sandbox.collab import records as r
 from sandbox.collab.files import content
 from sandbox.collab.files.blobs import quick_hash
 from sandbox.collab.files.changes import FILE_TYPE
-from sandbox.collab.lists.columns import LIBRARY_TYPES
+from sandbox.collab.lists.columns import LIBRARY_CONTENT_TYPES
 from sandbox.collab.store import ContentStore
 
-MOST_WORDS = 20_000  # characters of a file's text that search knows
-_FOLDER_TYPE = LIBRARY_TYPES[1].id
+MAX_INDEXED_CHARACTERS = 20_000  # characters of a file's text that search knows
+_FOLDER_TYPE = LIBRARY_CONTENT_TYPES[1].id
 
 
-class Maker:
+class ContentBuilder:
     """
     Makes records and keeps them on a shelf.
 
@@ -55,15 +55,15 @@ class Maker:
     def continue_list(self, list_id: str, drive_id: str = "") -> None:
         """Count on from the last item of a list that is on the shelf already."""
         if drive_id:
-            everything = (
+            library_items = (
                 *self.store.items(drive_id),
                 *self.store.recycled(drive_id),
             )
-            taken = [item.number for item in everything]
+            used_numbers = [item.number for item in library_items]
             self._lists[drive_id] = list_id
         else:
-            taken = [row.number for row in self.store.rows(list_id)]
-        self._numbers[list_id] = max(taken, default=0)
+            used_numbers = [row.number for row in self.store.rows(list_id)]
+        self._numbers[list_id] = max(used_numbers, default=0)
 
     def people(self, people: Mapping[str, str]) -> None:
         """Fill the directory: e-mail address to name."""
@@ -74,7 +74,7 @@ class Maker:
         """Make a site."""
         web = uuid5(NAMESPACE_URL, f"https://{host}{path}")
         collection = uuid5(web, "collection")
-        made = r.Site(
+        site = r.Site(
             id=f"{host},{collection},{web}",
             path=path,
             name=path.rpartition("/")[2] or host.partition(".")[0],
@@ -83,8 +83,8 @@ class Maker:
             modified=more.pop("modified", self.when),
             **more,
         )
-        self.add(made)
-        return made
+        self.add(site)
+        return site
 
     def library(
         self,
@@ -157,16 +157,16 @@ class Maker:
         return self._item(parent, name, is_folder=True, **more)
 
     def file(self, parent: r.Item, name: str, source: Sequence[str], **more: Any) -> r.Item:
-        """Make a file out of a recipe (`content.make`)."""
-        made = content.make(source)
-        more.setdefault("words", " ".join(source[1:])[:MOST_WORDS])
-        more.setdefault("mime", content.mime_of(name))
+        """Make a file out of a recipe (`content.generate`)."""
+        file_bytes = content.generate(source)
+        more.setdefault("words", " ".join(source[1:])[:MAX_INDEXED_CHARACTERS])
+        more.setdefault("mime", content.mime_type(name))
         more.setdefault("content_type", FILE_TYPE)
         return self._item(
             parent,
             name,
-            size=len(made),
-            quick_hash=quick_hash(made),
+            size=len(file_bytes),
+            quick_hash=quick_hash(file_bytes),
             source=tuple(source),
             **more,
         )
@@ -174,15 +174,15 @@ class Maker:
     def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
         """Make a file out of bytes that were put in."""
         blobs = self.store.blobs
-        head = blobs.head(blob, content.MOST_READ)
+        head = blobs.head(blob, content.MAX_INDEXED_BYTES)
         return self._item(
             parent,
             name,
             size=size,
             blob=blob,
             quick_hash=blobs.quick_hash(blob),
-            mime=content.mime_of(name),
-            words=content.words_in(name, head)[:MOST_WORDS],
+            mime=content.mime_type(name),
+            words=content.extract_text(name, head)[:MAX_INDEXED_CHARACTERS],
             content_type=FILE_TYPE,
             **more,
         )
@@ -195,7 +195,7 @@ class Maker:
         list_id = self._lists[parent.drive_id]
         guid = uuid5(UUID(parent.guid), f"item {name}")
         when = more.pop("created", self.when)
-        made = r.Item(
+        item = r.Item(
             id=ids.item_id(parent.drive_id, guid),
             drive_id=parent.drive_id,
             parent_id=parent.id,
@@ -208,8 +208,8 @@ class Maker:
             editor=more.pop("editor", self.author),
             **more,
         )
-        self.add(made)
-        return made
+        self.add(item)
+        return item
 
     def list_in(
         self,
@@ -221,7 +221,7 @@ class Maker:
     ) -> r.SiteList:
         """Make a list and its rows."""
         _, _, web = site.id.split(",")
-        made = r.SiteList(
+        site_list = r.SiteList(
             id=str(uuid5(UUID(web), f"list {title}")),
             site_id=site.id,
             name=more.pop("name", title),
@@ -233,36 +233,38 @@ class Maker:
             columns=tuple(columns),
             **more,
         )
-        self.add(made)
+        self.add(site_list)
         for fields in rows:
-            self.row(made, fields)
-        return made
+            self.row(site_list, fields)
+        return site_list
 
-    def row(self, one: r.SiteList, fields: Mapping[str, Any], **more: Any) -> r.Row:
+    def row(self, site_list: r.SiteList, fields: Mapping[str, Any], **more: Any) -> r.Row:
         """Make a row of a list."""
-        number = self._next(one.id)
+        number = self._next(site_list.id)
         when = more.pop("created", self.when)
-        types = one.content_types
-        made = r.Row(
-            list_id=one.id,
+        content_types = site_list.content_types
+        row = r.Row(
+            list_id=site_list.id,
             number=number,
-            guid=str(uuid5(UUID(one.id), f"row {number}")),
+            guid=str(uuid5(UUID(site_list.id), f"row {number}")),
             created=when,
             modified=more.pop("modified", when),
             author=more.pop("author", self.author),
             editor=more.pop("editor", self.author),
             fields=dict(fields),
-            content_type=more.pop("content_type", types[0].id if types else "0x0100"),
+            content_type=more.pop(
+                "content_type", content_types[0].id if content_types else "0x0100"
+            ),
             **more,
         )
-        self.add(made)
-        return made
+        self.add(row)
+        return row
 
     def share(self, item: r.Item, kind: str, role: str, **more: Any) -> r.Share:
         """Give a permission on an item."""
-        of = "|".join(str(value) for value in (kind, role, *sorted(more.items())))
-        made = r.Share(
-            id=str(uuid5(UUID(item.guid), of)),
+        seed = "|".join(str(value) for value in (kind, role, *sorted(more.items())))
+        share = r.Share(
+            id=str(uuid5(UUID(item.guid), seed)),
             drive_id=item.drive_id,
             item_id=item.id,
             kind=kind,
@@ -270,14 +272,14 @@ class Maker:
             by=self.author,
             **more,
         )
-        self.add(made)
-        return made
+        self.add(share)
+        return share
 
     def label(self, item: r.Item, label: r.Label, method: str = "standard") -> r.Item:
         """Put a label on an item that was made before."""
-        made = msgspec.structs.replace(item, label=label.id, label_method=method)
-        self.add(made)
-        return made
+        labelled_item = msgspec.structs.replace(item, label=label.id, label_method=method)
+        self.add(labelled_item)
+        return labelled_item
 
     def _next(self, list_id: str) -> int:
         self._numbers[list_id] += 1

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.collab import paths
-from sandbox.collab.errors import bad
-from sandbox.collab.path_aliases import resolved
-from sandbox.collab.requests import Call
-from sandbox.collab.resource_units import Meter
+from sandbox.collab.errors import invalid_request
+from sandbox.collab.path_aliases import resolve_aliases
+from sandbox.collab.requests import CollabCall
+from sandbox.collab.resource_units import ResourceUnitMeter
 from sandbox.http import Handler, Request, Response, Router
 from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.responses import Refusal, problem, query_refusal
@@ -16,7 +16,7 @@ from sandbox.state import SandboxState
 Endpoint = Callable[..., Response]
 
 
-class Door:
+class CollabEndpoint:
     """
     The wire below ``/v1.0`` and ``/beta``.
 
@@ -27,7 +27,7 @@ class Door:
     def __init__(self, state: SandboxState) -> None:
         self.store = state.content
         self.routes = Router()
-        self._meter = Meter(state.content)
+        self._meter = ResourceUnitMeter(state.content)
 
     def handler(self) -> Handler:
         """Return the wire."""
@@ -36,14 +36,14 @@ class Door:
             if request.segments[1:2] == ("$batch",):
                 return None
             self.store.refresh()
-            return await self.answer(request)
+            return await self.respond(request)
 
         return wire
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """Answer a call."""
         grant = request.grant
-        call = Call(
+        call = CollabCall(
             request=request,
             store=self.store,
             version=request.segments[0],
@@ -54,28 +54,28 @@ class Door:
         headers: dict[str, str] = {}
         try:
             headers = self._meter.charge(call.account, request)
-            answer = await self._answer(call)
+            response = await self._answer(call)
         except QueryError as error:
-            answer = problem(query_refusal(error, code="invalidRequest"), request)
+            response = problem(query_refusal(error, code="invalidRequest"), request)
         except Refusal as refusal:
-            answer = problem(refusal, request)
-        given = request.headers.get("client-request-id")
-        if given is not None:
-            headers["client-request-id"] = given
-        return replace(answer, headers={**answer.headers, **headers})
+            response = problem(refusal, request)
+        request_id = request.headers.get("client-request-id")
+        if request_id is not None:
+            headers["client-request-id"] = request_id
+        return replace(response, headers={**response.headers, **headers})
 
-    async def _answer(self, call: Call) -> Response:
-        segments = resolved(call, paths.spelt(call.request.segments[1:]))
-        found = self.routes.find(call.request.method, segments)
-        if found is None:
+    async def _answer(self, call: CollabCall) -> Response:
+        segments = resolve_aliases(call, paths.normalize_segments(call.request.segments[1:]))
+        match = self.routes.find(call.request.method, segments)
+        if match is None:
             if self.routes.knows(segments):
                 raise Refusal(
                     405, "BadRequest", "The HTTP method is not supported for this resource."
                 )
-            raise bad(
+            raise invalid_request(
                 f"Resource not found for the segment '{segments[-1] if segments else ''}'.",
                 "BadRequest",
             )
-        endpoint, taken = found
-        answer = endpoint(call, **taken)
-        return answer if isinstance(answer, Response) else await answer
+        endpoint, arguments = match
+        response = endpoint(call, **arguments)
+        return response if isinstance(response, Response) else await response

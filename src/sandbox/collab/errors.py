@@ -8,12 +8,12 @@ def not_found(what: str = "The resource could not be found.") -> Refusal:
     return Refusal(404, "itemNotFound", what)
 
 
-def denied(message: str = "Access denied") -> Refusal:
+def access_denied(message: str = "Access denied") -> Refusal:
     """The token, or the user behind it, may not."""
     return Refusal(403, "accessDenied", message)
 
 
-def bad(message: str, code: str = "invalidRequest") -> Refusal:
+def invalid_request(message: str, code: str = "invalidRequest") -> Refusal:
     """The request makes no sense."""
     return Refusal(400, code, message)
 
@@ -23,7 +23,7 @@ def name_taken() -> Refusal:
     return Refusal(409, "nameAlreadyExists", "Name already exists")
 
 
-def stale() -> Refusal:
+def etag_mismatch() -> Refusal:
     """`If-Match` names another version."""
     return Refusal(412, "resourceModified", "ETag does not match current item's value")
 
@@ -33,6 +33,6 @@ def locked() -> Refusal:
     return Refusal(423, "resourceLocked", "The resource you are attempting to access is locked")
 
 
-def full() -> Refusal:
+def quota_exceeded() -> Refusal:
     """The library has no room."""
     return Refusal(507, "quotaLimitReached", "Insufficient Space Available")

@@ -3,10 +3,10 @@
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import invalid_request
 from sandbox.collab.files import content
-from sandbox.collab.requests import Call
+from sandbox.collab.requests import CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, ok
 
@@ -16,31 +16,31 @@ _BETA = ("InformationProtectionPolicy.Read", "InformationProtectionPolicy.Read.A
 _FORMATS = ["file", "email", "site", "unifiedGroup"]
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of labels."""
     add = door.routes.add
-    add("POST", "/drives/{drive}/items/{item}/extractSensitivityLabels", extract)
+    add("POST", "/drives/{drive}/items/{item}/extractSensitivityLabels", extract_labels)
     for whose in ("/me", "/users/{user}", "/security"):
-        add("GET", f"{whose}/dataSecurityAndGovernance/sensitivityLabels", catalogue)
+        add("GET", f"{whose}/dataSecurityAndGovernance/sensitivityLabels", list_labels)
         inside = "" if whose == "/security" else "/security"
-        add("GET", f"{whose}{inside}/informationProtection/sensitivityLabels", beta_catalogue)
+        add("GET", f"{whose}{inside}/informationProtection/sensitivityLabels", list_beta_labels)
 
 
-def extract(call: Call, drive: str, item: str) -> Response:
+def extract_labels(call: CollabCall, drive: str, item: str) -> Response:
     """Read a file's label out of its bytes."""
-    found = call.item(drive, item)
-    if found.is_folder or found.package:
-        raise bad("The request is not valid for a folder.")
-    if content.suffix(found.name) not in content.LABELLED:
+    file = call.item(drive, item)
+    if file.is_folder or file.package:
+        raise invalid_request("The request is not valid for a folder.")
+    if content.suffix(file.name) not in content.LABELABLE_SUFFIXES:
         raise Refusal(415, "unsupportedMediaType", "The file type is not supported.")
-    if found.label_trouble:
-        raise Refusal(423, found.label_trouble, "The label of the file could not be read.")
+    if file.label_trouble:
+        raise Refusal(423, file.label_trouble, "The label of the file could not be read.")
     labels = []
-    if found.label:
+    if file.label:
         labels.append(
             {
-                "sensitivityLabelId": found.label,
-                "assignmentMethod": found.label_method,
+                "sensitivityLabelId": file.label,
+                "assignmentMethod": file.label_method,
                 "tenantId": TENANT,
             }
         )
@@ -50,36 +50,40 @@ def extract(call: Call, drive: str, item: str) -> Response:
     return ok({"@odata.context": context, "labels": labels})
 
 
-def catalogue(call: Call, user: str = "") -> Response:  # noqa: ARG001 - everybody has the same labels
+def list_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG001 - everybody has the same labels
     """List the labels as v1.0 has them: those below another inside it."""
     _need(call, _STABLE)
-    above = [_stable(call, label) for label in _labels(call) if not label.parent]
+    top_labels = [_stable(call, label) for label in _labels(call) if not label.parent]
     context = call.context("security/dataSecurityAndGovernance/sensitivityLabels")
-    return ok({"@odata.context": context, "value": above})
+    return ok({"@odata.context": context, "value": top_labels})
 
 
-def beta_catalogue(call: Call, user: str = "") -> Response:  # noqa: ARG001 - as above
+def list_beta_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG001 - as above
     """List the labels as the beta version has them: flat."""
     if call.version != "beta":
-        raise bad("Resource not found for the segment 'informationProtection'.", "BadRequest")
+        raise invalid_request(
+            "Resource not found for the segment 'informationProtection'.", "BadRequest"
+        )
     _need(call, _BETA)
     context = call.context("security/informationProtection/sensitivityLabels")
     return ok({"@odata.context": context, "value": [_beta(call, label) for label in _labels(call)]})
 
 
-def _need(call: Call, scopes: tuple[str, ...]) -> None:
+def _need(call: CollabCall, scopes: tuple[str, ...]) -> None:
     if not call.scopes.intersection(scopes):
         raise Refusal(
             403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."
         )
 
 
-def _labels(call: Call) -> list[r.Label]:
-    return sorted(call.store.every(r.Label), key=lambda one: one.priority)
+def _labels(call: CollabCall) -> list[r.Label]:
+    return sorted(call.store.every(r.Label), key=lambda label: label.priority)
 
 
-def _stable(call: Call, label: r.Label) -> dict[str, Any]:
-    below = [_stable(call, one) for one in _labels(call) if one.parent == label.id]
+def _stable(call: CollabCall, label: r.Label) -> dict[str, Any]:
+    sublabels = [
+        _stable(call, sublabel) for sublabel in _labels(call) if sublabel.parent == label.id
+    ]
     return {
         "id": label.id,
         "name": label.name,
@@ -93,7 +97,7 @@ def _stable(call: Call, label: r.Label) -> dict[str, Any]:
         "locale": "en-US",
         "autoTooltip": "",
         "actionSource": "manual",
-        "sublabels": below,
+        "sublabels": sublabels,
         # The published sample has these three, the published type has not.
         "color": label.color,
         "isEnabled": label.is_active,
@@ -101,8 +105,8 @@ def _stable(call: Call, label: r.Label) -> dict[str, Any]:
     }
 
 
-def _beta(call: Call, label: r.Label) -> dict[str, Any]:
-    has_below = any(one.parent == label.id for one in _labels(call))
+def _beta(call: CollabCall, label: r.Label) -> dict[str, Any]:
+    has_sublabels = any(other.parent == label.id for other in _labels(call))
     parent = call.store.get(r.Label, label.parent)
     return {
         "id": label.id,
@@ -112,7 +116,7 @@ def _beta(call: Call, label: r.Label) -> dict[str, Any]:
         "sensitivity": label.priority,
         "tooltip": label.tooltip,
         "isActive": label.is_active,
-        "isAppliable": label.is_active and not has_below,
+        "isAppliable": label.is_active and not has_sublabels,
         "contentFormats": _FORMATS,
         "hasProtection": label.is_protecting,
         "parent": None if parent is None else {"id": parent.id, "name": parent.name},

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from sandbox.collab.requests import Call
+from sandbox.collab.requests import CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
@@ -14,18 +14,18 @@ from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.responses import ok
 
 T = TypeVar("T")
-DEFAULT = 200  # records per page
+DEFAULT_PAGE_SIZE = 200  # records per page
 
 
-def page(
-    call: Call,
-    found: Sequence[T],
+def respond_with_page(
+    call: CollabCall,
+    records: Sequence[T],
     options: Options,
     *,
     key: Callable[[T], str],
-    write: Callable[[T], dict[str, Any]],
+    write_record: Callable[[T], dict[str, Any]],
     context: str,
-    default: int = DEFAULT,
+    default_page_size: int = DEFAULT_PAGE_SIZE,
 ) -> Response:
     """
     Answer one page of *found*.
@@ -36,34 +36,34 @@ def page(
     Raises:
         QueryError: The token is none of ours.
     """
-    top = options.top or default
-    start = 0
+    top = options.top or default_page_size
+    offset = 0
     if options.skip_token is not None:
-        start = _after(options.skip_token, found, key)
-    shown = found[start : start + top]
+        offset = _after(options.skip_token, records, key)
+    page_records = records[offset : offset + top]
     body: dict[str, Any] = {"@odata.context": call.context(context)}
     if options.count:
-        body["@odata.count"] = len(found)
-    if start + top < len(found):
-        token = _token(start + top, key(shown[-1]))
+        body["@odata.count"] = len(records)
+    if offset + top < len(records):
+        token = _token(offset + top, key(page_records[-1]))
         url = call.request.link().partition("?")[0]
         body["@odata.nextLink"] = query_options.next_link(url, call.request.query, skiptoken=token)
-    body["value"] = [write(one) for one in shown]
+    body["value"] = [write_record(record) for record in page_records]
     return ok(body)
 
 
-def _token(offset: int, last: str) -> str:
-    text = orjson.dumps([offset, last])
+def _token(offset: int, last_key: str) -> str:
+    text = orjson.dumps([offset, last_key])
     return urlsafe_b64encode(text).decode().rstrip("=")
 
 
-def _after(token: str, found: Sequence[T], key: Callable[[T], str]) -> int:
+def _after(token: str, records: Sequence[T], key: Callable[[T], str]) -> int:
     try:
-        offset, last = orjson.loads(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        offset, last_key = orjson.loads(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         offset = int(offset)
     except (ValueError, TypeError):
         raise QueryError("The $skiptoken is invalid.") from None
-    if 0 < offset <= len(found) and key(found[offset - 1]) == last:
+    if 0 < offset <= len(records) and key(records[offset - 1]) == last_key:
         return offset
-    places = (place for place, one in enumerate(found, 1) if key(one) == last)
-    return next(places, max(0, min(offset, len(found))))
+    positions = (position for position, record in enumerate(records, 1) if key(record) == last_key)
+    return next(positions, max(0, min(offset, len(records))))

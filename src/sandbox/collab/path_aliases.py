@@ -6,11 +6,11 @@ The many ways to a library, an item or a list, led to the one that the routes kn
 """
 
 from sandbox.collab.errors import not_found
-from sandbox.collab.requests import Call
+from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import person_id
 
 
-def resolved(call: Call, segments: tuple[str, ...]) -> tuple[str, ...]:
+def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, ...]:
     """
     Lead every way to a library, an item or a list to the one that the routes know.
 
@@ -18,41 +18,55 @@ def resolved(call: Call, segments: tuple[str, ...]) -> tuple[str, ...]:
         Refusal: A part of the way is unknown or closed.
     """
     match segments:
-        case ("users", who, *rest) if who.casefold() in (
+        case ("users", user, *rest) if user.casefold() in (
             call.account.casefold(),
             person_id(call.account),
         ):
-            return resolved(call, ("me", *rest))
+            return resolve_aliases(call, ("me", *rest))
         case ("me", "drive", *rest):
-            return resolved(call, ("drives", call.own_drive().id, *rest))
+            return resolve_aliases(call, ("drives", call.own_drive().id, *rest))
         case ("drive", *rest):
-            return resolved(call, ("drives", call.default_drive(call.site("root")).id, *rest))
+            return resolve_aliases(
+                call, ("drives", call.default_drive(call.site("root")).id, *rest)
+            )
         case ("sites", site, "getByPath", path, *rest):
-            return resolved(call, ("sites", f"{site}:/{path.strip('/')}", *rest))
+            return resolve_aliases(call, ("sites", f"{site}:/{path.strip('/')}", *rest))
         case ("sites", site, "drive", *rest):
-            return resolved(call, ("drives", call.default_drive(call.site(site)).id, *rest))
+            return resolve_aliases(call, ("drives", call.default_drive(call.site(site)).id, *rest))
         case ("sites", site, "drives", drive, *rest):
             if call.drive(drive).site_id != call.site(site).id:
                 raise not_found()
-            return resolved(call, ("drives", drive, *rest))
-        case ("sites", site, "lists", one, "drive", *rest):
-            found = call.list_in(call.site(site), one)
-            if not found.drive_id:
+            return resolve_aliases(call, ("drives", drive, *rest))
+        case ("sites", site, "lists", list_id, "drive", *rest):
+            site_list = call.list_in(call.site(site), list_id)
+            if not site_list.drive_id:
                 raise not_found()
-            return resolved(call, ("drives", found.drive_id, *rest))
+            return resolve_aliases(call, ("drives", site_list.drive_id, *rest))
         case ("drives", drive, "list", *rest):
             library = call.drive(drive)
-            return resolved(call, ("sites", library.site_id, "lists", library.list_id, *rest))
+            return resolve_aliases(
+                call, ("sites", library.site_id, "lists", library.list_id, *rest)
+            )
         case ("drives", drive, root, *rest) if root == "root" or root.startswith("root:/"):
-            return resolved(call, ("drives", drive, "items", root, *rest))
+            return resolve_aliases(call, ("drives", drive, "items", root, *rest))
         case ("drives", drive, "items", item, "listItem", *rest):
             library, number = call.drive(drive), call.item(drive, item).number
-            way = ("sites", library.site_id, "lists", library.list_id, "items", str(number), *rest)
-            return resolved(call, way)
-        case ("sites", site, "lists", one, "items", number, "driveItem", *rest):
-            found = call.list_in(call.site(site), one)
-            face = call.store.item_by_number(found.drive_id, call.number(number))
-            if face is None:
+            aliased = (
+                "sites",
+                library.site_id,
+                "lists",
+                library.list_id,
+                "items",
+                str(number),
+                *rest,
+            )
+            return resolve_aliases(call, aliased)
+        case ("sites", site, "lists", list_id, "items", number, "driveItem", *rest):
+            site_list = call.list_in(call.site(site), list_id)
+            list_item = call.store.item_by_number(site_list.drive_id, call.number(number))
+            if list_item is None:
                 raise not_found()
-            return resolved(call, ("drives", face.drive_id, "items", face.id, *rest))
+            return resolve_aliases(
+                call, ("drives", list_item.drive_id, "items", list_item.id, *rest)
+            )
     return segments

@@ -51,21 +51,21 @@ _WORDS = {
 }
 
 
-def spelt(segments: Sequence[str]) -> tuple[str, ...]:
+def normalize_segments(segments: Sequence[str]) -> tuple[str, ...]:
     """Return *segments* in the spelling of the routes."""
-    found: list[str] = []
+    normalized: list[str] = []
     for segment in _folded(segments):
         call = _CALL.match(segment)
         if call is None or ":" in segment.partition("(")[0]:
-            found.append(_word(segment))
+            normalized.append(_word(segment))
             continue
-        found.append(_word(call[1]))
+        normalized.append(_word(call[1]))
         argument = call[3].strip()
         if argument:
-            found.append(_unquoted(argument))
+            normalized.append(_unquoted(argument))
         elif call[2]:
-            found.append("")
-    return tuple(found)
+            normalized.append("")
+    return tuple(normalized)
 
 
 def head_and_path(reference: str) -> tuple[str, tuple[str, ...] | None]:
@@ -90,22 +90,22 @@ def _unquoted(argument: str) -> str:
 
 def _folded(segments: Sequence[str]) -> list[str]:
     """Put a path between colons into the segment that it starts from: ``root:/a/b``."""
-    found: list[str] = []
-    at = 0
-    while at < len(segments):
-        segment = segments[at]
-        at += 1
+    folded: list[str] = []
+    position = 0
+    while position < len(segments):
+        segment = segments[position]
+        position += 1
         head, colon, rest = segment.partition(":")
         if not colon or "(" in head or (rest and not rest.startswith("/")):
-            found.append(segment)
+            folded.append(segment)
             continue
-        pieces = [rest]
+        path_parts = [rest]
         if not rest.endswith(":"):
-            while at < len(segments):
-                pieces.append(segments[at])
-                at += 1
-                if pieces[-1].endswith(":"):
+            while position < len(segments):
+                path_parts.append(segments[position])
+                position += 1
+                if path_parts[-1].endswith(":"):
                     break
-        path = "/".join(pieces).removesuffix(":").strip("/")
-        found.append(f"{head}:/{path}")
-    return found
+        path = "/".join(path_parts).removesuffix(":").strip("/")
+        folded.append(f"{head}:/{path}")
+    return folded

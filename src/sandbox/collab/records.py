@@ -6,7 +6,7 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something kept; each kind has a key of its own (see `shelf.KEYS`)."""
+    """Something kept; each kind has a key of its own (see `shelf.RECORD_KEYS`)."""
 
 
 class Person(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -157,7 +157,7 @@ class SiteList(Record, frozen=True, kw_only=True, omit_defaults=True):
     A list; the list behind a library has its *drive_id*.
 
     Attributes:
-        columns: Its own, besides those that every list has (`columns.EVERYWHERE`).
+        columns: Its own, besides those that every list has (`columns.LIST_COLUMNS`).
         content_types: The first is what new items get.
     """
 

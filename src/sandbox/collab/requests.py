@@ -14,7 +14,7 @@ import msgspec
 
 from sandbox.collab import paths
 from sandbox.collab import records as r
-from sandbox.collab.errors import bad, denied, locked, not_found, stale
+from sandbox.collab.errors import access_denied, etag_mismatch, invalid_request, locked, not_found
 from sandbox.collab.store import ContentStore
 from sandbox.http import Request
 from sandbox.provider_b.odata import query_options
@@ -28,7 +28,7 @@ READ_SITES = frozenset(
 WRITE_SITES = READ_SITES - {"Sites.Read.All"}
 READ_FILES = READ_SITES | {"Files.Read", "Files.Read.All", "Files.ReadWrite", "Files.ReadWrite.All"}
 WRITE_FILES = WRITE_SITES | {"Files.ReadWrite", "Files.ReadWrite.All"}
-SELECTED = "Sites.Selected"
+SELECTED_SITES = "Sites.Selected"
 
 _SITE_ID = re.compile(r"^[^,/:]+,[0-9a-f-]{36},[0-9a-f-]{36}$", re.IGNORECASE)
 _DRIVE_ID = re.compile(r"^b![A-Za-z0-9_-]{40,}$")
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"^\d{1,9}$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CollabCall:
     """
     A request on its way to an endpoint.
 
@@ -67,17 +67,17 @@ class Call:
         if self.scopes.intersection(scopes):
             if site is None or self.app_only or self._is_member(site):
                 return
-            raise denied()
-        if SELECTED not in self.scopes or site is None or not self.app_only:
-            raise denied()
+            raise access_denied()
+        if SELECTED_SITES not in self.scopes or site is None or not self.app_only:
+            raise access_denied()
         grant = self.store.get(r.SiteGrant, f"{site.id} {self.account}")
         if grant is None or (writing and grant.role == "read"):
-            raise denied()
+            raise access_denied()
 
     @property
     def is_selected(self) -> bool:
         """Whether the caller is an application with selected sites and nothing more."""
-        return self.app_only and SELECTED in self.scopes and not self.scopes & READ_SITES
+        return self.app_only and SELECTED_SITES in self.scopes and not self.scopes & READ_SITES
 
     def enters(self, site: r.Site) -> bool:
         """Whether the caller may read in *site*."""
@@ -106,11 +106,11 @@ class Call:
             Refusal: It is malformed, unknown, or closed to the caller.
         """
         head, path = paths.head_and_path(reference)
-        found = self._site(head)
+        site = self._site(head)
         if path is not None:
-            below = f"{found.path}/{'/'.join(path)}".rstrip("/").casefold()
-            host = found.host.casefold()
-            found = next(
+            below = f"{site.path}/{'/'.join(path)}".rstrip("/").casefold()
+            host = site.host.casefold()
+            site = next(
                 (
                     site
                     for site in self.store.every(r.Site)
@@ -118,8 +118,8 @@ class Call:
                 ),
                 None,
             ) or _raise(not_found("Requested site could not be found"))
-        self.needs(READ_FILES, found)
-        return found
+        self.needs(READ_FILES, site)
+        return site
 
     def _site(self, head: str) -> r.Site:
         sites = self.store.every(r.Site)
@@ -127,21 +127,21 @@ class Call:
             return next((site for site in sites if not site.path), None) or _raise(not_found())
         if "," in head:
             if not _SITE_ID.match(head):
-                raise bad(
+                raise invalid_request(
                     "Provided identifier is malformed - site collection id is not valid",
                 )
-            wanted = head.lower()
-            found = next((site for site in sites if site.id.lower() == wanted), None)
+            site_id = head.lower()
+            site = next((site for site in sites if site.id.lower() == site_id), None)
         elif re.fullmatch(r"[0-9a-fA-F-]{36}", head):
-            found = next((site for site in sites if head.lower() in site.id.lower()), None)
+            site = next((site for site in sites if head.lower() in site.id.lower()), None)
         else:
-            on_host = [site for site in sites if site.host.casefold() == head.casefold()]
-            found = next((site for site in on_host if not site.path), None)
-            if found is None and on_host:  # a host without a root site of its own
-                return _hostless(on_host[0])
-            if not on_host and "." not in head:
-                raise bad("Invalid hostname for this tenancy")
-        return found or _raise(not_found("Requested site could not be found"))
+            sites_on_host = [site for site in sites if site.host.casefold() == head.casefold()]
+            site = next((site for site in sites_on_host if not site.path), None)
+            if site is None and sites_on_host:  # a host without a root site of its own
+                return _hostless(sites_on_host[0])
+            if not sites_on_host and "." not in head:
+                raise invalid_request("Invalid hostname for this tenancy")
+        return site or _raise(not_found("Requested site could not be found"))
 
     def drive(self, reference: str) -> r.Library:
         """
@@ -150,15 +150,15 @@ class Call:
         Raises:
             Refusal: It is malformed, unknown, or closed to the caller.
         """
-        found = self.store.get(r.Library, reference)
-        if found is None:
+        library = self.store.get(r.Library, reference)
+        if library is None:
             if not _DRIVE_ID.match(reference):
-                raise bad(
+                raise invalid_request(
                     "The provided drive id appears to be malformed, or does not represent a valid "
                     "drive."
                 )
             raise not_found()
-        return found
+        return library
 
     def site_of(self, drive: r.Library) -> r.Site:
         """Return the site of a library."""
@@ -175,15 +175,15 @@ class Call:
         """
         drive = self.drive(drive_id)
         head, path = paths.head_and_path(reference)
-        found = self.store.item(drive.id, drive.root_id if head == "root" else head)
+        item = self.store.item(drive.id, drive.root_id if head == "root" else head)
         for name in path or ():
-            found = self.store.child(found, name) if found is not None else None
+            item = self.store.child(item, name) if item is not None else None
         try:
             self.needs(scopes, self.site_of(drive))
         except Refusal:
-            if found is None or not self._is_shared(found, scopes):
+            if item is None or not self._is_shared(item, scopes):
                 raise
-        return found or _raise(not_found())
+        return item or _raise(not_found())
 
     def _is_shared(self, item: r.Item, scopes: Collection[str]) -> bool:
         """Whether the item, or a folder above it, was shared with the calling user."""
@@ -216,9 +216,9 @@ class Call:
         Raises:
             Refusal: resourceModified.
         """
-        given = self.request.headers.get("if-match", "").strip()
-        if given and given != "*" and etag not in _ETAG.findall(given):
-            raise stale()
+        expected = self.request.headers.get("if-match", "").strip()
+        if expected and expected != "*" and etag not in _ETAG.findall(expected):
+            raise etag_mismatch()
 
     def list_in(
         self, site: r.Site, reference: str, *, scopes: Collection[str] = READ_SITES
@@ -231,13 +231,13 @@ class Call:
         """
         self.needs(scopes, site)
         folded = reference.casefold()
-        for found in self.store.every(r.SiteList):
-            if found.site_id == site.id and folded in (
-                found.id.casefold(),
-                found.name.casefold(),
-                found.title.casefold(),
+        for site_list in self.store.every(r.SiteList):
+            if site_list.site_id == site.id and folded in (
+                site_list.id.casefold(),
+                site_list.name.casefold(),
+                site_list.title.casefold(),
             ):
-                return found
+                return site_list
         raise not_found()
 
     def number(self, reference: str) -> int:
@@ -285,7 +285,9 @@ class Call:
             Refusal: There is no user behind the token.
         """
         if self.app_only:
-            raise bad("/me request is only valid with delegated authentication flow.", "BadRequest")
+            raise invalid_request(
+                "/me request is only valid with delegated authentication flow.", "BadRequest"
+            )
 
     # -- reading and writing
 
@@ -319,7 +321,7 @@ class Call:
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            raise bad("Unable to read JSON request payload.", "BadRequest")
+            raise invalid_request("Unable to read JSON request payload.", "BadRequest")
         return body
 
     def inner(self, body: dict[str, Any], name: str) -> dict[str, Any]:
@@ -329,12 +331,12 @@ class Call:
         Raises:
             Refusal: It is something else.
         """
-        found = body.get(name)
-        if found is None:
+        member = body.get(name)
+        if member is None:
             return {}
-        if not isinstance(found, dict):
-            raise bad(f"The value of '{name}' is not an object.")
-        return found
+        if not isinstance(member, dict):
+            raise invalid_request(f"The value of '{name}' is not an object.")
+        return member
 
     def context(self, path: str) -> str:
         """Write the `@odata.context` of what lies at *path*."""
@@ -357,10 +359,10 @@ def _without_annotations(
             continue
         names = [part.strip() for part in value.split(",")]
         annotations = frozenset(
-            one for one in names if one.startswith("@") or one == "content.downloadUrl"
+            name for name in names if name.startswith("@") or name == "content.downloadUrl"
         )
-        kept = [one for one in names if one and one not in annotations]
-        pairs.append((name, ",".join(kept) or "id"))
+        properties = [name for name in names if name and name not in annotations]
+        pairs.append((name, ",".join(properties) or "id"))
     return pairs, annotations
 
 

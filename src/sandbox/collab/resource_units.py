@@ -12,10 +12,10 @@ from sandbox.http import Request
 from sandbox.provider_b.responses import Refusal
 
 WINDOW = 60.0  # seconds
-TOLD_FROM = 0.8  # of the budget: from here on, answers say how much is left
+HEADERS_FROM = 0.8  # of the budget: from here on, answers say how much is left
 
 
-class Meter:
+class ResourceUnitMeter:
     """Counts units per account over a rolling minute, when the settings name a budget."""
 
     def __init__(self, store: ContentStore) -> None:
@@ -39,7 +39,7 @@ class Meter:
         spent.append((now, _cost(request)))
         used = sum(units for _, units in spent)
         reset = max(1, round(spent[0][0] + WINDOW - now))
-        told = {
+        rate_headers = {
             "ratelimit-limit": str(budget),
             "ratelimit-remaining": str(max(0, budget - used)),
             "ratelimit-reset": str(reset),
@@ -49,10 +49,10 @@ class Meter:
                 429,
                 "activityLimitReached",
                 "The request has been throttled",
-                headers={**told, "retry-after": str(reset)},
+                headers={**rate_headers, "retry-after": str(reset)},
                 inner=THROTTLED,
             )
-        return told if used > budget * TOLD_FROM else {}
+        return rate_headers if used > budget * HEADERS_FROM else {}
 
 
 def _cost(request: Request) -> int:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, denied, not_found
-from sandbox.collab.paging import page
-from sandbox.collab.requests import READ_SITES, Call
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import access_denied, invalid_request, not_found
+from sandbox.collab.paging import respond_with_page
+from sandbox.collab.requests import READ_SITES, CollabCall
 from sandbox.collab.store import person_id
 from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
@@ -37,21 +37,21 @@ _PARTS = {
 _ROLES = ("read", "write", "owner", "fullcontrol")
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of sites, and of the calling user."""
     add = door.routes.add
-    add("GET", "/sites", sites)
-    add("GET", "/sites/getAllSites", all_sites)
-    add("GET", "/me/followedSites", followed)
-    add("GET", "/sites/{site}", site_itself)
-    add("GET", "/sites/{site}/sites", below)
-    add("GET", "/sites/{site}/permissions", grants)
-    add("POST", "/sites/{site}/permissions", grant)
-    add("DELETE", "/sites/{site}/permissions/{permission}", ungrant)
-    add("GET", "/me", me)
+    add("GET", "/sites", search_sites)
+    add("GET", "/sites/getAllSites", list_all_sites)
+    add("GET", "/me/followedSites", list_followed_sites)
+    add("GET", "/sites/{site}", get_site)
+    add("GET", "/sites/{site}/sites", list_subsites)
+    add("GET", "/sites/{site}/permissions", list_grants)
+    add("POST", "/sites/{site}/permissions", create_grant)
+    add("DELETE", "/sites/{site}/permissions/{permission}", delete_grant)
+    add("GET", "/me", get_user)
 
 
-def me(call: Call) -> Response:
+def get_user(call: CollabCall) -> Response:
     """Answer the calling user."""
     call.as_user()
     return ok(
@@ -65,106 +65,116 @@ def me(call: Call) -> Response:
     )
 
 
-def sites(call: Call) -> Response:
+def search_sites(call: CollabCall) -> Response:
     """Find sites by a word of their name, title or address; ``*`` or nothing finds all."""
     if call.is_selected:
-        raise denied("Search is not supported for this permission.")
+        raise access_denied("Search is not supported for this permission.")
     call.needs(READ_SITES)
-    given = call.request.first("search") or call.request.first("$search")
-    wanted = given.strip().strip('"').casefold()
-    found = [
+    query = call.request.first("search") or call.request.first("$search")
+    phrase = query.strip().strip('"').casefold()
+    matching_sites = [
         site
         for site in call.store.every(r.Site)
-        if call.enters(site) and all(_says(site, word.strip("*")) for word in wanted.split())
+        if call.enters(site) and all(_says(site, word.strip("*")) for word in phrase.split())
     ]
-    return _page(call, found, "sites")
+    return _page(call, matching_sites, "sites")
 
 
 def _says(site: r.Site, word: str) -> bool:
     return word in f"{site.name} {site.title} {site.description} {site.url}".casefold()
 
 
-def all_sites(call: Call) -> Response:
+def list_all_sites(call: CollabCall) -> Response:
     """List every site: for applications with all sites alone."""
     if not call.app_only:
-        raise denied("This API is not supported for delegated permissions.")
+        raise access_denied("This API is not supported for delegated permissions.")
     call.needs(READ_SITES)
     return _page(call, call.store.every(r.Site), "sites")
 
 
-def followed(call: Call) -> Response:
+def list_followed_sites(call: CollabCall) -> Response:
     """List the sites that the user follows."""
     call.as_user()
     call.needs(READ_SITES)
-    found = [site for site in call.store.every(r.Site) if call.account in site.followers]
-    return _page(call, found, "sites")
+    followed_sites = [site for site in call.store.every(r.Site) if call.account in site.followers]
+    return _page(call, followed_sites, "sites")
 
 
-def site_itself(call: Call, site: str) -> Response:
+def get_site(call: CollabCall, site: str) -> Response:
     """Answer one site."""
-    found = call.site(site)
+    requested_site = call.site(site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
-    return ok({"@odata.context": call.context("sites/$entity"), **_written(found, options)})
+    return ok(
+        {"@odata.context": call.context("sites/$entity"), **_written(requested_site, options)}
+    )
 
 
-def below(call: Call, site: str) -> Response:
+def list_subsites(call: CollabCall, site: str) -> Response:
     """List the sites below a site by their addresses."""
-    top = call.site(site)
-    found = [
-        one
-        for one in call.store.every(r.Site)
-        if top.path and one.host == top.host and one.path.startswith(f"{top.path}/")
+    parent = call.site(site)
+    subsites = [
+        subsite
+        for subsite in call.store.every(r.Site)
+        if parent.path
+        and subsite.host == parent.host
+        and subsite.path.startswith(f"{parent.path}/")
     ]
-    return _page(call, [one for one in found if call.enters(one)], "sites")
+    return _page(call, [subsite for subsite in subsites if call.enters(subsite)], "sites")
 
 
 # -- what applications were granted
 
 
-def grants(call: Call, site: str) -> Response:
+def list_grants(call: CollabCall, site: str) -> Response:
     """List the applications that a site was granted to."""
-    found = call.site(site)
+    granted_site = call.site(site)
     call.needs(("Sites.FullControl.All",))
-    given = [one for one in call.store.every(r.SiteGrant) if one.site_id == found.id]
-    value = [_granted(one) for one in given]
+    site_grants = [
+        site_grant
+        for site_grant in call.store.every(r.SiteGrant)
+        if site_grant.site_id == granted_site.id
+    ]
+    value = [_granted(site_grant) for site_grant in site_grants]
     return ok({"@odata.context": call.context("permissions"), "value": value})
 
 
-def grant(call: Call, site: str) -> Response:
+def create_grant(call: CollabCall, site: str) -> Response:
     """Grant a site to an application."""
-    found = call.site(site)
+    granted_site = call.site(site)
     call.needs(("Sites.FullControl.All",))
     body = call.json()
     roles = body.get("roles")
     if not isinstance(roles, list) or len(roles) != 1 or roles[0] not in _ROLES:
-        raise bad("The roles are one of read, write, owner and fullcontrol.")
-    named = body.get("grantedToIdentitiesV2") or body.get("grantedToIdentities")
-    first = named[0] if isinstance(named, list) and named else body.get("grantedTo")
-    whom = first if isinstance(first, dict) else {}
-    application = call.inner(whom, "application").get("id")
+        raise invalid_request("The roles are one of read, write, owner and fullcontrol.")
+    identities = body.get("grantedToIdentitiesV2") or body.get("grantedToIdentities")
+    first = identities[0] if isinstance(identities, list) and identities else body.get("grantedTo")
+    identity = first if isinstance(first, dict) else {}
+    application = call.inner(identity, "application").get("id")
     if not isinstance(application, str) or not application:
-        raise bad("The application is not named.")
-    given = r.SiteGrant(site_id=found.id, application=application, role=str(roles[0]))
-    call.store.put(given)
-    return ok({"@odata.context": call.context("permissions/$entity"), **_granted(given)}, 201)
+        raise invalid_request("The application is not named.")
+    site_grant = r.SiteGrant(site_id=granted_site.id, application=application, role=str(roles[0]))
+    call.store.put(site_grant)
+    return ok({"@odata.context": call.context("permissions/$entity"), **_granted(site_grant)}, 201)
 
 
-def ungrant(call: Call, site: str, permission: str) -> Response:
+def delete_grant(call: CollabCall, site: str, permission: str) -> Response:
     """Take a site away from an application."""
-    found = call.site(site)
+    granted_site = call.site(site)
     call.needs(("Sites.FullControl.All",))
-    for one in call.store.every(r.SiteGrant):
-        if one.site_id == found.id and one.application == permission:
-            call.store.drop(one)
+    for site_grant in call.store.every(r.SiteGrant):
+        if site_grant.site_id == granted_site.id and site_grant.application == permission:
+            call.store.drop(site_grant)
             return empty(204)
     raise not_found()
 
 
-def _granted(one: r.SiteGrant) -> dict[str, Any]:
-    application = {"application": {"id": one.application, "displayName": one.application}}
+def _granted(site_grant: r.SiteGrant) -> dict[str, Any]:
+    application = {
+        "application": {"id": site_grant.application, "displayName": site_grant.application}
+    }
     return {
-        "id": one.application,
-        "roles": [one.role],
+        "id": site_grant.application,
+        "roles": [site_grant.role],
         "grantedToIdentitiesV2": [application],
         "grantedToIdentities": [application],
     }
@@ -173,7 +183,7 @@ def _granted(one: r.SiteGrant) -> dict[str, Any]:
 # -- writing
 
 
-def _page(call: Call, found: list[r.Site], context: str) -> Response:
+def _page(call: CollabCall, sites: list[r.Site], context: str) -> Response:
     pairs = [(name, value) for name, value in call.request.query if name.lower() != "$search"]
     options = query_options.read(pairs, SHAPE, expandable=_PARTS, max_top=999)
     if options.skip is not None:
@@ -181,28 +191,28 @@ def _page(call: Call, found: list[r.Site], context: str) -> Response:
     if any(order.path != "createdDateTime" for order in options.orderby):
         raise QueryError("Sites can be ordered by createdDateTime alone.")
     if options.filter is not None:
-        found = [site for site in found if options.filter.matches(full(site))]
+        sites = [site for site in sites if options.filter.matches(write_site(site))]
     if options.orderby:
-        found = sorted(found, key=lambda site: site.created, reverse=options.orderby[0].descending)
-    return page(
+        sites = sorted(sites, key=lambda site: site.created, reverse=options.orderby[0].descending)
+    return respond_with_page(
         call,
-        found,
+        sites,
         options,
         key=lambda site: site.id,
-        write=lambda site: _written(site, options),
+        write_record=lambda site: _written(site, options),
         context=context,
     )
 
 
 def _written(site: r.Site, options: Options) -> dict[str, Any]:
-    record = full(site)
+    record = write_site(site)
     if "sharepointIds" in options.select:
         _, collection, web = site.id.split(",")
         record["sharepointIds"] = {"siteId": collection, "webId": web, "siteUrl": site.url}
     return selected(record, options.select, always=())
 
 
-def full(site: r.Site) -> dict[str, Any]:
+def write_site(site: r.Site) -> dict[str, Any]:
     """Write everything about a site."""
     record: dict[str, Any] = {
         "createdDateTime": site.created,

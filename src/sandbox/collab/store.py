@@ -19,14 +19,14 @@ from uuid import NAMESPACE_DNS, uuid5
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.files.blobs import Blobs
+from sandbox.collab.files.blobs import BlobStore
 from sandbox.storage.database import Database
 
 _TABLE = """CREATE TABLE IF NOT EXISTS collab (
     seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
     UNIQUE (kind, key)) STRICT"""
 
-KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
+RECORD_KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
     r.Person: ("person", lambda one: one.email),
     r.Site: ("site", lambda one: one.id),
     r.Library: ("library", lambda one: one.id),
@@ -38,9 +38,9 @@ KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
     r.SiteGrant: ("grant", lambda one: f"{one.site_id} {one.application}"),
     r.Upload: ("upload", lambda one: one.token),
 }
-FILES = "sandbox-files"  # the folder, beside the store, of what was put in
+FILES_FOLDER = "sandbox-files"  # the folder, beside the store, of what was put in
 _SECRET = "collab:secret"  # noqa: S105 - the name of the place it is kept at
-_KINDS = {kind: cls for cls, (kind, _) in KEYS.items()}
+_KINDS = {kind: cls for cls, (kind, _) in RECORD_KEYS.items()}
 _WRITE = (
     "INSERT INTO collab (kind, key, body) VALUES (?, ?, ?)"
     " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
@@ -96,7 +96,7 @@ class ContentStore:
         self._clock = clock
         self._seen: int | None = None
         self.changes = 0
-        self.blobs = Blobs(folder)
+        self.blobs = BlobStore(folder)
         self.settings = Settings()
         self._forget()
         db.define(_TABLE)
@@ -104,7 +104,7 @@ class ContentStore:
     @classmethod
     def beside(cls, db: Database, *, clock: Callable[[], float] = time.time) -> "ContentStore":
         """Open the shelf of a store, its files beside the store's own."""
-        return cls(db, None if db.folder is None else db.folder / FILES, clock=clock)
+        return cls(db, None if db.folder is None else db.folder / FILES_FOLDER, clock=clock)
 
     def _forget(self) -> None:
         self.changes += 1
@@ -119,14 +119,14 @@ class ContentStore:
 
     def refresh(self) -> None:
         """Read everything when somebody else wrote to the store, and at first."""
-        stamp = self._db.foreign_writes()
-        if stamp == self._seen:
+        format_time = self._db.foreign_writes()
+        if format_time == self._seen:
             return
         self._forget()
         for kind, _key, body in self._db.rows("SELECT kind, key, body FROM collab ORDER BY seq"):
             if isinstance(body, bytes):
                 self._remember(_decoders[str(kind)](body))
-        self._seen = stamp
+        self._seen = format_time
 
     def put(self, *records: r.Record) -> None:
         """Keep records, new or changed."""
@@ -134,19 +134,19 @@ class ContentStore:
 
     def put_many(self, records: Iterable[r.Record]) -> None:
         """Keep many records in one transaction."""
-        kept = list(records)
+        stored = list(records)
         rows = []
-        for record in kept:
-            kind, key = KEYS[type(record)]
+        for record in stored:
+            kind, key = RECORD_KEYS[type(record)]
             rows.append((kind, key(record), _encode(record)))
         self._db.run_many(_WRITE, rows)
-        for record in kept:
+        for record in stored:
             self._remember(record)
         self.changes += 1
 
     def drop(self, record: r.Record) -> None:
         """Forget a record for good."""
-        kind, key = KEYS[type(record)]
+        kind, key = RECORD_KEYS[type(record)]
         self._db.run("DELETE FROM collab WHERE kind = ? AND key = ?", kind, key(record))
         self._all[kind].pop(key(record), None)
         self.changes += 1
@@ -158,7 +158,7 @@ class ContentStore:
             self._shares[record.drive_id, record.item_id].pop(record.id, None)
 
     def _remember(self, record: r.Record) -> None:
-        kind, key = KEYS[type(record)]
+        kind, key = RECORD_KEYS[type(record)]
         name = key(record)
         if isinstance(record, r.Item):
             before = self._all[kind].get(name)
@@ -183,17 +183,17 @@ class ContentStore:
 
     def every(self, kind: type[R]) -> list[R]:
         """Return all records of a kind, in the order they were first kept."""
-        return list(self._all[KEYS[kind][0]].values())
+        return list(self._all[RECORD_KEYS[kind][0]].values())
 
     def get(self, kind: type[R], key: str) -> R | None:
         """Return the record of a kind with this key."""
-        found: R | None = self._all[KEYS[kind][0]].get(key)
-        return found
+        record: R | None = self._all[RECORD_KEYS[kind][0]].get(key)
+        return record
 
     def item(self, drive_id: str, item_id: str) -> r.Item | None:
         """Return an item that is not in the recycle bin."""
-        found = self._drives.get(drive_id, {}).get(item_id)
-        return None if found is None or found.gone else found
+        item = self._drives.get(drive_id, {}).get(item_id)
+        return None if item is None or item.gone else item
 
     def item_by_number(self, drive_id: str, number: int) -> r.Item | None:
         """Return an item by its list item's id."""
@@ -220,24 +220,24 @@ class ContentStore:
 
     def below(self, item: r.Item) -> list[r.Item]:
         """Return everything in a folder at any depth."""
-        found: list[r.Item] = []
-        waiting = [item]
-        while waiting:
-            inside = self.children(waiting.pop())
-            found += inside
-            waiting += inside
-        return found
+        descendants: list[r.Item] = []
+        pending = [item]
+        while pending:
+            children = self.children(pending.pop())
+            descendants += children
+            pending += children
+        return descendants
 
     def ancestors(self, item: r.Item) -> list[r.Item]:
         """Return the folders above an item, the root of its library first."""
-        found: list[r.Item] = []
+        ancestors: list[r.Item] = []
         while item.parent_id:
             parent = self._drives[item.drive_id].get(item.parent_id)
             if parent is None:
                 break
-            found.append(parent)
+            ancestors.append(parent)
             item = parent
-        return found[::-1]
+        return ancestors[::-1]
 
     def rows(self, list_id: str) -> list[r.Row]:
         """Return the rows of a list, oldest first."""
@@ -274,11 +274,11 @@ class ContentStore:
 
     def secret(self) -> bytes:
         """Return the key that this sandbox signs links with."""
-        kept = self._db.meta(_SECRET)
-        if kept is None:
-            kept = secrets.token_hex(32)
-            self._db.set_meta(_SECRET, kept)
-        return bytes.fromhex(kept)
+        secret_hex = self._db.meta(_SECRET)
+        if secret_hex is None:
+            secret_hex = secrets.token_hex(32)
+            self._db.set_meta(_SECRET, secret_hex)
+        return bytes.fromhex(secret_hex)
 
     def seconds(self) -> float:
         """Return the time, in seconds since the epoch."""
@@ -286,10 +286,10 @@ class ContentStore:
 
     def now(self) -> str:
         """Return the time as it is written."""
-        return stamp(self._clock())
+        return format_time(self._clock())
 
 
-def stamp(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Write seconds since the epoch as ``2026-01-05T08:00:00Z``."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -11,10 +11,10 @@ import msgspec
 import orjson
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
-from sandbox.collab.files.blobs import PIECE
-from sandbox.collab.files.changes import checked_name
-from sandbox.collab.store import ContentStore, stamp
+from sandbox.collab.builders import ContentBuilder
+from sandbox.collab.files.blobs import CHUNK_SIZE
+from sandbox.collab.files.changes import validate_name
+from sandbox.collab.store import ContentStore, format_time
 from sandbox.importing import csv_tables
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.provider_b.responses import Refusal
@@ -61,10 +61,10 @@ def import_table(
     return _table(database, options.get("list_name") or path.stem, table, progress)
 
 
-def _open(database: Database) -> tuple[ContentStore, Maker, r.Site]:
+def _open(database: Database) -> tuple[ContentStore, ContentBuilder, r.Site]:
     store = ContentStore.beside(database)
     store.refresh()
-    make = Maker(store, when=store.now(), author=STUDIO_ACCOUNT)
+    make = ContentBuilder(store, when=store.now(), author=STUDIO_ACCOUNT)
     root = next((site for site in store.every(r.Site) if not site.path), None)
     if root is None:
         root = make.site(HOST, "", "Imported")
@@ -110,7 +110,7 @@ class _FolderImport:
                 self._make.keep()
                 self._progress(self._looked_at)
             try:
-                name = checked_name(self._store, folder, entry.name)
+                name = validate_name(self._store, folder, entry.name)
             except Refusal as refusal:
                 self._skipped.append((shown, refusal.message))
                 continue
@@ -127,7 +127,7 @@ class _FolderImport:
             self._skipped.append((shown, "there is a file of this name"))
             return
         if there is None:
-            there = self._make.folder(parent, name, modified=stamp(path.stat().st_mtime))
+            there = self._make.folder(parent, name, modified=format_time(path.stat().st_mtime))
             self._make.keep()
         self._fill(there, path)
 
@@ -148,7 +148,12 @@ class _FolderImport:
             return
         changed = path.stat().st_mtime
         made = self._make.blob(
-            parent, name, blob, path.stat().st_size, created=stamp(changed), modified=stamp(changed)
+            parent,
+            name,
+            blob,
+            path.stat().st_size,
+            created=format_time(changed),
+            modified=format_time(changed),
         )
         if there is not None:
             blobs.drop(there.blob)
@@ -178,7 +183,7 @@ def _entries(path: Path) -> Iterator[tuple[Path, str]]:
 def _copy(path: Path, store: ContentStore) -> str:
     with path.open("rb") as source:
         blob = store.blobs.new()
-        while piece := source.read(PIECE):
+        while piece := source.read(CHUNK_SIZE):
             store.blobs.lengthen(blob, piece)
     return blob
 

@@ -14,7 +14,7 @@ Cell = str | int | float | bool | None
 TEXT, LONG_TEXT, NUMBER, BOOLEAN, MOMENT, CHOICE = (
     "text", "note", "number", "boolean", "dateTime", "choice",
 )  # fmt: skip
-MOST_CHOICES = 12
+MAX_CHOICES = 12
 _LONG = 255  # characters
 _YES = frozenset(("true", "yes", "ja", "oui", "wahr"))
 _NO = frozenset(("false", "no", "nein", "nej", "non", "falsch"))
@@ -145,7 +145,7 @@ def _column(title: str, cells: Sequence[str], separator: str) -> Column:
     if any(len(cell) > _LONG or "\n" in cell for cell in given):
         return Column(title=title, kind=LONG_TEXT)
     words = tuple(dict.fromkeys(given))
-    if len(words) <= MOST_CHOICES and len(given) >= 4 * len(words):
+    if len(words) <= MAX_CHOICES and len(given) >= 4 * len(words):
         return Column(title=title, kind=CHOICE, choices=words)
     return Column(title=title, kind=TEXT)
 

@@ -42,11 +42,11 @@ class Line:
     @property
     def text(self) -> str:
         """The value as text, escapes undone."""
-        return unescaped(self.value)
+        return unescape(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
+class Duration:
     """A duration: *days* are counted by the clock, what is *exact* passes."""
 
     days: timedelta
@@ -124,19 +124,19 @@ def read(text: str) -> list[Component]:
     return roots
 
 
-def split(value: str) -> Iterator[str]:
+def split_values(value: str) -> Iterator[str]:
     """Split a value at its commas, escaped ones excepted, and undo the escapes."""
     for part in re.split(r"(?<!\\),", value):
         if part.strip():
-            yield unescaped(part).strip()
+            yield unescape(part).strip()
 
 
-def unescaped(value: str) -> str:
+def unescape(value: str) -> str:
     """Undo the escapes of a text value."""
     return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
 
 
-def duration(text: str) -> Length:
+def parse_duration(text: str) -> Duration:
     """
     Read a duration.
 
@@ -148,7 +148,7 @@ def duration(text: str) -> Length:
         raise ValueError(f"not a duration: {text}")
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
     sign = -1 if found[1] == "-" else 1
-    return Length(
+    return Duration(
         days=sign * timedelta(weeks=weeks, days=days),
         exact=sign * timedelta(hours=hours, minutes=minutes, seconds=seconds),
     )

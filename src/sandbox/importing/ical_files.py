@@ -13,17 +13,17 @@ from sandbox.calendar.records import EventContent, EventTime, NewEvent, Override
 from sandbox.calendar.recurrence import check_rule, expand_rule, localise_until
 from sandbox.importing import ical_components
 from sandbox.importing.ical_components import Component
-from sandbox.importing.ical_properties import content_of, number
-from sandbox.importing.ical_series import FileEvent, assembled
-from sandbox.importing.ical_times import OUT_OF_RANGE, Times, dates
-from sandbox.importing.ical_zones import UnlikeAnyZone, Zones, known
+from sandbox.importing.ical_properties import parse_integer, read_content
+from sandbox.importing.ical_series import FileEvent, assemble_series
+from sandbox.importing.ical_times import OUT_OF_RANGE, TimeReader, read_dates
+from sandbox.importing.ical_zones import NoMatchingZone, ZoneTable, iana_zone
 
 # Rules that take out (EXRULE) are followed so far; the rules that put in need no end.
 _EXCLUDED = timedelta(days=3660)
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class SkippedEvent:
     """Something that does not come in: what it is called, and why."""
 
     name: str
@@ -44,7 +44,7 @@ class CalendarFile:
     name: str
     zone: str | None
     events: tuple[NewEvent, ...]
-    unusable: tuple[Unusable, ...]
+    unusable: tuple[SkippedEvent, ...]
 
 
 def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
@@ -62,12 +62,14 @@ def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
     if not roots:
         raise ValueError("It is no calendar file: nothing begins in it.")
     parts = [*calendars, loose] if loose.inner else calendars
-    own_zone = next((found for part in parts if (found := known(part.text("X-WR-TIMEZONE")))), None)
+    own_zone = next(
+        (found for part in parts if (found := iana_zone(part.text("X-WR-TIMEZONE")))), None
+    )
     definitions = [inner for part in parts for inner in part.inner if inner.name == "VTIMEZONE"]
-    reader = _Reader(Zones(definitions), own_zone or zone, account)
+    reader = _Reader(ZoneTable(definitions), own_zone or zone, account)
     for part in parts:
         reader.calendar(part)
-    events, outdated = assembled(reader.found)
+    events, outdated = assemble_series(reader.found)
     for event in outdated:
         reader.refuse(event.name, "a newer version of the same event is taken")
     return CalendarFile(
@@ -79,11 +81,11 @@ def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
 
 
 class _Reader:
-    def __init__(self, zones: Zones, zone: str, account: str) -> None:
-        self._times = Times(zones, zone)
+    def __init__(self, zones: ZoneTable, zone: str, account: str) -> None:
+        self._times = TimeReader(zones, zone)
         self._account = account
         self.found: list[FileEvent] = []
-        self.unusable: list[Unusable] = []
+        self.unusable: list[SkippedEvent] = []
 
     def calendar(self, component: Component) -> None:
         """Take in what one VCALENDAR holds."""
@@ -106,22 +108,22 @@ class _Reader:
 
     def refuse(self, name: str, reason: str) -> None:
         """Say what does not come in."""
-        self.unusable.append(Unusable(name, reason))
+        self.unusable.append(SkippedEvent(name, reason))
 
     def _event(self, component: Component, name: str, *, calls_off: bool) -> FileEvent:
         for broken in component.broken:
             self.refuse(name, f"a line that cannot be read: {broken[:60]}")
         try:
             found = self._told(component, name, self._times)
-        except UnlikeAnyZone as unlike:
+        except NoMatchingZone as unlike:
             found = self._told(component, name, replace(self._times, clock=unlike.clock))
         if calls_off:
             found = replace(found, content=replace(found.content, status="cancelled"))
         return found
 
-    def _told(self, component: Component, name: str, times: Times) -> FileEvent:
+    def _told(self, component: Component, name: str, times: TimeReader) -> FileEvent:
         start, end = times.span(component)
-        content = content_of(component, start, end, account=self._account)
+        content = read_content(component, start, end, account=self._account)
         recurrence, overrides = self._recurrence(component, name, content, times)
         line = component.first("RECURRENCE-ID")
         original = None if line is None else times.when(line, start.zone)
@@ -131,7 +133,7 @@ class _Reader:
         return FileEvent(
             uid=component.text("UID") or f"{hashlib.sha256(source.encode()).hexdigest()[:24]}@ics",
             name=name,
-            sequence=number(component.text("SEQUENCE")),
+            sequence=parse_integer(component.text("SEQUENCE")),
             original=original,
             content=content,
             recurrence=recurrence,
@@ -141,15 +143,15 @@ class _Reader:
         )
 
     def _recurrence(
-        self, component: Component, name: str, content: EventContent, times: Times
+        self, component: Component, name: str, content: EventContent, times: TimeReader
     ) -> tuple[Recurrence | None, tuple[Override, ...]]:
         start = content.start
         rules = tuple(self._rules(component, name, start, times))
         added, overrides = [], []
-        for line, text in dates(component, "RDATE"):
+        for line, text in read_dates(component, "RDATE"):
             try:
                 when, end = times.period(line, text, start)
-            except UnlikeAnyZone:
+            except NoMatchingZone:
                 raise
             except (ValueError, OverflowError):
                 self.refuse(name, f"a date that cannot be read: {text[:60]}")
@@ -165,7 +167,7 @@ class _Reader:
         return made, tuple(overrides)
 
     def _rules(
-        self, component: Component, name: str, start: EventTime, times: Times
+        self, component: Component, name: str, start: EventTime, times: TimeReader
     ) -> Iterator[str]:
         for line in component.every("RRULE"):
             rule = "".join(line.value.split())
@@ -179,12 +181,12 @@ class _Reader:
                 yield rule
 
     def _dropped(
-        self, component: Component, name: str, start: EventTime, times: Times
+        self, component: Component, name: str, start: EventTime, times: TimeReader
     ) -> Iterator[EventTime]:
-        for line, text in dates(component, "EXDATE"):
+        for line, text in read_dates(component, "EXDATE"):
             try:
                 yield times.read(text, line, start.zone)
-            except UnlikeAnyZone:
+            except NoMatchingZone:
                 raise
             except (ValueError, OverflowError):
                 self.refuse(name, f"a date that cannot be read: {text[:60]}")

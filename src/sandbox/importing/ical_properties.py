@@ -5,18 +5,18 @@ from types import MappingProxyType
 
 from sandbox.calendar.records import Attendee, EventContent, EventTime
 from sandbox.importing import ical_components
-from sandbox.importing.ical_components import Component, Line, unescaped
+from sandbox.importing.ical_components import Component, Line, unescape
 
 _RESPONSES: Mapping[str, str] = MappingProxyType(
     {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
 )
 
 
-def content_of(
+def read_content(
     component: Component, start: EventTime, end: EventTime, *, account: str
 ) -> EventContent:
     """Return what an event says; *account* is the address whose answer is the owner's."""
-    guests = tuple(attendees(component))
+    guests = tuple(read_attendees(component))
     me = [guest.response for guest in guests if guest.email.casefold() == account.casefold()]
     status = component.text("STATUS").lower()
     rich = next(
@@ -32,7 +32,7 @@ def content_of(
         description=plain or rich,
         is_html=not plain and bool(rich),
         location=component.text("LOCATION"),
-        organiser=organiser(component),
+        organiser=read_organiser(component),
         attendees=guests,
         status=status if status in {"tentative", "cancelled"} else "confirmed",
         shows_as=_shows_as(component),
@@ -41,7 +41,7 @@ def content_of(
             dict.fromkeys(
                 name
                 for line in component.every("CATEGORIES")
-                for name in ical_components.split(line.value)
+                for name in ical_components.split_values(line.value)
             )
         ),
         is_private=component.text("CLASS").upper() in {"PRIVATE", "CONFIDENTIAL"},
@@ -66,7 +66,7 @@ def _video(component: Component) -> str | None:
 
 
 def _importance(component: Component) -> str:
-    priority = number(component.text("PRIORITY"))
+    priority = parse_integer(component.text("PRIORITY"))
     if priority in {0, 5}:
         return "normal"
     return "high" if priority < 5 else "low"
@@ -80,31 +80,31 @@ def _reminder(component: Component) -> int | None:
         if line is None or line.params.get("RELATED", "START").upper() != "START":
             continue
         try:
-            long = ical_components.duration(line.value)
+            long = ical_components.parse_duration(line.value)
             minutes.append(int(-(long.days + long.exact).total_seconds() // 60))
         except (ValueError, OverflowError):
             continue
     return max((minute for minute in minutes if minute >= 0), default=None)
 
 
-def number(text: str) -> int:
+def parse_integer(text: str) -> int:
     """Read a whole number, 0 when it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def organiser(component: Component) -> Attendee | None:
+def read_organiser(component: Component) -> Attendee | None:
     """Return who called the meeting; None when nobody did."""
     line = component.first("ORGANIZER")
-    if line is None or not address(line):
+    if line is None or not email_address(line):
         return None
-    return Attendee(email=address(line), name=_name(line), response="accepted")
+    return Attendee(email=email_address(line), name=_name(line), response="accepted")
 
 
-def attendees(component: Component) -> Iterator[Attendee]:
+def read_attendees(component: Component) -> Iterator[Attendee]:
     """Yield who is asked, in order, each address once."""
     seen = set()
     for line in component.every("ATTENDEE"):
-        email = address(line)
+        email = email_address(line)
         if not email or email.casefold() in seen:
             continue
         seen.add(email.casefold())
@@ -117,15 +117,15 @@ def attendees(component: Component) -> Iterator[Attendee]:
         )
 
 
-def address(line: Line) -> str:
+def email_address(line: Line) -> str:
     """Return the mail address of a calendar user; what is no ``mailto:`` may name one beside."""
     value = line.value.strip()
     if value.lower().startswith("mailto:"):
-        return unescaped(value[7:]).strip()
+        return unescape(value[7:]).strip()
     named = line.params.get("EMAIL", "")
     return named or (value if "@" in value and ":" not in value else "")
 
 
 def _name(line: Line) -> str:
-    name = unescaped(line.params.get("CN", "")).strip().strip('"')
-    return "" if name == address(line) else name
+    name = unescape(line.params.get("CN", "")).strip().strip('"')
+    return "" if name == email_address(line) else name

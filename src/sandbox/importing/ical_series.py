@@ -41,7 +41,7 @@ class FileEvent:
     clock: tzinfo | None = None
 
 
-def assembled(found: Sequence[FileEvent]) -> tuple[list[NewEvent], list[FileEvent]]:
+def assemble_series(found: Sequence[FileEvent]) -> tuple[list[NewEvent], list[FileEvent]]:
     """
     Put series and what differs from them together.
 

@@ -10,14 +10,14 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from sandbox.calendar.records import EventTime, from_instant, from_local
 from sandbox.calendar.store import YEARS
-from sandbox.importing.ical_components import Component, Length, Line, duration
-from sandbox.importing.ical_zones import Zones
+from sandbox.importing.ical_components import Component, Duration, Line, parse_duration
+from sandbox.importing.ical_zones import ZoneTable
 
 OUT_OF_RANGE = "a time that is out of range"
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class TimeReader:
     """
     How the times of one event are read.
 
@@ -27,7 +27,7 @@ class Times:
             Every time is then told by it, written as if that were UTC (see `calendarseries`).
     """
 
-    zones: Zones
+    zones: ZoneTable
     zone: str
     clock: tzinfo | None = None
 
@@ -46,7 +46,7 @@ class Times:
         if ending is not None:
             end = _like(start, self.when(ending, start.zone))
         elif long is not None:
-            end = _after(start, duration(long.value))
+            end = _after(start, parse_duration(long.value))
         else:
             end = start.later(timedelta(days=1)) if start.is_day else start
         if start.is_day and end.instant == start.instant:
@@ -89,7 +89,7 @@ class Times:
         if not slash:
             return when, None
         if "P" in last.upper():
-            return when, _after(when, duration(last))
+            return when, _after(when, parse_duration(last))
         return when, self.read(last, line, start.zone)
 
     def _at_utc(self, local: datetime, line: Line, otherwise: str) -> EventTime:
@@ -99,7 +99,7 @@ class Times:
         return from_instant(instant, otherwise if "TZID" in line.params else "UTC")
 
 
-def dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
+def read_dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
     """Yield every value of the lines that hold several."""
     for line in component.every(name):
         for text in line.value.split(","):
@@ -107,7 +107,7 @@ def dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
                 yield line, text.strip()
 
 
-def _after(start: EventTime, long: Length) -> EventTime:
+def _after(start: EventTime, long: Duration) -> EventTime:
     """Add a duration: days by the clock, hours as they pass."""
     later = start.later(long.days)
     if start.is_day:

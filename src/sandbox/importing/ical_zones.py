@@ -20,7 +20,7 @@ _SAMPLES = 130  # about two years, from the beginning of the year that is asked 
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 
 
-class UnlikeAnyZone(ValueError):
+class NoMatchingZone(ValueError):
     """
     No zone of the IANA data is like it.
 
@@ -33,7 +33,7 @@ class UnlikeAnyZone(ValueError):
         self.clock = clock
 
 
-class Zones:
+class ZoneTable:
     """The zones of one file."""
 
     def __init__(self, definitions: Iterable[Component]) -> None:
@@ -69,7 +69,7 @@ class Zones:
         return _alike(_clock(definition, tzid), year)
 
 
-def known(name: str) -> str | None:
+def iana_zone(name: str) -> str | None:
     """Return a zone's name when it is one of the IANA data."""
     if not _NAME.fullmatch(name):
         return None
@@ -84,7 +84,7 @@ def _named(tzid: str) -> str | None:
     """Read a name of the IANA data, also one behind a vendor's prefix, or of another vendor."""
     parts = [part for part in tzid.split("/") if part]
     for start in range(max(0, len(parts) - 3), len(parts)):
-        found = known("/".join(parts[start:]))
+        found = iana_zone("/".join(parts[start:]))
         if found is not None:
             return found
     return WINDOWS_TO_OLSON.get(tzid)
@@ -107,7 +107,7 @@ def _alike(clock: tzinfo, year: int) -> str:
     for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
         if _same(clock, load_zone(name), moments):
             return name
-    raise UnlikeAnyZone(clock)
+    raise NoMatchingZone(clock)
 
 
 def _same(one: tzinfo, other: tzinfo, moments: list[datetime]) -> bool:

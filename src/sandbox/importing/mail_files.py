@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_tz
 from pathlib import Path
 
-LARGEST = 40 * 1024 * 1024  # bytes of one message
+MAX_MESSAGE_BYTES = 40 * 1024 * 1024  # bytes of one message
 
 _FROM_LINE = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 # sender, day, month, day of the month, time, year somewhere behind: a From_ line, not prose
@@ -32,7 +32,7 @@ _SKIPPED_FILES = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class StoredMessage:
     """
     A message in a file.
 
@@ -51,14 +51,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class SkippedMessage:
     """What cannot be imported, and why."""
 
     name: str
     reason: str
 
 
-def read(path: Path) -> Iterator[Found | Unusable]:
+def read(path: Path) -> Iterator[StoredMessage | SkippedMessage]:
     """Yield every message at *path*, a file or a folder; files in the order of their names."""
     if not path.is_dir():
         yield from _file(path, path.name, sure=True)
@@ -74,54 +74,56 @@ def read(path: Path) -> Iterator[Found | Unusable]:
                 yield from _file(here / name, str((here / name).relative_to(path)), sure=False)
 
 
-def _file(path: Path, name: str, *, sure: bool) -> Iterator[Found | Unusable]:
+def _file(path: Path, name: str, *, sure: bool) -> Iterator[StoredMessage | SkippedMessage]:
     """Read one file; unless *sure* that it is mail, only a name or content that says so will do."""
     try:
         if not path.is_file():
-            yield Unusable(name, "not a regular file")
+            yield SkippedMessage(name, "not a regular file")
             return
         size = path.stat().st_size
         with path.open("rb") as opened:
             start = opened.read(5)
             if not size:
-                yield Unusable(name, "empty")
+                yield SkippedMessage(name, "empty")
             elif start == b"From " or path.suffix.lower() == ".mbox":
                 with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
                     yield from _mbox(content, name, _box_of(path), _mtime_ms(path))
             elif not sure and path.suffix.lower() not in {".eml", ".emlx"}:
-                yield Unusable(name, "neither .eml nor mbox")
-            elif size > LARGEST:
-                yield Unusable(name, _too_large())
+                yield SkippedMessage(name, "neither .eml nor mbox")
+            elif size > MAX_MESSAGE_BYTES:
+                yield SkippedMessage(name, _too_large())
             else:
                 raw = start + opened.read()
                 raw = _without_count(raw) if path.suffix.lower() == ".emlx" else raw
                 yield _message(raw, name, container_ms=_mtime_ms(path))
     except OSError as error:
-        yield Unusable(name, f"cannot be read: {error.strerror or type(error).__name__}")
+        yield SkippedMessage(name, f"cannot be read: {error.strerror or type(error).__name__}")
 
 
 def _message(
     raw: bytes, name: str, *, container_ms: int, flags: str | None = None, box: str = ""
-) -> Found | Unusable:
+) -> StoredMessage | SkippedMessage:
     if not raw.strip():
-        return Unusable(name, "empty")
-    if len(raw) > LARGEST:
-        return Unusable(name, _too_large())
+        return SkippedMessage(name, "empty")
+    if len(raw) > MAX_MESSAGE_BYTES:
+        return SkippedMessage(name, _too_large())
     if _HEADER_LINE.match(raw) is None:
-        return Unusable(name, "no header lines")
-    return Found(name=name, raw=raw, flags=flags, box=box, container_ms=container_ms)
+        return SkippedMessage(name, "no header lines")
+    return StoredMessage(name=name, raw=raw, flags=flags, box=box, container_ms=container_ms)
 
 
 # mbox
 
 
-def _mbox(content: mmap.mmap, name: str, box: str, mtime_ms: int) -> Iterator[Found | Unusable]:
+def _mbox(
+    content: mmap.mmap, name: str, box: str, mtime_ms: int
+) -> Iterator[StoredMessage | SkippedMessage]:
     start = _next_from(content, 0)
     if start is None:
-        yield Unusable(name, "no From_ line: not an mbox file")
+        yield SkippedMessage(name, "no From_ line: not an mbox file")
         return
     if content[:start].strip():
-        yield Unusable(f"{name}#0", "text before the first From_ line")
+        yield SkippedMessage(f"{name}#0", "text before the first From_ line")
     number = 0
     while start is not None:
         number += 1
@@ -129,8 +131,8 @@ def _mbox(content: mmap.mmap, name: str, box: str, mtime_ms: int) -> Iterator[Fo
         end, following = _end_of_message(content, line_end)
         when = _envelope_ms(content[start:line_end]) or mtime_ms
         label = f"{name}#{number}"
-        if end - line_end > LARGEST:
-            yield Unusable(label, _too_large())
+        if end - line_end > MAX_MESSAGE_BYTES:
+            yield SkippedMessage(label, _too_large())
         else:
             raw = _unquoted(content[line_end:end])
             yield _message(raw, label, container_ms=when, box=box)
@@ -211,7 +213,7 @@ def _is_maildir(folder: Path) -> bool:
     return (folder / "cur").is_dir() and any((folder / name).is_dir() for name in ("new", "tmp"))
 
 
-def _maildir(folder: Path, root: Path) -> Iterator[Found | Unusable]:
+def _maildir(folder: Path, root: Path) -> Iterator[StoredMessage | SkippedMessage]:
     box = folder.name if folder != root else ""
     for kind in ("cur", "new", "tmp"):
         place = folder / kind
@@ -220,16 +222,18 @@ def _maildir(folder: Path, root: Path) -> Iterator[Found | Unusable]:
             if path.name.startswith(".") and not path.is_file():
                 continue
             if kind == "tmp":
-                yield Unusable(name, "still being delivered when it was copied (tmp)")
+                yield SkippedMessage(name, "still being delivered when it was copied (tmp)")
                 continue
             flags = _FLAGS.search(path.name)
             try:
-                if path.stat().st_size > LARGEST:
-                    yield Unusable(name, _too_large())
+                if path.stat().st_size > MAX_MESSAGE_BYTES:
+                    yield SkippedMessage(name, _too_large())
                     continue
                 raw, when = path.read_bytes(), _mtime_ms(path)
             except OSError as error:
-                yield Unusable(name, f"cannot be read: {error.strerror or type(error).__name__}")
+                yield SkippedMessage(
+                    name, f"cannot be read: {error.strerror or type(error).__name__}"
+                )
                 continue
             letters = flags[1] if flags and kind == "cur" else ""
             yield _message(raw, name, container_ms=when, flags=letters, box=box)
@@ -251,4 +255,4 @@ def _mtime_ms(path: Path) -> int:
 
 
 def _too_large() -> str:
-    return f"larger than {LARGEST // (1024 * 1024)} MB"
+    return f"larger than {MAX_MESSAGE_BYTES // (1024 * 1024)} MB"

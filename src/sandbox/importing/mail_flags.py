@@ -17,7 +17,7 @@ from email.utils import parsedate_tz
 from functools import reduce
 from types import MappingProxyType
 
-from sandbox.importing.mail_files import Found
+from sandbox.importing.mail_files import StoredMessage
 from sandbox.mail.mime import decode
 
 SYSTEM_LABELS = frozenset(
@@ -70,7 +70,7 @@ _NO_LABELS = frozenset({"nonjunk", "$forwarded", "$mdnsent", "$notjunk", "notjun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class MessageState:
     """
     What is known of a message besides its bytes. Nothing known means read and in the inbox.
 
@@ -87,15 +87,15 @@ class Marks:
     deleted: bool = False
 
 
-def marks(found: Found) -> Marks:
+def read_state(found: StoredMessage) -> MessageState:
     """Return what *found* brings along; a later source of `_SOURCES` wins over an earlier one."""
     head = _HEADERS.parsebytes(found.raw)
     known: dict[str, object] = {}
     known = reduce(lambda so_far, source: so_far | source(found, head), _SOURCES, known)
-    return Marks(**known)  # type: ignore[arg-type]  # the sources name members of Marks
+    return MessageState(**known)  # type: ignore[arg-type]  # the sources name members of Marks
 
 
-def received_ms(found: Found) -> int:
+def received_ms(found: StoredMessage) -> int:
     """
     Return when *found* came in, in milliseconds since the epoch, UTC.
 
@@ -111,7 +111,7 @@ def received_ms(found: Found) -> int:
     return found.container_ms
 
 
-def _by_box(found: Found, _head: Message) -> dict[str, object]:
+def _by_box(found: StoredMessage, _head: Message) -> dict[str, object]:
     name = _box_name(found.box)
     folder = _FOLDERS.get(name.lower())
     if folder is not None or not name or found.flags is None:
@@ -119,7 +119,7 @@ def _by_box(found: Found, _head: Message) -> dict[str, object]:
     return {"labels": (name,)}
 
 
-def _by_flags(found: Found, _head: Message) -> dict[str, object]:
+def _by_flags(found: StoredMessage, _head: Message) -> dict[str, object]:
     if found.flags is None:
         return {}
     known: dict[str, object] = {"is_read": "S" in found.flags, "is_starred": "F" in found.flags}
@@ -130,7 +130,7 @@ def _by_flags(found: Found, _head: Message) -> dict[str, object]:
     return known
 
 
-def _by_status(_found: Found, head: Message) -> dict[str, object]:
+def _by_status(_found: StoredMessage, head: Message) -> dict[str, object]:
     """``Status`` and ``X-Status``, as classic Unix mail programs write them."""
     if head.get("Status") is None and head.get("X-Status") is None:
         return {}
@@ -145,7 +145,7 @@ def _by_status(_found: Found, head: Message) -> dict[str, object]:
     return known
 
 
-def _by_mozilla(_found: Found, head: Message) -> dict[str, object]:
+def _by_mozilla(_found: StoredMessage, head: Message) -> dict[str, object]:
     """``X-Mozilla-Status`` (hexadecimal bits) and ``X-Mozilla-Keys`` (tags)."""
     known: dict[str, object] = {}
     status = str(head.get("X-Mozilla-Status", "")).strip()
@@ -163,7 +163,7 @@ def _by_mozilla(_found: Found, head: Message) -> dict[str, object]:
     return known | ({"labels": labels} if labels else {})
 
 
-def _by_takeout(_found: Found, head: Message) -> dict[str, object]:
+def _by_takeout(_found: StoredMessage, head: Message) -> dict[str, object]:
     """``X-Gmail-Labels``: system words and user labels, separated by commas."""
     value = head.get("X-Gmail-Labels")
     if value is None:
@@ -181,7 +181,7 @@ def _by_takeout(_found: Found, head: Message) -> dict[str, object]:
     }
 
 
-_SOURCES: tuple[Callable[[Found, Message], dict[str, object]], ...] = (
+_SOURCES: tuple[Callable[[StoredMessage, Message], dict[str, object]], ...] = (
     _by_box,
     _by_flags,
     _by_status,

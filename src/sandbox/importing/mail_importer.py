@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandbox.importing import mail_files, mail_flags
-from sandbox.importing.mail_files import Found, Unusable
+from sandbox.importing.mail_files import SkippedMessage, StoredMessage
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import FOLDERS, MailStore, NewMail
@@ -31,7 +31,7 @@ def import_mail(
     looked_at = imported = 0
     for looked_at, found in enumerate(mail_files.read(path), 1):
         mail = _new_mail(found, into, seen)
-        if isinstance(mail, Unusable):
+        if isinstance(mail, SkippedMessage):
             skipped.append((mail.name, mail.reason))
         else:
             labels = (*mail.labels, label) if label else mail.labels
@@ -54,15 +54,17 @@ def _mail_options(options: Mapping[str, str]) -> tuple[str | None, str | None]:
     return folder, options.get("label")
 
 
-def _new_mail(found: Found | Unusable, into: str, seen: set[bytes]) -> NewMail | Unusable:
-    if isinstance(found, Unusable):
+def _new_mail(
+    found: StoredMessage | SkippedMessage, into: str, seen: set[bytes]
+) -> NewMail | SkippedMessage:
+    if isinstance(found, SkippedMessage):
         return found
     fingerprint = _fingerprint(found.raw)
     if fingerprint in seen:
-        return Unusable(found.name, ALREADY_THERE)
-    marked = mail_flags.marks(found)
+        return SkippedMessage(found.name, ALREADY_THERE)
+    marked = mail_flags.read_state(found)
     if marked.deleted:
-        return Unusable(found.name, "deleted in its own mailbox, only not yet removed")
+        return SkippedMessage(found.name, "deleted in its own mailbox, only not yet removed")
     seen.add(fingerprint)
     system = marked.system_labels if into == PROVIDER_A else ()
     return NewMail(

@@ -13,7 +13,7 @@ import pytest
 
 from sandbox.app import Sandbox
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 from sandbox.state import open_state
 
 DATA = Path(__file__).parents[1] / "provider_b" / "data" / "graph_types_min.json"
@@ -61,7 +61,7 @@ class World:
         )
         self.store = self.state.content
         self.store.refresh()
-        make = self.make = Maker(self.store, when="2026-01-05T08:00:00Z", author=ANN)
+        make = self.make = ContentBuilder(self.store, when="2026-01-05T08:00:00Z", author=ANN)
         make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
         self.root = make.site(HOST, "", "Company", created="2025-01-01T00:00:00Z")
         self.yard = make.site(HOST, "/sites/yard", "Yard", followers=(ANN,))

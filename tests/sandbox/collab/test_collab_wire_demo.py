@@ -9,7 +9,7 @@ from sandbox.collab import records as r
 from sandbox.collab.files import content
 from sandbox.state import open_state
 from sandbox.world.collab import sites
-from sandbox.world.collab.edge_cases import NAMES
+from sandbox.world.collab.edge_cases import ODD_NAMES
 
 
 async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
@@ -63,7 +63,7 @@ def test_every_file_has_the_bytes_that_it_says(demo):
     wrong = [
         item.name
         for item in demo.store.every(r.Item)
-        if item.source and len(content.make(item.source)) != item.size
+        if item.source and len(content.generate(item.source)) != item.size
     ]
 
     assert wrong == []
@@ -165,4 +165,4 @@ async def test_it_holds_what_makes_programs_stumble(demo):
 def test_names_that_programs_get_wrong_are_names_all_the_same(demo):
     kept = {item.name for item in demo.store.every(r.Item)}
 
-    assert set(NAMES) <= kept
+    assert set(ODD_NAMES) <= kept

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sandbox.collab.store import FILES
+from sandbox.collab.store import FILES_FOLDER
 from sandbox.importing import csv_tables
 from sandbox.importing.dispatch import import_path
 from sandbox.importing.report import CannotImport
@@ -161,7 +161,7 @@ async def test_what_was_loaded_is_readable_by_its_owner_alone(tmp_path, world):
         bring(world, source)
     finally:
         os.umask(before)
-    folder = world.state.database.folder / FILES
+    folder = world.state.database.folder / FILES_FOLDER
 
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]

@@ -193,7 +193,7 @@ def test_what_is_no_message_is_named_with_the_reason(store, tmp_path, content, r
 
 
 def test_too_large_and_foreign_files_are_named(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(mail_files, "LARGEST", 1024 * 1024)
+    monkeypatch.setattr(mail_files, "MAX_MESSAGE_BYTES", 1024 * 1024)
     (tmp_path / "big.eml").write_bytes(letter("big", body=b"x" * 1024 * 1024))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "notes.docx").write_bytes(b"PK")

@@ -12,13 +12,13 @@ from tempfile import mkdtemp
 from uuid import uuid4
 from weakref import finalize
 
-PIECE = 256 * 1024  # bytes read at once
+CHUNK_SIZE = 256 * 1024  # bytes read at once
 _WIDTH = 20  # bytes of the hash
 _CYCLE = 160  # after this many bytes the hash's shifts repeat
 _BLOCK = _CYCLE * 1600  # bytes xored at once
 
 
-class Blobs:
+class BlobStore:
     """A folder of files named by chance."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -66,24 +66,24 @@ class Blobs:
         if blob:
             self.path(blob).unlink(missing_ok=True)
 
-    async def append(self, blob: str, start: int, pieces: AsyncIterator[bytes]) -> int:
+    async def append(self, blob: str, start: int, chunks: AsyncIterator[bytes]) -> int:
         """
         Write *pieces* from byte *start* on and return how many bytes came.
 
         What lies behind *start* goes. When *pieces* breaks off, nothing of it stays.
         """
-        came = 0
+        written = 0
         with self.path(blob).open("r+b") as file:
             file.truncate(start)
             file.seek(start)
             try:
-                async for piece in pieces:
-                    file.write(piece)
-                    came += len(piece)
+                async for chunk in chunks:
+                    file.write(chunk)
+                    written += len(chunk)
             except BaseException:
                 file.truncate(start)
                 raise
-        return came
+        return written
 
     def read(self, blob: str) -> bytes:
         """Return a whole blob; only for small ones."""
@@ -98,21 +98,21 @@ class Blobs:
         """Yield the bytes from *start* up to, not including, *end*."""
         with self.path(blob).open("rb") as file:
             file.seek(start)
-            left = end - start
-            while left > 0 and (piece := file.read(min(PIECE, left))):
-                left -= len(piece)
-                yield piece
+            remaining = end - start
+            while remaining > 0 and (chunk := file.read(min(CHUNK_SIZE, remaining))):
+                remaining -= len(chunk)
+                yield chunk
 
     def quick_hash(self, blob: str) -> str:
         """Return the quickXorHash of a blob."""
-        hasher = QuickXor()
+        hasher = QuickXorHasher()
         with self.path(blob).open("rb") as file:
-            while piece := file.read(PIECE):
-                hasher.update(piece)
+            while chunk := file.read(CHUNK_SIZE):
+                hasher.update(chunk)
         return hasher.text()
 
 
-class QuickXor:
+class QuickXorHasher:
     """
     The hash that upstream gives for a file.
 
@@ -136,14 +136,14 @@ class QuickXor:
 
     def text(self) -> str:
         """Return the hash in base64."""
-        together = self._blocks ^ int.from_bytes(self._rest, "little")
-        bytes_ = together.to_bytes(min(self._size, _BLOCK), "little")
+        remainder = self._blocks ^ int.from_bytes(self._rest, "little")
+        blocks = remainder.to_bytes(min(self._size, _BLOCK), "little")
         cycle = 0
-        for start in range(0, len(bytes_), _CYCLE):
-            cycle ^= int.from_bytes(bytes_[start : start + _CYCLE], "little")
+        for start in range(0, len(blocks), _CYCLE):
+            cycle ^= int.from_bytes(blocks[start : start + _CYCLE], "little")
         ring, bits = 0, _WIDTH * 8
-        for place, byte in enumerate(cycle.to_bytes(_CYCLE, "little")):
-            shifted = byte << (place * 11 % bits)
+        for position, byte in enumerate(cycle.to_bytes(_CYCLE, "little")):
+            shifted = byte << (position * 11 % bits)
             ring ^= (shifted & ((1 << bits) - 1)) ^ (shifted >> bits)
         ring ^= self._size << (bits - 64)
         return b64encode(ring.to_bytes(_WIDTH, "little")).decode()
@@ -151,6 +151,6 @@ class QuickXor:
 
 def quick_hash(content: bytes) -> str:
     """Return the quickXorHash of *content*."""
-    hasher = QuickXor()
+    hasher = QuickXorHasher()
     hasher.update(content)
     return hasher.text()

@@ -7,20 +7,20 @@ from uuid import UUID, uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, full, name_taken, not_found
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import invalid_request, name_taken, not_found, quota_exceeded
 from sandbox.collab.files import items
-from sandbox.collab.files.content import mime_of
+from sandbox.collab.files.content import mime_type
 from sandbox.collab.ids import item_id
-from sandbox.collab.requests import WRITE_FILES, Call
-from sandbox.collab.store import ContentStore, stamp
+from sandbox.collab.requests import WRITE_FILES, CollabCall
+from sandbox.collab.store import ContentStore, format_time
 from sandbox.http import Response
 from sandbox.provider_b.odata.filter_terms import instant
 from sandbox.provider_b.responses import Refusal, empty, ok
 
 FOLDER_TYPE = "0x012000"
 FILE_TYPE = "0x0101"
-CONFLICT = "@microsoft.graph.conflictBehavior"
+CONFLICT_BEHAVIOR = "@microsoft.graph.conflictBehavior"
 _BEHAVIOURS = ("fail", "replace", "rename")
 _FORBIDDEN = re.compile(r'["*:<>?/\\|\x00-\x1f]')
 _RESERVED = re.compile(
@@ -29,95 +29,104 @@ _RESERVED = re.compile(
 _MOST_PATH = 400  # characters
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths that change items."""
     add = door.routes.add
     add("POST", "/drives/{drive}/items/{item}/children", create_folder)
-    add("PATCH", "/drives/{drive}/items/{item}", change)
+    add("PATCH", "/drives/{drive}/items/{item}", update)
     add("DELETE", "/drives/{drive}/items/{item}", recycle)
-    add("POST", "/drives/{drive}/items/{item}/permanentDelete", destroy)
+    add("POST", "/drives/{drive}/items/{item}/permanentDelete", delete_permanently)
     add("GET", "/sites/{site}/recycleBin/items", recycle_bin)
 
 
-def create_folder(call: Call, drive: str, item: str) -> Response:
+def create_folder(call: CollabCall, drive: str, item: str) -> Response:
     """Make a folder in a folder."""
     parent = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     if not isinstance(body.get("folder"), dict):
-        raise bad("Only folders can be created here: the folder facet is missing.")
-    behaviour = conflict_behaviour(body.get(CONFLICT), "fail")
-    name = checked_name(call.store, parent, body.get("name"))
-    name, there = free_name(call.store, parent, name, behaviour)
-    if there is not None:  # "replace" of a folder keeps what is in it
-        if not there.is_folder:
+        raise invalid_request("Only folders can be created here: the folder facet is missing.")
+    behaviour = read_conflict_behaviour(body.get(CONFLICT_BEHAVIOR), "fail")
+    name = validate_name(call.store, parent, body.get("name"))
+    name, existing = resolve_name_conflict(call.store, parent, name, behaviour)
+    if existing is not None:  # "replace" of a folder keeps what is in it
+        if not existing.is_folder:
             raise name_taken()
-        return _one(call, there, 200)
-    made = new_item(
+        return _one(call, existing, 200)
+    folder = new_item(
         call, parent, name, is_folder=True, description=str(body.get("description") or "")
     )
-    call.store.put(made)
-    return _one(call, made, 201)
+    call.store.put(folder)
+    return _one(call, folder, 201)
 
 
-def change(call: Call, drive: str, item: str) -> Response:
+def update(call: CollabCall, drive: str, item: str) -> Response:
     """Rename, move within the library, or describe."""
-    found = call.changeable(drive, item)
+    existing_item = call.changeable(drive, item)
     body = call.json()
-    parent = _destination(call, found, body.get("parentReference"))
-    name = found.name
+    parent = _destination(call, existing_item, body.get("parentReference"))
+    name = existing_item.name
     if body.get("name") is not None:
-        name = checked_name(call.store, parent, body["name"])
-    if not found.parent_id and (name != found.name or parent.id != found.parent_id):
-        raise bad("The root of a library cannot be changed.")
-    if name != found.name or parent.id != found.parent_id:
-        behaviour = conflict_behaviour(
-            body.get(CONFLICT) or call.request.first(CONFLICT) or None, "fail"
+        name = validate_name(call.store, parent, body["name"])
+    if not existing_item.parent_id and (
+        name != existing_item.name or parent.id != existing_item.parent_id
+    ):
+        raise invalid_request("The root of a library cannot be changed.")
+    if name != existing_item.name or parent.id != existing_item.parent_id:
+        behaviour = read_conflict_behaviour(
+            body.get(CONFLICT_BEHAVIOR) or call.request.first(CONFLICT_BEHAVIOR) or None, "fail"
         )
-        same = call.store.child(parent, name)
-        if same is not None and same.id != found.id:
-            name, there = free_name(call.store, parent, name, behaviour)
-            if there is not None:
-                put_away(call, there)
+        namesake = call.store.child(parent, name)
+        if namesake is not None and namesake.id != existing_item.id:
+            name, replaced = resolve_name_conflict(call.store, parent, name, behaviour)
+            if replaced is not None:
+                move_to_recycle_bin(call, replaced)
     modified = _moment(call.inner(body, "fileSystemInfo").get("lastModifiedDateTime"))
-    changed = msgspec.structs.replace(
-        found,
+    updated = msgspec.structs.replace(
+        existing_item,
         name=name,
-        parent_id=parent.id if found.parent_id else "",
-        description=str(body.get("description", found.description) or ""),
+        parent_id=parent.id if existing_item.parent_id else "",
+        description=str(body.get("description", existing_item.description) or ""),
         modified=modified or call.store.now(),
         editor=call.by(),
-        version=found.version + 1,
-        mime=found.mime if found.is_folder else mime_of(name, found.mime),
+        version=existing_item.version + 1,
+        mime=existing_item.mime if existing_item.is_folder else mime_type(name, existing_item.mime),
     )
-    call.store.put(changed)
-    return _one(call, changed, 200)
+    call.store.put(updated)
+    return _one(call, updated, 200)
 
 
-def recycle(call: Call, drive: str, item: str) -> Response:
+def recycle(call: CollabCall, drive: str, item: str) -> Response:
     """Put an item, and all in it, into the recycle bin."""
-    found = call.changeable(drive, item)
-    if not found.parent_id:
-        raise bad("The root of a library cannot be deleted.")
-    held = next((one for one in call.store.below(found) if one.is_locked), None)
-    if held is not None:
-        raise Refusal(423, "resourceLocked", f"The file '{held.name}' is checked out.")
-    put_away(call, found)
+    requested_item = call.changeable(drive, item)
+    if not requested_item.parent_id:
+        raise invalid_request("The root of a library cannot be deleted.")
+    locked_file = next(
+        (descendant for descendant in call.store.below(requested_item) if descendant.is_locked),
+        None,
+    )
+    if locked_file is not None:
+        raise Refusal(423, "resourceLocked", f"The file '{locked_file.name}' is checked out.")
+    move_to_recycle_bin(call, requested_item)
     return empty(204)
 
 
-def destroy(call: Call, drive: str, item: str) -> Response:
+def delete_permanently(call: CollabCall, drive: str, item: str) -> Response:
     """Delete for good."""
-    found = call.changeable(drive, item)
-    for one in (*call.store.below(found), found):
-        call.store.blobs.drop(one.blob)
-        call.store.drop(one)
+    requested_item = call.changeable(drive, item)
+    for deleted in (*call.store.below(requested_item), requested_item):
+        call.store.blobs.drop(deleted.blob)
+        call.store.drop(deleted)
     return empty(204)
 
 
-def recycle_bin(call: Call, site: str) -> Response:
+def recycle_bin(call: CollabCall, site: str) -> Response:
     """List what was deleted in a site."""
-    found = call.site(site)
-    drives = [one.id for one in call.store.every(r.Library) if one.site_id == found.id]
+    requested_site = call.site(site)
+    drives = [
+        library.id
+        for library in call.store.every(r.Library)
+        if library.site_id == requested_site.id
+    ]
     value = [
         {
             "id": item.guid,
@@ -132,65 +141,67 @@ def recycle_bin(call: Call, site: str) -> Response:
     return ok({"@odata.context": call.context("recycleBinItems"), "value": value})
 
 
-def put_away(call: Call, item: r.Item) -> None:
+def move_to_recycle_bin(call: CollabCall, item: r.Item) -> None:
     """Put an item, and all in it, into the recycle bin."""
     now = call.store.now()
-    gone = [item, *call.store.below(item)]
-    call.store.put_many(msgspec.structs.replace(one, gone=now) for one in gone)
+    recycled = [item, *call.store.below(item)]
+    call.store.put_many(
+        msgspec.structs.replace(recycled_item, gone=now) for recycled_item in recycled
+    )
 
 
-def _destination(call: Call, item: r.Item, wanted: Any) -> r.Item:
+def _destination(call: CollabCall, item: r.Item, parent_reference: Any) -> r.Item:
     """Return the folder that an item is to lie in."""
-    if not isinstance(wanted, dict):
+    if not isinstance(parent_reference, dict):
         return call.store.item(item.drive_id, item.parent_id) or item
-    drive_id = wanted.get("driveId")
+    drive_id = parent_reference.get("driveId")
     if drive_id is not None and drive_id != item.drive_id:
-        raise bad("Cross drive moves are not supported. Copy the item and delete it.")
-    path = str(wanted.get("path") or "").partition("root:")[2]
-    reference = str(wanted.get("id") or (f"root:/{path.strip('/')}" if path else "root"))
+        raise invalid_request("Cross drive moves are not supported. Copy the item and delete it.")
+    path = str(parent_reference.get("path") or "").partition("root:")[2]
+    reference = str(parent_reference.get("id") or (f"root:/{path.strip('/')}" if path else "root"))
     parent = call.item(item.drive_id, reference, scopes=WRITE_FILES)
     if not parent.is_folder:
-        raise bad("The destination is not a folder.")
+        raise invalid_request("The destination is not a folder.")
     if parent.id == item.id or item.id in (
         ancestor.id for ancestor in call.store.ancestors(parent)
     ):
-        raise bad("A folder cannot be moved into itself.")
+        raise invalid_request("A folder cannot be moved into itself.")
     return parent
 
 
-def _moment(given: Any) -> str:
+def _moment(time: Any) -> str:
     """Return a time as it is kept, "" for none."""
-    if given is None:
+    if time is None:
         return ""
     try:
-        return stamp(instant(str(given)).timestamp())
+        return format_time(instant(str(time)).timestamp())
     except (ValueError, OverflowError):
-        raise bad("The time is not one.") from None
+        raise invalid_request("The time is not one.") from None
 
 
-def _one(call: Call, item: r.Item, status: int) -> Response:
+def _one(call: CollabCall, item: r.Item, status: int) -> Response:
     context = call.context(f"drives('{item.drive_id}')/items/$entity")
-    return ok({"@odata.context": context, **items.full(call, item)}, status)
+    return ok({"@odata.context": context, **items.write_whole_item(call, item)}, status)
 
 
 # -- shared with uploads
 
 
-def conflict_behaviour(given: Any, usual: str) -> str:
+def read_conflict_behaviour(behaviour: Any, default: str) -> str:
     """
     Read what to do when the name is taken.
 
     Raises:
         Refusal: It is no such word.
     """
-    if given in (None, ""):
-        return usual
-    if given not in _BEHAVIOURS:
-        raise bad("The conflict behaviour must be one of fail, replace or rename.")
-    return str(given)
+    if behaviour in (None, ""):
+        return default
+    if behaviour not in _BEHAVIOURS:
+        raise invalid_request("The conflict behaviour must be one of fail, replace or rename.")
+    return str(behaviour)
 
 
-def checked_name(store: ContentStore, parent: r.Item, name: Any) -> str:
+def validate_name(store: ContentStore, parent: r.Item, name: Any) -> str:
     """
     Return a name that may be used in a folder.
 
@@ -198,7 +209,7 @@ def checked_name(store: ContentStore, parent: r.Item, name: Any) -> str:
         Refusal: It may not, or the whole path would be too long.
     """
     if not isinstance(name, str) or not name:
-        raise bad("A name must be provided.")
+        raise invalid_request("A name must be provided.")
     wrong = (
         _FORBIDDEN.search(name)
         or _RESERVED.match(name)
@@ -207,16 +218,16 @@ def checked_name(store: ContentStore, parent: r.Item, name: Any) -> str:
         or len(name) > 255
     )
     if wrong:
-        raise bad(
+        raise invalid_request(
             "The provided name cannot contain these characters or is reserved.", "nameInvalid"
         )
     above = [ancestor.name for ancestor in (*store.ancestors(parent), parent)]
-    if sum(len(one) + 1 for one in above) + len(name) > _MOST_PATH:
-        raise bad("The path of the item is too long.", "pathIsTooLong")
+    if sum(len(ancestor_name) + 1 for ancestor_name in above) + len(name) > _MOST_PATH:
+        raise invalid_request("The path of the item is too long.", "pathIsTooLong")
     return name
 
 
-def free_name(
+def resolve_name_conflict(
     store: ContentStore, parent: r.Item, name: str, behaviour: str
 ) -> tuple[str, r.Item | None]:
     """
@@ -225,15 +236,15 @@ def free_name(
     Raises:
         Refusal: nameAlreadyExists.
     """
-    there = store.child(parent, name)
-    if there is None:
+    existing = store.child(parent, name)
+    if existing is None:
         return name, None
     if behaviour == "fail":
         raise name_taken()
     if behaviour == "replace":
-        return there.name, there
+        return existing.name, existing
     stem, dot, ending = name.rpartition(".")
-    if not dot or there.is_folder:
+    if not dot or existing.is_folder:
         stem, ending = name, ""
     number = 1
     while store.child(parent, f"{stem} {number}{dot if ending else ''}{ending}") is not None:
@@ -241,7 +252,7 @@ def free_name(
     return f"{stem} {number}{dot if ending else ''}{ending}", None
 
 
-def new_item(call: Call, parent: r.Item, name: str, **more: Any) -> r.Item:
+def new_item(call: CollabCall, parent: r.Item, name: str, **more: Any) -> r.Item:
     """Return a new item of a folder, not yet kept."""
     drive = call.drive(parent.drive_id)
     guid = str(uuid4())
@@ -263,7 +274,7 @@ def new_item(call: Call, parent: r.Item, name: str, **more: Any) -> r.Item:
     )
 
 
-def check_room(call: Call, drive_id: str, size: int, *, freed: int = 0) -> None:
+def check_quota(call: CollabCall, drive_id: str, size: int, *, freed: int = 0) -> None:
     """
     Refuse what does not fit into a library.
 
@@ -272,10 +283,10 @@ def check_room(call: Call, drive_id: str, size: int, *, freed: int = 0) -> None:
     """
     drive = call.drive(drive_id)
     if call.store.used(drive.id) - freed + size > drive.quota:
-        raise full()
+        raise quota_exceeded()
 
 
-def folders_to(call: Call, drive_id: str, reference: str) -> tuple[r.Item, str]:
+def ensure_parent_folder(call: CollabCall, drive_id: str, reference: str) -> tuple[r.Item, str]:
     """
     Return the folder that ``parent:/a/b/name`` leads to, and the name; missing folders are made.
 
@@ -286,13 +297,15 @@ def folders_to(call: Call, drive_id: str, reference: str) -> tuple[r.Item, str]:
     names = [name for name in path.split("/") if name]
     if not names:
         raise not_found()
-    at = call.item(drive_id, head, scopes=WRITE_FILES)
+    folder = call.item(drive_id, head, scopes=WRITE_FILES)
     for name in names[:-1]:
-        inside = call.store.child(at, name)
-        if inside is None:
-            inside = new_item(call, at, checked_name(call.store, at, name), is_folder=True)
-            call.store.put(inside)
-        at = inside
-    if not at.is_folder:
-        raise bad("The parent is not a folder.")
-    return at, names[-1]
+        subfolder = call.store.child(folder, name)
+        if subfolder is None:
+            subfolder = new_item(
+                call, folder, validate_name(call.store, folder, name), is_folder=True
+            )
+            call.store.put(subfolder)
+        folder = subfolder
+    if not folder.is_folder:
+        raise invalid_request("The parent is not a folder.")
+    return folder, names[-1]

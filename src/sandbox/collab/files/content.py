@@ -8,7 +8,7 @@ from html import escape, unescape
 from pathlib import PurePath
 
 from sandbox.collab import records as r
-from sandbox.collab.files.blobs import PIECE, Blobs
+from sandbox.collab.files.blobs import CHUNK_SIZE, BlobStore
 from sandbox.world.mail import attachment_files
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -52,8 +52,8 @@ MIME_TYPES: Mapping[str, str] = {
     ".ppt": "application/vnd.ms-powerpoint",
 }
 # What can carry a sensitivity label.
-LABELLED = frozenset((".docx", ".xlsx", ".pptx", ".pdf"))
-MOST_READ = 4 * 1024 * 1024  # bytes: of larger files search knows the beginning only
+LABELABLE_SUFFIXES = frozenset((".docx", ".xlsx", ".pptx", ".pdf"))
+MAX_INDEXED_BYTES = 4 * 1024 * 1024  # bytes: of larger files search knows the beginning only
 
 
 def suffix(name: str) -> str:
@@ -61,32 +61,32 @@ def suffix(name: str) -> str:
     return PurePath(name).suffix.lower()
 
 
-def mime_of(name: str, given: str = "") -> str:
+def mime_type(name: str, declared: str = "") -> str:
     """Return the type that upstream derives from the ending, else the one that was given."""
-    stated = given.partition(";")[0].strip().lower()
-    if stated in ("", "application/octet-stream", "application/x-www-form-urlencoded"):
-        stated = "application/octet-stream"
-    return MIME_TYPES.get(suffix(name), stated)
+    declared_type = declared.partition(";")[0].strip().lower()
+    if declared_type in ("", "application/octet-stream", "application/x-www-form-urlencoded"):
+        declared_type = "application/octet-stream"
+    return MIME_TYPES.get(suffix(name), declared_type)
 
 
-def make(source: Sequence[str]) -> bytes:
+def generate(source: Sequence[str]) -> bytes:
     """Make the bytes of a recipe: a kind and its lines. The same recipe gives the same bytes."""
     kind, *lines = source
     return _MAKERS[kind](lines)
 
 
-def pieces(blobs: Blobs, item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
+def read_chunks(blobs: BlobStore, item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
     """Yield the bytes of a file from *start* up to, not including, *end*."""
     return blobs.pieces(item.blob, start, end) if item.blob else _made(item, start, end)
 
 
 async def _made(item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
-    content = make(item.source) if item.source else b""
-    for at in range(start, end, PIECE):
-        yield content[at : min(at + PIECE, end)]
+    content = generate(item.source) if item.source else b""
+    for position in range(start, end, CHUNK_SIZE):
+        yield content[position : min(position + CHUNK_SIZE, end)]
 
 
-def words_in(name: str, head: bytes) -> str:
+def extract_text(name: str, head: bytes) -> str:
     """Return the readable text of a file's first bytes, "" when there is none."""
     ending = suffix(name)
     if MIME_TYPES.get(ending, "").startswith("text/") or ending in (".json", ".svg", ".eml"):
@@ -99,19 +99,19 @@ def words_in(name: str, head: bytes) -> str:
 
 def _zipped_text(content: bytes) -> str:
     """Take the text out of an office file's XML parts."""
-    found = []
+    texts = []
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            for part in packed.infolist():
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for part in archive.infolist():
                 is_text = re.search(
                     r"(document|sharedStrings|sheet\d+|slide\d+|content)\.xml$", part.filename
                 )
-                if is_text and part.file_size <= MOST_READ:
-                    xml = packed.read(part).decode("utf-8", "replace")
-                    found.append(unescape(re.sub(r"<[^>]*>", " ", xml)))
+                if is_text and part.file_size <= MAX_INDEXED_BYTES:
+                    xml = archive.read(part).decode("utf-8", "replace")
+                    texts.append(unescape(re.sub(r"<[^>]*>", " ", xml)))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
         return ""
-    return " ".join(found)
+    return " ".join(texts)
 
 
 def _text(lines: Sequence[str]) -> bytes:
@@ -126,8 +126,8 @@ def _html(lines: Sequence[str]) -> bytes:
 
 def _svg(lines: Sequence[str]) -> bytes:
     texts = "".join(
-        f'<text x="10" y="{20 + 18 * place}">{escape(line)}</text>'
-        for place, line in enumerate(lines)
+        f'<text x="10" y="{20 + 18 * line_number}">{escape(line)}</text>'
+        for line_number, line in enumerate(lines)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200">{texts}</svg>'.encode()
@@ -172,7 +172,7 @@ def _xlsx(lines: Sequence[str]) -> bytes:
     more = (("xl/worksheets/sheet1.xml", sheet), ("xl/_rels/workbook.xml.rels", link))
     extra = {"xl/worksheets/sheet1.xml": f"{_OFFICE}.spreadsheetml.worksheet+xml"}
     return _package(
-        "xl/workbook.xml", book, f"{MIME_TYPES['.xlsx']}.main+xml", more=more, kinds=extra
+        "xl/workbook.xml", book, f"{MIME_TYPES['.xlsx']}.main+xml", more=more, part_types=extra
     )
 
 
@@ -180,17 +180,17 @@ _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def _package(
-    place: str,
-    main: str,
-    kind: str,
+    main_path: str,
+    main_part: str,
+    main_type: str,
     *,
     more: Sequence[tuple[str, str]] = (),
-    kinds: Mapping[str, str] | None = None,
+    part_types: Mapping[str, str] | None = None,
 ) -> bytes:
     """Return an office file: the parts, and which kind each is of."""
     overrides = "".join(
-        f'<Override PartName="/{part}" ContentType="{of}"/>'
-        for part, of in {place: kind, **(kinds or {})}.items()
+        f'<Override PartName="/{part}" ContentType="{content_type}"/>'
+        for part, content_type in {main_path: main_type, **(part_types or {})}.items()
     )
     types = (
         '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -201,16 +201,16 @@ def _package(
     )
     root = (
         '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        f'<Relationship Id="rId1" Type="{_RELATIONS}/officeDocument" Target="{place}"/>'
+        f'<Relationship Id="rId1" Type="{_RELATIONS}/officeDocument" Target="{main_path}"/>'
         "</Relationships>"
     )
-    parts = (("[Content_Types].xml", types), ("_rels/.rels", root), (place, main), *more)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    parts = (("[Content_Types].xml", types), ("_rels/.rels", root), (main_path, main_part), *more)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in parts:
             entry = zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0))
             archive.writestr(entry, text.encode())
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 _MAKERS: Mapping[str, Callable[[Sequence[str]], bytes]] = {

@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from sandbox.collab import records as r
-from sandbox.collab.requests import READ_FILES, Call
+from sandbox.collab.requests import READ_FILES, CollabCall
 from sandbox.collab.store import ContentStore, person_id
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, Shape
 
-LINK = "@microsoft.graph.downloadUrl"
+DOWNLOAD_URL = "@microsoft.graph.downloadUrl"
 
 SHAPE = Shape(
     name="microsoft.graph.driveItem",
@@ -37,7 +37,7 @@ EXPANDABLE = {
 }
 
 
-def identity(store: ContentStore, email: str) -> dict[str, Any]:
+def write_identity(store: ContentStore, email: str) -> dict[str, Any]:
     """Write who did something."""
     if "@" not in email or email == "app@sharepoint":
         return {"application": {"id": person_id(email), "displayName": "Application"}}
@@ -50,7 +50,7 @@ def etag(item: r.Item) -> str:
     return f'"{{{item.guid.upper()}}},{item.version}"'
 
 
-def folder_url(store: ContentStore, item: r.Item) -> str:
+def web_url(store: ContentStore, item: r.Item) -> str:
     """Return the address of an item in the browser."""
     drive = store.get(r.Library, item.drive_id)
     site = store.get(r.Site, drive.site_id) if drive else None
@@ -61,7 +61,7 @@ def folder_url(store: ContentStore, item: r.Item) -> str:
     return f"{site.url}/{path}"
 
 
-def path_of(store: ContentStore, folder: r.Item) -> str:
+def reference_path(store: ContentStore, folder: r.Item) -> str:
     """Return a folder's place as `parentReference.path` has it."""
     names = [
         ancestor.name for ancestor in (*store.ancestors(folder)[1:], folder) if ancestor.parent_id
@@ -87,43 +87,45 @@ def sharepoint_ids(store: ContentStore, item: r.Item) -> dict[str, Any]:
     }
 
 
-def reference(store: ContentStore, item: r.Item, *, is_thin: bool = False) -> dict[str, Any]:
+def write_parent_reference(
+    store: ContentStore, item: r.Item, *, is_thin: bool = False
+) -> dict[str, Any]:
     """Write `parentReference`: of the library alone for its root; *is_thin* as search has it."""
     drive = store.get(r.Library, item.drive_id)
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "driveType": drive.kind if drive else "documentLibrary",
         "driveId": item.drive_id,
     }
     if not item.parent_id:
-        return found
-    found["id"] = item.parent_id
+        return record
+    record["id"] = item.parent_id
     if is_thin:
-        return {**found, "siteId": drive.site_id if drive else ""}
+        return {**record, "siteId": drive.site_id if drive else ""}
     parent = store.item(item.drive_id, item.parent_id)
     if parent is not None:
-        found["name"] = (drive.segment if drive else "") if not parent.parent_id else parent.name
-        found["path"] = path_of(store, parent)
-    return {**found, "siteId": drive.site_id.split(",")[1] if drive else ""}
+        record["name"] = (drive.segment if drive else "") if not parent.parent_id else parent.name
+        record["path"] = reference_path(store, parent)
+    return {**record, "siteId": drive.site_id.split(",")[1] if drive else ""}
 
 
-def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
+def write_whole_item(call: CollabCall, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
     """Write everything about an item; *is_found* by search: thin, and without a link."""
     store = call.store
     record: dict[str, Any] = {}
     if not (item.is_folder or item.package or is_found):
-        record[LINK] = download_url(call, item)
+        record[DOWNLOAD_URL] = download_url(call, item)
     record |= {
         "createdDateTime": item.created,
         "eTag": etag(item),
         "id": item.id,
         "lastModifiedDateTime": item.modified,
         "name": item.name if item.parent_id else "root",
-        "webUrl": folder_url(store, item),
+        "webUrl": web_url(store, item),
         "cTag": f'"c:{{{item.guid.upper()}}},{item.content_version}"',
         "size": _size(store, item),
-        "createdBy": identity(store, item.author),
-        "lastModifiedBy": identity(store, item.editor),
-        "parentReference": reference(store, item, is_thin=is_found),
+        "createdBy": write_identity(store, item.author),
+        "lastModifiedBy": write_identity(store, item.editor),
+        "parentReference": write_parent_reference(store, item, is_thin=is_found),
     }
     if item.description:
         record["description"] = item.description
@@ -138,34 +140,34 @@ def full(call: Call, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
 
 
 def _facets(store: ContentStore, item: r.Item) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    facets: dict[str, Any] = {}
     if not item.parent_id:
-        found["root"] = {}
+        facets["root"] = {}
     if item.package:
-        found["package"] = {"type": item.package}
+        facets["package"] = {"type": item.package}
     elif item.is_folder:
-        found["folder"] = {"childCount": len(store.children(item))}
+        facets["folder"] = {"childCount": len(store.children(item))}
     else:
-        found["file"] = {
+        facets["file"] = {
             **({"mimeType": item.mime} if item.mime else {}),
             "hashes": {"quickXorHash": item.quick_hash},
         }
     shares = store.shares(item)
     if shares:
         scopes = {share.scope if share.kind == "link" else "users" for share in shares}
-        widest = next(one for one in ("anonymous", "organization", "users") if one in scopes)
-        found["shared"] = {"scope": widest}
-    return found
+        widest = next(scope for scope in ("anonymous", "organization", "users") if scope in scopes)
+        facets["shared"] = {"scope": widest}
+    return facets
 
 
 def _size(store: ContentStore, item: r.Item) -> int:
     if not item.is_folder and not item.package:
         return item.size
-    return sum(one.size for one in store.below(item))
+    return sum(descendant.size for descendant in store.below(item))
 
 
-def written(
-    call: Call,
+def write_item(
+    call: CollabCall,
     item: r.Item,
     options: Options,
     annotations: frozenset[str],
@@ -173,23 +175,23 @@ def written(
     is_found: bool = False,
 ) -> dict[str, Any]:
     """Write an item as the query options ask for it."""
-    record = full(call, item, is_found=is_found)
-    names = {path.partition("/")[0] for path in options.select}
-    if "sharepointIds" in names:
+    record = write_whole_item(call, item, is_found=is_found)
+    selected_names = {path.partition("/")[0] for path in options.select}
+    if "sharepointIds" in selected_names:
         record["sharepointIds"] = sharepoint_ids(call.store, item)
-    if "webDavUrl" in names:
+    if "webDavUrl" in selected_names:
         record["webDavUrl"] = record["webUrl"]
-    if "sensitivityLabel" in names and call.version == "beta":
-        record["sensitivityLabel"] = beta_label(call.store, item)
-    link = record.pop(LINK, None)
+    if "sensitivityLabel" in selected_names and call.version == "beta":
+        record["sensitivityLabel"] = write_beta_label(call.store, item)
+    link = record.pop(DOWNLOAD_URL, None)
     shown = selected(record, options.select, always=("@odata.etag",))
-    wants_link = not options.select or "*" in options.select or bool(annotations & {LINK})
+    wants_link = not options.select or "*" in options.select or bool(annotations & {DOWNLOAD_URL})
     if link is not None and (wants_link or "content.downloadUrl" in annotations):
-        shown = {LINK: link, **shown}
+        shown = {DOWNLOAD_URL: link, **shown}
     return shown
 
 
-def beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None:
+def write_beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None:
     """Write the label facet that the beta version has."""
     label = store.get(r.Label, item.label)
     if label is None:
@@ -197,9 +199,9 @@ def beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None:
     return {"id": label.id, "displayName": label.name, "protectionEnabled": label.is_protecting}
 
 
-def sorted_by(items: Sequence[r.Item], options: Options, store: ContentStore) -> list[r.Item]:
+def sort_items(items: Sequence[r.Item], options: Options, store: ContentStore) -> list[r.Item]:
     """Return items in the order of `$orderby`, by name without one."""
-    found = sorted(items, key=lambda item: (item.name.casefold(), item.id))
+    ordered = sorted(items, key=lambda item: (item.name.casefold(), item.id))
     keys: Mapping[str, Any] = {
         "name": lambda item: item.name.casefold(),
         "size": lambda item: _size(store, item),
@@ -207,14 +209,14 @@ def sorted_by(items: Sequence[r.Item], options: Options, store: ContentStore) ->
         "lastModifiedDateTime": lambda item: item.modified,
     }
     for order in reversed(options.orderby):
-        found.sort(key=keys[order.path], reverse=order.descending)
-    return found
+        ordered.sort(key=keys[order.path], reverse=order.descending)
+    return ordered
 
 
 SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
 
 
-def download_url(call: Call, item: r.Item) -> str:
+def download_url(call: CollabCall, item: r.Item) -> str:
     """Make an address that gives the bytes to whoever has it, for a while."""
     expires = int(call.store.seconds()) + call.store.settings.link_seconds
     key = f"{item.drive_id} {item.id} {expires}"
@@ -230,7 +232,7 @@ def sign(store: ContentStore, text: str) -> str:
     return hmac.new(store.secret(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def sees(call: Call, item: r.Item) -> bool:
+def sees(call: CollabCall, item: r.Item) -> bool:
     """Whether the caller may read an item's site."""
     drive = call.store.get(r.Library, item.drive_id)
     if drive is None or not call.scopes & READ_FILES:

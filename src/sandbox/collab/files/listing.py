@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import invalid_request
 from sandbox.collab.files import items
-from sandbox.collab.files.sharing import permissions_of
-from sandbox.collab.lists.list_items import item_face
-from sandbox.collab.paging import page
-from sandbox.collab.requests import READ_FILES, Call
+from sandbox.collab.files.sharing import write_permissions
+from sandbox.collab.lists.list_items import write_list_item_of_file
+from sandbox.collab.paging import respond_with_page
+from sandbox.collab.requests import READ_FILES, CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
@@ -41,39 +41,41 @@ _DRIVE_PARTS = {
 }
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of libraries and their items."""
     add = door.routes.add
-    add("GET", "/me/drives", own_drives)
-    add("GET", "/sites/{site}/drives", drives)
-    add("GET", "/drives", all_drives)
-    add("GET", "/drives/{drive}", drive_itself)
-    add("GET", "/drives/{drive}/items/{item}", item_itself)
-    add("GET", "/drives/{drive}/items/{item}/children", children)
-    add("GET", "/drives/{drive}/items/{item}/search/{q}", search)
+    add("GET", "/me/drives", list_own_drives)
+    add("GET", "/sites/{site}/drives", list_drives)
+    add("GET", "/drives", list_root_drives)
+    add("GET", "/drives/{drive}", get_drive)
+    add("GET", "/drives/{drive}/items/{item}", get_item)
+    add("GET", "/drives/{drive}/items/{item}/children", list_children)
+    add("GET", "/drives/{drive}/items/{item}/search/{q}", search_folder)
     add("GET", "/drives/{drive}/search/{q}", search_drive)
 
 
 # -- libraries
 
 
-def drives(call: Call, site: str) -> Response:
+def list_drives(call: CollabCall, site: str) -> Response:
     """List a site's libraries."""
-    found = call.site(site)
-    return _drives(call, [library for library in _libraries(call) if library.site_id == found.id])
+    requested_site = call.site(site)
+    return _drives(
+        call, [library for library in _libraries(call) if library.site_id == requested_site.id]
+    )
 
 
-def own_drives(call: Call) -> Response:
+def list_own_drives(call: CollabCall) -> Response:
     """List the caller's personal libraries."""
     return _drives(call, [call.own_drive()])
 
 
-def all_drives(call: Call) -> Response:
+def list_root_drives(call: CollabCall) -> Response:
     """List the root site's libraries: what an application sees here, whatever it was granted."""
-    return drives(call, "root")
+    return list_drives(call, "root")
 
 
-def drive_itself(call: Call, drive: str) -> Response:
+def get_drive(call: CollabCall, drive: str) -> Response:
     """Answer one library."""
     library = call.drive(drive)
     call.needs(READ_FILES, call.site_of(library))
@@ -81,31 +83,43 @@ def drive_itself(call: Call, drive: str) -> Response:
     return ok({"@odata.context": call.context("drives/$entity"), **_drive(call, library, options)})
 
 
-def _libraries(call: Call) -> list[r.Library]:
-    hidden = {one.id for one in call.store.every(r.SiteList) if one.is_system or one.is_hidden}
-    return [one for one in call.store.every(r.Library) if one.list_id not in hidden]
+def _libraries(call: CollabCall) -> list[r.Library]:
+    hidden_lists = {
+        site_list.id
+        for site_list in call.store.every(r.SiteList)
+        if site_list.is_system or site_list.is_hidden
+    }
+    return [
+        site_list
+        for site_list in call.store.every(r.Library)
+        if site_list.list_id not in hidden_lists
+    ]
 
 
-def _drives(call: Call, found: list[r.Library]) -> Response:
+def _drives(call: CollabCall, libraries: list[r.Library]) -> Response:
     options, _ = call.options(DRIVE_SHAPE, expandable=_DRIVE_PARTS)
-    ordered = sorted(found, key=lambda one: one.name.casefold()) if options.orderby else found
-    return page(
+    ordered = (
+        sorted(libraries, key=lambda library: library.name.casefold())
+        if options.orderby
+        else libraries
+    )
+    return respond_with_page(
         call,
         ordered,
         options,
-        key=lambda one: one.id,
-        write=lambda one: _drive(call, one, options),
+        key=lambda library: library.id,
+        write_record=lambda library: _drive(call, library, options),
         context="drives",
     )
 
 
-def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
+def _drive(call: CollabCall, library: r.Library, options: Options) -> dict[str, Any]:
     store, site = call.store, call.site_of(library)
     used = store.used(library.id)
     share = used / library.quota if library.quota else 1.0
     state = "exceeded" if share >= 1 else "nearing" if share > 0.9 else "normal"
-    url = items.folder_url(store, _root(call, library))
-    owner = items.identity(store, site.owner) if site.owner else _group(site)
+    url = items.web_url(store, _root(call, library))
+    owner = items.write_identity(store, site.owner) if site.owner else _group(site)
     record: dict[str, Any] = {
         "createdDateTime": library.created,
         "description": library.description,
@@ -114,7 +128,7 @@ def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
         "name": library.name,
         "webUrl": url,
         "driveType": library.kind,
-        "createdBy": items.identity(store, library.author),
+        "createdBy": items.write_identity(store, library.author),
         "owner": owner,
         "quota": {
             "deleted": sum(one.size for one in store.recycled(library.id)),
@@ -124,15 +138,15 @@ def _drive(call: Call, library: r.Library, options: Options) -> dict[str, Any]:
             "used": used,
         },
     }
-    names = {path.partition("/")[0] for path in options.select}
-    if "sharePointIds" in names:
+    selected_names = {path.partition("/")[0] for path in options.select}
+    if "sharePointIds" in selected_names:
         ids = items.sharepoint_ids(store, _root(call, library))
         record["sharePointIds"] = {
             name: value for name, value in ids.items() if not name.startswith("listItem")
         }
     shown = selected(record, options.select, always=("id",))
     if "root" in options.expand:
-        shown["root"] = items.written(
+        shown["root"] = items.write_item(
             call, _root(call, library), options.expand["root"], frozenset()
         )
     if "list" in options.expand:
@@ -145,40 +159,44 @@ def _group(site: r.Site) -> dict[str, Any]:
     return {"group": {"id": site.id.split(",")[1], "displayName": name}}
 
 
-def _root(call: Call, library: r.Library) -> r.Item:
-    found = call.store.item(library.id, library.root_id)
-    if found is None:
-        raise bad("The library has no root.", "generalException")
-    return found
+def _root(call: CollabCall, library: r.Library) -> r.Item:
+    root = call.store.item(library.id, library.root_id)
+    if root is None:
+        raise invalid_request("The library has no root.", "generalException")
+    return root
 
 
 # -- items
 
 
-def item_itself(call: Call, drive: str, item: str) -> Response:
+def get_item(call: CollabCall, drive: str, item: str) -> Response:
     """Answer one file or folder."""
-    found = call.item(drive, item)
+    requested_item = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
-    context = call.context(f"drives('{found.drive_id}')/items/$entity")
-    record = _expanded(call, found, options, annotations)
-    headers = {"etag": items.etag(found)}
+    context = call.context(f"drives('{requested_item.drive_id}')/items/$entity")
+    record = _expanded(call, requested_item, options, annotations)
+    headers = {"etag": items.etag(requested_item)}
     return ok({"@odata.context": context, **record}, 200, headers)
 
 
-def children(call: Call, drive: str, item: str) -> Response:
+def list_children(call: CollabCall, drive: str, item: str) -> Response:
     """List a folder."""
     folder = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
-    found = call.store.children(folder)
+    matching = call.store.children(folder)
     if options.filter is not None:
-        found = [one for one in found if options.filter.matches(items.full(call, one))]
-    return page(
+        matching = [
+            child
+            for child in matching
+            if options.filter.matches(items.write_whole_item(call, child))
+        ]
+    return respond_with_page(
         call,
-        items.sorted_by(found, options, call.store),
+        items.sort_items(matching, options, call.store),
         options,
-        key=lambda one: one.id,
-        write=lambda one: _expanded(call, one, options, annotations),
+        key=lambda child: child.id,
+        write_record=lambda child: _expanded(call, child, options, annotations),
         context=f"drives('{folder.drive_id}')/items('{folder.id}')/children",
     )
 
@@ -191,20 +209,20 @@ def _check(options: Options) -> None:
 
 
 def _expanded(
-    call: Call, item: r.Item, options: Options, annotations: frozenset[str]
+    call: CollabCall, item: r.Item, options: Options, annotations: frozenset[str]
 ) -> dict[str, Any]:
-    record = items.written(call, item, options, annotations)
+    record = items.write_item(call, item, options, annotations)
     if "listItem" in options.expand:
-        record["listItem"] = item_face(call, item, options.expand["listItem"])
+        record["listItem"] = write_list_item_of_file(call, item, options.expand["listItem"])
     if "permissions" in options.expand:
-        record["permissions"] = permissions_of(call, item)
+        record["permissions"] = write_permissions(call, item)
     if "thumbnails" in options.expand:
         record["thumbnails"] = []
     if "children" in options.expand:
         inner = options.expand["children"]
         record["children"] = [
-            items.written(call, one, inner, frozenset())
-            for one in items.sorted_by(call.store.children(item), inner, call.store)
+            items.write_item(call, child, inner, frozenset())
+            for child in items.sort_items(call.store.children(item), inner, call.store)
         ]
     return record
 
@@ -212,17 +230,21 @@ def _expanded(
 # -- search
 
 
-def search(call: Call, drive: str, item: str, q: str) -> Response:
+def search_folder(call: CollabCall, drive: str, item: str, q: str) -> Response:
     """Search below a folder, in names, descriptions and contents."""
     folder = call.item(drive, item)
-    return _found(call, [one for one in call.store.below(folder) if _matches(one, q)], folder)
+    return _found(
+        call,
+        [descendant for descendant in call.store.below(folder) if _matches(descendant, q)],
+        folder,
+    )
 
 
-def search_drive(call: Call, drive: str, q: str) -> Response:
+def search_drive(call: CollabCall, drive: str, q: str) -> Response:
     """Search a library; in one's personal one also what others have shared with oneself."""
     library = call.drive(drive)
     root = call.item(library.id, "root")
-    found = [one for one in call.store.below(root) if _matches(one, q)]
+    matching = [descendant for descendant in call.store.below(root) if _matches(descendant, q)]
     site = call.site_of(library)
     shared = []
     if site.owner == call.account and not call.app_only:
@@ -231,42 +253,42 @@ def search_drive(call: Call, drive: str, q: str) -> Response:
             foreign = share.drive_id != library.id and call.account in share.to
             if item is not None and foreign and _matches(item, q):
                 shared.append(item)
-    return _found(call, [*found, *shared], root)
+    return _found(call, [*matching, *shared], root)
 
 
-def _found(call: Call, found: list[r.Item], folder: r.Item) -> Response:
+def _found(call: CollabCall, matching: list[r.Item], folder: r.Item) -> Response:
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
 
     def write(item: r.Item) -> dict[str, Any]:
         if item.drive_id == folder.drive_id:
-            return items.written(call, item, options, annotations, is_found=True)
+            return items.write_item(call, item, options, annotations, is_found=True)
         return _remote(call, item, folder.drive_id)
 
     if options.orderby:
-        found = items.sorted_by(found, options, call.store)
+        matching = items.sort_items(matching, options, call.store)
     else:
-        found = sorted(found, key=lambda one: (one.name.casefold(), one.id))
-    return page(
+        matching = sorted(matching, key=lambda match: (match.name.casefold(), match.id))
+    return respond_with_page(
         call,
-        found,
+        matching,
         options,
-        key=lambda one: one.id,
-        write=write,
+        key=lambda match: match.id,
+        write_record=write,
         context=f"drives('{folder.drive_id}')/items('{folder.id}')/search(q='')",
     )
 
 
-def _remote(call: Call, item: r.Item, drive_id: str) -> dict[str, Any]:
+def _remote(call: CollabCall, item: r.Item, drive_id: str) -> dict[str, Any]:
     """Write another library's item as it shows in the caller's own."""
-    whole = items.full(call, item, is_found=True)
+    record = items.write_whole_item(call, item, is_found=True)
     facet = {
-        name: whole[name]
+        name: record[name]
         for name in ("id", "name", "size", "file", "folder", "webUrl", "parentReference")
-        if name in whole
+        if name in record
     }
     outer = {
-        name: whole[name]
+        name: record[name]
         for name in ("createdDateTime", "lastModifiedDateTime", "name", "size", "webUrl")
     }
     return {
@@ -281,8 +303,10 @@ def _remote(call: Call, item: r.Item, drive_id: str) -> dict[str, Any]:
 def _matches(item: r.Item, q: str) -> bool:
     """Whether every word of *q* begins a word of what the item says."""
     text = f"{item.name} {item.description} {item.words}".casefold()
-    said = set(re.findall(r"\w+", text))
+    item_words = set(re.findall(r"\w+", text))
     for word in re.findall(r"\w+", q.casefold()):
-        if word not in said and not any(one.startswith(word) for one in said):
+        if word not in item_words and not any(
+            item_word.startswith(word) for item_word in item_words
+        ):
             return False
     return True

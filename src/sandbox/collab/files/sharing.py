@@ -9,82 +9,91 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, denied, not_found
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import access_denied, invalid_request, not_found
 from sandbox.collab.files import items
-from sandbox.collab.requests import WRITE_FILES, Call
+from sandbox.collab.requests import WRITE_FILES, CollabCall
 from sandbox.collab.store import person_id
 from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, empty, ok
 
-MOST_MESSAGE = 2000  # characters
+MAX_MESSAGE_LENGTH = 2000  # characters
 _ROLES = ("read", "write")
 _GROUPS = (("Owners", "owner", 3), ("Members", "write", 5), ("Visitors", "read", 4))
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of permissions."""
     add = door.routes.add
     place = "/drives/{drive}/items/{item}"
-    add("GET", f"{place}/permissions", permissions)
-    add("GET", f"{place}/permissions/{{permission}}", permission_itself)
-    add("PATCH", f"{place}/permissions/{{permission}}", change)
-    add("DELETE", f"{place}/permissions/{{permission}}", remove)
+    add("GET", f"{place}/permissions", list_permissions)
+    add("GET", f"{place}/permissions/{{permission}}", get_permission)
+    add("PATCH", f"{place}/permissions/{{permission}}", change_role)
+    add("DELETE", f"{place}/permissions/{{permission}}", remove_permission)
     add("POST", f"{place}/invite", invite)
     add("POST", f"{place}/createLink", create_link)
 
 
-def permissions(call: Call, drive: str, item: str) -> Response:
+def list_permissions(call: CollabCall, drive: str, item: str) -> Response:
     """List who may see an item."""
-    found = call.item(drive, item)
-    context = call.context(f"drives('{drive}')/items('{found.id}')/permissions")
-    return ok({"@odata.context": context, "value": permissions_of(call, found)})
+    requested_item = call.item(drive, item)
+    context = call.context(f"drives('{drive}')/items('{requested_item.id}')/permissions")
+    return ok({"@odata.context": context, "value": write_permissions(call, requested_item)})
 
 
-def permission_itself(call: Call, drive: str, item: str, permission: str) -> Response:
+def get_permission(call: CollabCall, drive: str, item: str, permission: str) -> Response:
     """Answer one permission."""
-    found = call.item(drive, item)
-    one = next((one for one in permissions_of(call, found) if one["id"] == permission), None)
-    if one is None:
+    requested_item = call.item(drive, item)
+    record = next(
+        (
+            record
+            for record in write_permissions(call, requested_item)
+            if record["id"] == permission
+        ),
+        None,
+    )
+    if record is None:
         raise not_found()
-    context = call.context(f"drives('{drive}')/items('{found.id}')/permissions/$entity")
-    return ok({"@odata.context": context, **one})
+    context = call.context(f"drives('{drive}')/items('{requested_item.id}')/permissions/$entity")
+    return ok({"@odata.context": context, **record})
 
 
-def change(call: Call, drive: str, item: str, permission: str) -> Response:
+def change_role(call: CollabCall, drive: str, item: str, permission: str) -> Response:
     """Give another role."""
     share = _own(call, call.item(drive, item, scopes=WRITE_FILES), permission)
     role = _role(call.json())
     if share.kind == "link":
-        raise bad("The role of a sharing link cannot be changed.")
+        raise invalid_request("The role of a sharing link cannot be changed.")
     changed = msgspec.structs.replace(share, role=role)
     call.store.put(changed)
     return ok({"@odata.context": call.context("permission"), **_written(call, changed)})
 
 
-def remove(call: Call, drive: str, item: str, permission: str) -> Response:
+def remove_permission(call: CollabCall, drive: str, item: str, permission: str) -> Response:
     """Take a permission away."""
     call.store.drop(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
     return empty(204)
 
 
-def invite(call: Call, drive: str, item: str) -> Response:
+def invite(call: CollabCall, drive: str, item: str) -> Response:
     """Give people or groups a role; who has one already keeps one permission."""
-    found = call.item(drive, item, scopes=WRITE_FILES)
+    requested_item = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     addresses = _recipients(body)
     role = _role(body)
-    if len(str(body.get("message") or "")) > MOST_MESSAGE:
-        raise bad(f"The message is longer than {MOST_MESSAGE} characters.")
-    _check_policy(call, found, "organization", addresses)
+    if len(str(body.get("message") or "")) > MAX_MESSAGE_LENGTH:
+        raise invalid_request(f"The message is longer than {MAX_MESSAGE_LENGTH} characters.")
+    _check_policy(call, requested_item, "organization", addresses)
     value = []
     for address in addresses:
         is_group = address.partition("@")[0].startswith(("group.", "team."))
-        there = next((one for one in call.store.shares(found) if one.to == (address,)), None)
+        existing = next(
+            (share for share in call.store.shares(requested_item) if share.to == (address,)), None
+        )
         share = r.Share(
-            id=there.id if there else _id("i:0#.f|membership|" + address, found.id),
-            drive_id=found.drive_id,
-            item_id=found.id,
+            id=existing.id if existing else _id("i:0#.f|membership|" + address, requested_item.id),
+            drive_id=requested_item.drive_id,
+            item_id=requested_item.id,
             kind="group" if is_group else "user",
             role=role,
             by=call.by(),
@@ -96,22 +105,22 @@ def invite(call: Call, drive: str, item: str) -> Response:
     return ok({"@odata.context": call.context("Collection(permission)"), "value": value})
 
 
-def create_link(call: Call, drive: str, item: str) -> Response:
+def create_link(call: CollabCall, drive: str, item: str) -> Response:
     """Make a sharing link, or return the one of this kind that is there."""
-    found = call.item(drive, item, scopes=WRITE_FILES)
+    requested_item = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     view = body.get("type", "view")
     scope = body.get("scope", "organization")
     if view not in ("view", "edit", "embed") or scope not in ("anonymous", "organization", "users"):
-        raise bad("The type or the scope of the link is not supported.")
-    _check_policy(call, found, scope, ())
-    for share in call.store.shares(found):
+        raise invalid_request("The type or the scope of the link is not supported.")
+    _check_policy(call, requested_item, scope, ())
+    for share in call.store.shares(requested_item):
         if share.kind == "link" and (share.scope, share.view) == (scope, view):
             return _link(call, share, 200)
     share = r.Share(
         id=str(uuid4()),
-        drive_id=found.drive_id,
-        item_id=found.id,
+        drive_id=requested_item.drive_id,
+        item_id=requested_item.id,
         kind="link",
         role="write" if view == "edit" else "read",
         by=call.by(),
@@ -122,20 +131,22 @@ def create_link(call: Call, drive: str, item: str) -> Response:
     return _link(call, share, 201)
 
 
-def _link(call: Call, share: r.Share, status: int) -> Response:
+def _link(call: CollabCall, share: r.Share, status: int) -> Response:
     return ok({"@odata.context": call.context("permission"), **_written(call, share)}, status)
 
 
-def permissions_of(call: Call, item: r.Item) -> list[dict[str, Any]]:
+def write_permissions(call: CollabCall, item: r.Item) -> list[dict[str, Any]]:
     """Write every permission on an item, those that it has from above included."""
     site = call.site_of(call.drive(item.drive_id))
-    found = [_of_site(site)] if site.owner else [_of_group(site, *group) for group in _GROUPS]
+    records = [_of_site(site)] if site.owner else [_of_group(site, *group) for group in _GROUPS]
     if site.owner:
-        owner = found[0]["grantedToV2"]["user"]
+        owner = records[0]["grantedToV2"]["user"]
         owner["displayName"] = call.store.name_of(site.owner)
-    above = [*call.store.ancestors(item), item]
-    found += [_written(call, share) for one in above for share in call.store.shares(one)]
-    return found
+    path_items = [*call.store.ancestors(item), item]
+    records += [
+        _written(call, share) for path_item in path_items for share in call.store.shares(path_item)
+    ]
+    return records
 
 
 def _of_site(site: r.Site) -> dict[str, Any]:
@@ -162,7 +173,7 @@ def _of_group(site: r.Site, name: str, role: str, number: int) -> dict[str, Any]
     }
 
 
-def _written(call: Call, share: r.Share) -> dict[str, Any]:
+def _written(call: CollabCall, share: r.Share) -> dict[str, Any]:
     store = call.store
     record: dict[str, Any] = {"id": share.id, "roles": [share.role]}
     if share.kind == "link":
@@ -188,13 +199,13 @@ def _written(call: Call, share: r.Share) -> dict[str, Any]:
         "grantedTo": {"user": who},
         "invitation": {
             "email": email,
-            "invitedBy": items.identity(store, share.by),
+            "invitedBy": items.write_identity(store, share.by),
             "signInRequired": share.needs_sign_in,
         },
     }
 
 
-def _of_link(call: Call, share: r.Share) -> dict[str, Any]:
+def _of_link(call: CollabCall, share: r.Share) -> dict[str, Any]:
     item = call.store.item(share.drive_id, share.item_id)
     site = call.site_of(call.drive(share.drive_id))
     kind = "f" if item is not None and item.is_folder else "w"
@@ -202,12 +213,12 @@ def _of_link(call: Call, share: r.Share) -> dict[str, Any]:
     people = [
         {
             "user": {
-                "email": one,
-                "id": person_id(one),
-                "displayName": call.store.name_of(one),
+                "email": email,
+                "id": person_id(email),
+                "displayName": call.store.name_of(email),
             }
         }
-        for one in share.to
+        for email in share.to
     ]
     return {
         "shareId": f"u!{token}",
@@ -223,36 +234,39 @@ def _of_link(call: Call, share: r.Share) -> dict[str, Any]:
     }
 
 
-def _own(call: Call, item: r.Item, permission: str) -> r.Share:
+def _own(call: CollabCall, item: r.Item, permission: str) -> r.Share:
     """Find a permission that was given on this very item."""
     for share in call.store.shares(item):
         if share.id == permission:
             if share.role == "owner":
-                raise denied("The permission of the owner cannot be changed.")
+                raise access_denied("The permission of the owner cannot be changed.")
             return share
-    if any(one["id"] == permission for one in permissions_of(call, item)):
-        raise denied("An inherited permission cannot be changed here.")
+    if any(record["id"] == permission for record in write_permissions(call, item)):
+        raise access_denied("An inherited permission cannot be changed here.")
     raise not_found()
 
 
 def _recipients(body: dict[str, Any]) -> list[str]:
-    given = body.get("recipients")
-    if not isinstance(given, list) or not given:
-        raise bad("At least one recipient is needed.")
-    found = [str(one.get("email") or "") if isinstance(one, dict) else "" for one in given]
-    if not all("@" in one.strip("@") for one in found):
-        raise bad("One or more users could not be resolved.", "noResolvedUsers")
-    return [one.lower() for one in found]
+    recipients = body.get("recipients")
+    if not isinstance(recipients, list) or not recipients:
+        raise invalid_request("At least one recipient is needed.")
+    addresses = [
+        str(recipient.get("email") or "") if isinstance(recipient, dict) else ""
+        for recipient in recipients
+    ]
+    if not all("@" in recipient.strip("@") for recipient in addresses):
+        raise invalid_request("One or more users could not be resolved.", "noResolvedUsers")
+    return [recipient.lower() for recipient in addresses]
 
 
 def _role(body: dict[str, Any]) -> str:
     roles = body.get("roles")
     if not isinstance(roles, list) or len(roles) != 1 or roles[0] not in _ROLES:
-        raise bad("The roles are one of read and write.")
+        raise invalid_request("The roles are one of read and write.")
     return str(roles[0])
 
 
-def _check_policy(call: Call, item: r.Item, scope: str, addresses: Sequence[str]) -> None:
+def _check_policy(call: CollabCall, item: r.Item, scope: str, addresses: Sequence[str]) -> None:
     """Refuse what the site's sharing policy forbids."""
     site = call.site_of(call.drive(item.drive_id))
     inside = {person.email.partition("@")[2] for person in call.store.every(r.Person)}

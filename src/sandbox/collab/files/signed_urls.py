@@ -13,36 +13,36 @@ from urllib.parse import quote
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.errors import bad, full, locked, name_taken, not_found
+from sandbox.collab.errors import invalid_request, locked, name_taken, not_found, quota_exceeded
 from sandbox.collab.files import changes, content, items
-from sandbox.collab.files.transfer import keep, progress
-from sandbox.collab.requests import Call
+from sandbox.collab.files.transfer import store_upload, write_progress
+from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore
 from sandbox.http import Handler, Request, Response
 from sandbox.provider_b.responses import Refusal, empty, ok, problem
 from sandbox.state import SandboxState
 
-STEP = 320 * 1024  # bytes: every part but the last is a multiple of this
-MOST = 60 * 1024 * 1024  # bytes of one part
+PART_MULTIPLE = 320 * 1024  # bytes: every part but the last is a multiple of this
+MAX_PART_SIZE = 60 * 1024 * 1024  # bytes of one part
 _CONTENT_RANGE = re.compile(r"^bytes (\d{1,15})-(\d{1,15})/(\d{1,15})$", re.ASCII)
 _RANGE = re.compile(r"^bytes=(\d{0,15})-(\d{0,15})$", re.ASCII)
 
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire of ``/content``."""
-    places = _Places(state.content)
+    urls = _Places(state.content)
 
-    async def wire(request: Request) -> Response | None:
+    async def handle(request: Request) -> Response | None:
         state.content.refresh()
         if "authorization" in request.headers:
             refusal = Refusal(401, "unauthenticated", "This address takes no credentials.")
             return problem(refusal, request)
         try:
-            return await places.answer(request)
+            return await urls.answer(request)
         except Refusal as refusal:
             return problem(refusal, request)
 
-    return wire
+    return handle
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Places:
             case (("download.aspx",), "GET" | "HEAD"):
                 return self._download(request)
             case (("uploadSession",), "GET"):
-                return ok(progress(self._session(request)))
+                return ok(write_progress(self._session(request)))
             case (("uploadSession",), "PUT"):
                 return await self._part(request, self._session(request))
             case (("uploadSession",), "DELETE"):
@@ -94,7 +94,7 @@ class _Places:
         }
         if status == 206:
             headers["content-range"] = f"bytes {start}-{end - 1}/{item.size}"
-        pieces = content.pieces(self._store.blobs, item, start, end)
+        pieces = content.read_chunks(self._store.blobs, item, start, end)
         return Response(status=status, headers=headers, pieces=pieces)
 
     # -- upload sessions
@@ -113,29 +113,31 @@ class _Places:
         size = part.end - part.start + 1
         if not session.total:
             self._check_room(session, part.total)
-        came = await self._store.blobs.append(session.blob, session.received, request.pieces())
-        if came != size:
+        received_bytes = await self._store.blobs.append(
+            session.blob, session.received, request.pieces()
+        )
+        if received_bytes != size:
             self._store.blobs.cut(session.blob, session.received)
-            raise bad("The Content-Range does not go with the length of the body.")
+            raise invalid_request("The Content-Range does not go with the length of the body.")
         session = msgspec.structs.replace(
             session, received=session.received + size, total=part.total
         )
         if session.received < session.total:
             self._store.put(session)
-            return ok(progress(session), 202)
+            return ok(write_progress(session), 202)
         return self._finished(request, session)
 
     def _check_room(self, session: r.Upload, total: int) -> None:
-        there = self._store.item(session.drive_id, session.existing_id)
+        existing = self._store.item(session.drive_id, session.existing_id)
         drive = self._store.get(r.Library, session.drive_id)
-        freed = there.size if there else 0
+        freed = existing.size if existing else 0
         if drive and self._store.used(drive.id) - freed + total > drive.quota:
             self._end(session)
-            raise full()
+            raise quota_exceeded()
 
     def _finished(self, request: Request, session: r.Upload) -> Response:
         store = self._store
-        call = Call(
+        call = CollabCall(
             request=request,
             store=store,
             version="v1.0",
@@ -147,29 +149,31 @@ class _Places:
         if parent is None:
             self._end(session)
             raise not_found()
-        there = store.item(session.drive_id, session.existing_id)
+        existing = store.item(session.drive_id, session.existing_id)
         name = session.name
-        if there is None:
+        if existing is None:
             try:
-                name, there = changes.free_name(store, parent, name, session.conflict)
+                name, existing = changes.resolve_name_conflict(
+                    store, parent, name, session.conflict
+                )
             except Refusal:
                 self._end(session)
                 raise
-        if there is not None and (there.is_folder or there.is_locked):
+        if existing is not None and (existing.is_folder or existing.is_locked):
             self._end(session)
-            raise locked() if there.is_locked else name_taken()
-        made = keep(
+            raise locked() if existing.is_locked else name_taken()
+        file = store_upload(
             call,
             parent,
             name,
-            there,
+            existing,
             blob=session.blob,
             size=session.total,
             mime=session.mime,
             description=session.description,
         )
         store.drop(session)
-        return ok(items.full(call, made), 200 if there else 201)
+        return ok(items.write_whole_item(call, file), 200 if existing else 201)
 
     def _end(self, session: r.Upload) -> None:
         self._store.blobs.drop(session.blob)
@@ -185,30 +189,30 @@ def _part(request: Request, session: r.Upload) -> _Part:
     """
     match = _CONTENT_RANGE.match(request.headers.get("content-range", ""))
     if match is None:
-        raise bad("The Content-Range header is missing or malformed.")
+        raise invalid_request("The Content-Range header is missing or malformed.")
     part = _Part(*map(int, match.groups()))
     length = request.headers.get("content-length")
     if length is None:
         raise Refusal(411, "invalidRequest", "The Content-Length header is missing.")
     if part.end < part.start or part.end >= part.total:
-        raise bad("The Content-Range header is malformed.")
+        raise invalid_request("The Content-Range header is malformed.")
     size = part.end - part.start + 1
     if int(length) != size:
-        raise bad("The Content-Range does not go with the length of the body.")
-    if size > MOST:
+        raise invalid_request("The Content-Range does not go with the length of the body.")
+    if size > MAX_PART_SIZE:
         raise Refusal(413, "invalidRequest", "The part is larger than 60 MiB.")
     if session.total and part.total != session.total:
-        raise bad("The size of the file differs from the one of the parts before.")
+        raise invalid_request("The size of the file differs from the one of the parts before.")
     if part.start != session.received:
         raise Refusal(416, "invalidRange", "The uploaded fragment overlaps with existing data.")
-    if part.end + 1 < part.total and size % STEP:
-        raise bad(f"Every part but the last is a multiple of {STEP} bytes.")
+    if part.end + 1 < part.total and size % PART_MULTIPLE:
+        raise invalid_request(f"Every part but the last is a multiple of {PART_MULTIPLE} bytes.")
     return part
 
 
-def _wanted(given: str | None, size: int) -> tuple[int, int, int]:
+def _wanted(range_header: str | None, size: int) -> tuple[int, int, int]:
     """Return the first byte, the one behind the last, and the status for a `Range`."""
-    match = _RANGE.match(given or "")
+    match = _RANGE.match(range_header or "")
     if match is None or match[1] == match[2] == "":
         return 0, size, 200
     if not match[1]:

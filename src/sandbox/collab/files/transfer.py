@@ -12,20 +12,20 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, name_taken
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import invalid_request, name_taken
 from sandbox.collab.files import changes, content, items
-from sandbox.collab.files.changes import CONFLICT
-from sandbox.collab.requests import Call
-from sandbox.collab.store import ContentStore, stamp
+from sandbox.collab.files.changes import CONFLICT_BEHAVIOR
+from sandbox.collab.requests import CollabCall
+from sandbox.collab.store import ContentStore, format_time
 from sandbox.http import Response
 from sandbox.provider_b.responses import Refusal, ok
 
-MOST_AT_ONCE = 250 * 1024 * 1024  # bytes; wire report 1D.4
+MAX_SIMPLE_UPLOAD = 250 * 1024 * 1024  # bytes; wire report 1D.4
 _STAMPED = frozenset((".docx", ".xlsx", ".pptx"))
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of contents."""
     add = door.routes.add
     add("GET", "/drives/{drive}/items/{item}/content", download)
@@ -33,57 +33,59 @@ def install(door: Door) -> None:
     add("POST", "/drives/{drive}/items/{item}/createUploadSession", create_session)
 
 
-def download(call: Call, drive: str, item: str) -> Response:
+def download(call: CollabCall, drive: str, item: str) -> Response:
     """Lead to the bytes."""
-    found = call.item(drive, item)
-    if found.is_folder or found.package:
-        raise bad("You cannot get content for a folder.", "notSupported")
-    return Response(status=302, headers={"location": items.download_url(call, found)})
+    file = call.item(drive, item)
+    if file.is_folder or file.package:
+        raise invalid_request("You cannot get content for a folder.", "notSupported")
+    return Response(status=302, headers={"location": items.download_url(call, file)})
 
 
-async def upload(call: Call, drive: str, item: str) -> Response:
+async def upload(call: CollabCall, drive: str, item: str) -> Response:
     """Put the bytes of a new file (``parent:/name:``), or of one that is there."""
     declared = int(call.request.headers.get("content-length") or 0)
     _check_size(declared)
-    behaviour = changes.conflict_behaviour(call.request.first(CONFLICT) or None, "replace")
-    parent, name, there = _target(call, drive, item, behaviour)
-    changes.check_room(call, parent.drive_id, declared, freed=there.size if there else 0)
+    behaviour = changes.read_conflict_behaviour(
+        call.request.first(CONFLICT_BEHAVIOR) or None, "replace"
+    )
+    parent, name, existing = _target(call, drive, item, behaviour)
+    changes.check_quota(call, parent.drive_id, declared, freed=existing.size if existing else 0)
     blob = call.store.blobs.new()
     try:
         size = await call.store.blobs.append(blob, 0, call.request.pieces())
         _check_size(size)
-        changes.check_room(call, parent.drive_id, size, freed=there.size if there else 0)
+        changes.check_quota(call, parent.drive_id, size, freed=existing.size if existing else 0)
         # Others may have put a file there meanwhile.
-        if there is None:
-            name, there = changes.free_name(call.store, parent, name, behaviour)
+        if existing is None:
+            name, existing = changes.resolve_name_conflict(call.store, parent, name, behaviour)
     except BaseException:
         call.store.blobs.drop(blob)
         raise
-    stated = call.request.headers.get("content-type", "")
-    made = keep(call, parent, name, there, blob=blob, size=size, mime=stated)
-    context = call.context(f"drives('{made.drive_id}')/items/$entity")
-    body = {"@odata.context": context, **items.full(call, made)}
-    return ok(body, 200 if there else 201)
+    content_type = call.request.headers.get("content-type", "")
+    file = store_upload(call, parent, name, existing, blob=blob, size=size, mime=content_type)
+    context = call.context(f"drives('{file.drive_id}')/items/$entity")
+    body = {"@odata.context": context, **items.write_whole_item(call, file)}
+    return ok(body, 200 if existing else 201)
 
 
 def _check_size(size: int) -> None:
-    if size > MOST_AT_ONCE:
+    if size > MAX_SIMPLE_UPLOAD:
         raise Refusal(413, "invalidRequest", "The request is too large: use an upload session.")
 
 
-def create_session(call: Call, drive: str, item: str) -> Response:
+def create_session(call: CollabCall, drive: str, item: str) -> Response:
     """Begin an upload in parts."""
     body = call.json()
-    wanted = body.get("item")
-    wanted = wanted if isinstance(wanted, dict) else {}
-    behaviour = changes.conflict_behaviour(wanted.get(CONFLICT), "fail")
-    parent, name, there = _target(call, drive, item, behaviour, is_session=True)
-    named = wanted.get("name")
-    if named is not None and named != name and there is None:
-        name = changes.checked_name(call.store, parent, named)
-    size = wanted.get("fileSize")
+    upload_properties = body.get("item")
+    upload_properties = upload_properties if isinstance(upload_properties, dict) else {}
+    behaviour = changes.read_conflict_behaviour(upload_properties.get(CONFLICT_BEHAVIOR), "fail")
+    parent, name, existing = _target(call, drive, item, behaviour, is_session=True)
+    requested_name = upload_properties.get("name")
+    if requested_name is not None and requested_name != name and existing is None:
+        name = changes.validate_name(call.store, parent, requested_name)
+    size = upload_properties.get("fileSize")
     if isinstance(size, int) and not isinstance(size, bool):
-        changes.check_room(call, parent.drive_id, size, freed=there.size if there else 0)
+        changes.check_quota(call, parent.drive_id, size, freed=existing.size if existing else 0)
     session = r.Upload(
         token=uuid4().hex,
         drive_id=parent.drive_id,
@@ -93,20 +95,20 @@ def create_session(call: Call, drive: str, item: str) -> Response:
         by=call.by(),
         blob=call.store.blobs.new(),
         expires=call.store.seconds() + call.store.settings.session_seconds,
-        existing_id=there.id if there and ":/" not in item else "",
-        description=str(wanted.get("description") or ""),
+        existing_id=existing.id if existing and ":/" not in item else "",
+        description=str(upload_properties.get("description") or ""),
     )
     call.store.put(session)
     query = urlencode({"guid": session.token, "tempauth": items.sign(call.store, session.token)})
-    answer = {
+    response_body = {
         "@odata.context": call.context("microsoft.graph.uploadSession"),
         "uploadUrl": f"{call.request.content}/content/uploadSession?{query}",
-        **progress(session),
+        **write_progress(session),
     }
-    return ok(answer)
+    return ok(response_body)
 
 
-def progress(session: r.Upload) -> dict[str, Any]:
+def write_progress(session: r.Upload) -> dict[str, Any]:
     """
     Write how far a session is.
 
@@ -114,40 +116,40 @@ def progress(session: r.Upload) -> dict[str, Any]:
     """
     end = str(session.total - 1) if session.total else ""
     return {
-        "expirationDateTime": stamp(session.expires),
+        "expirationDateTime": format_time(session.expires),
         "nextExpectedRanges": [f"{session.received}-{end}"],
     }
 
 
 def _target(
-    call: Call, drive: str, item: str, behaviour: str, *, is_session: bool = False
+    call: CollabCall, drive: str, item: str, behaviour: str, *, is_session: bool = False
 ) -> tuple[r.Item, str, r.Item | None]:
     """Return the folder, the name to use, and the file that is replaced."""
     if ":/" not in item:
-        found = call.changeable(drive, item)
-        if found.is_folder or found.package:
-            raise bad("A folder has no content.")
-        parent = call.store.item(found.drive_id, found.parent_id)
-        return parent or found, found.name, found
-    parent, wanted = changes.folders_to(call, drive, item)
-    name = changes.checked_name(call.store, parent, wanted)
+        file = call.changeable(drive, item)
+        if file.is_folder or file.package:
+            raise invalid_request("A folder has no content.")
+        parent = call.store.item(file.drive_id, file.parent_id)
+        return parent or file, file.name, file
+    parent, requested_name = changes.ensure_parent_folder(call, drive, item)
+    name = changes.validate_name(call.store, parent, requested_name)
     if is_session and behaviour == "fail":
         # A session begins whatever the name: the conflict shows at its end.
-        there = call.store.child(parent, name)
-        return parent, name, there if there and there.is_folder else None
-    name, there = changes.free_name(call.store, parent, name, behaviour)
-    if there is not None:
-        if there.is_folder or there.package:
+        existing = call.store.child(parent, name)
+        return parent, name, existing if existing and existing.is_folder else None
+    name, existing = changes.resolve_name_conflict(call.store, parent, name, behaviour)
+    if existing is not None:
+        if existing.is_folder or existing.package:
             raise name_taken()
-        call.changeable(drive, there.id)
-    return parent, name, there
+        call.changeable(drive, existing.id)
+    return parent, name, existing
 
 
-def keep(
-    call: Call,
+def store_upload(
+    call: CollabCall,
     parent: r.Item,
     name: str,
-    there: r.Item | None,
+    existing: r.Item | None,
     *,
     blob: str,
     size: int,
@@ -158,30 +160,30 @@ def keep(
     store = call.store
     if store.settings.stamps_office_files and content.suffix(name) in _STAMPED:
         size += store.blobs.lengthen(blob, b"\0" * 64)
-    facts = {
+    contents = {
         "size": size,
         "blob": blob,
         "source": (),
         "quick_hash": store.blobs.quick_hash(blob),
-        "mime": content.mime_of(name, mime),
-        "words": words(store, name, blob),
+        "mime": content.mime_type(name, mime),
+        "words": extract_words(store, name, blob),
     }
-    if there is None:
-        made = changes.new_item(call, parent, name, description=description, **facts)
+    if existing is None:
+        file = changes.new_item(call, parent, name, description=description, **contents)
     else:
-        store.blobs.drop(there.blob)
-        made = msgspec.structs.replace(
-            there,
+        store.blobs.drop(existing.blob)
+        file = msgspec.structs.replace(
+            existing,
             modified=store.now(),
             editor=call.by(),
-            version=there.version + 1,
-            content_version=there.content_version + 1,
-            **facts,
+            version=existing.version + 1,
+            content_version=existing.content_version + 1,
+            **contents,
         )
-    store.put(made)
-    return made
+    store.put(file)
+    return file
 
 
-def words(store: ContentStore, name: str, blob: str) -> str:
+def extract_words(store: ContentStore, name: str, blob: str) -> str:
     """Return what search is to know of a file's bytes."""
-    return content.words_in(name, store.blobs.head(blob, content.MOST_READ))[:20_000]
+    return content.extract_text(name, store.blobs.head(blob, content.MAX_INDEXED_BYTES))[:20_000]

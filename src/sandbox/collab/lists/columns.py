@@ -34,7 +34,7 @@ def _system(
 
 TITLE = Column(name="Title", title="Title", kind="text", facet={"maxLength": 255}, is_required=True)
 # What every list has besides its own columns.
-EVERYWHERE = (
+LIST_COLUMNS = (
     _system("ID", "ID", "number", {"decimalPlaces": "none"}, is_indexed=True),
     _system("ContentType", "Content Type", "text", {"maxLength": 255}),
     _system("Modified", "Modified", "dateTime", _DATE),
@@ -47,15 +47,18 @@ EVERYWHERE = (
     _system("LinkTitleNoMenu", "Title", "calculated", _COMPUTED, is_hidden=True),
     _system("_ModerationStatus", "Approval Status", "contentApprovalStatus", {}, is_hidden=True),
 )
-IN_LIBRARIES = (
+LIBRARY_COLUMNS = (
     Column(name="FileLeafRef", title="Name", kind="text", facet={"maxLength": 255}),
     _system("LinkFilename", "Name", "calculated", _COMPUTED),
     _system("DocIcon", "Type", "calculated", _COMPUTED),
     _system("FileSizeDisplay", "File Size", "calculated", _COMPUTED),
     _system("FSObjType", "Item Type", "lookup", {"columnName": "FSObjType"}, is_hidden=True),
 )
-DEFAULT_TYPES = (ContentType(id="0x0100", name="Item"),)
-LIBRARY_TYPES = (ContentType(id="0x0101", name="Document"), ContentType(id="0x0120", name="Folder"))
+DEFAULT_CONTENT_TYPES = (ContentType(id="0x0100", name="Item"),)
+LIBRARY_CONTENT_TYPES = (
+    ContentType(id="0x0101", name="Document"),
+    ContentType(id="0x0120", name="Folder"),
+)
 
 SHAPE = Shape(
     name="microsoft.graph.columnDefinition",
@@ -87,7 +90,7 @@ SHAPE = Shape(
         ),
     },
 )
-TYPE_SHAPE = Shape(
+CONTENT_TYPE_SHAPE = Shape(
     name="microsoft.graph.contentType",
     members={
         **dict.fromkeys(("id", "name", "description", "group", "parentId"), Kind.STRING),
@@ -96,21 +99,21 @@ TYPE_SHAPE = Shape(
 )
 
 
-def all_of(one: r.SiteList) -> tuple[Column, ...]:
+def all_columns(one: r.SiteList) -> tuple[Column, ...]:
     """Return every column of a list, its own after those that it shares with others."""
     own = {column.name for column in one.columns}
-    shared = (TITLE, *EVERYWHERE, *(IN_LIBRARIES if one.drive_id else ()))
+    shared = (TITLE, *LIST_COLUMNS, *(LIBRARY_COLUMNS if one.drive_id else ()))
     return (*(column for column in shared if column.name not in own), *one.columns)
 
 
 def content_types(one: r.SiteList) -> tuple[ContentType, ...]:
     """Return the content types of a list, the one of new items first."""
-    return one.content_types or (LIBRARY_TYPES if one.drive_id else DEFAULT_TYPES)
+    return one.content_types or (LIBRARY_CONTENT_TYPES if one.drive_id else DEFAULT_CONTENT_TYPES)
 
 
-def described(one: r.SiteList, column: Column) -> dict[str, Any]:
+def write_column(one: r.SiteList, column: Column) -> dict[str, Any]:
     """Write a column."""
-    built_in = column in (TITLE, *EVERYWHERE, *IN_LIBRARIES)
+    built_in = column in (TITLE, *LIST_COLUMNS, *LIBRARY_COLUMNS)
     return {
         "columnGroup": "Base Columns" if built_in else "Custom Columns",
         "description": column.description,
@@ -126,7 +129,7 @@ def described(one: r.SiteList, column: Column) -> dict[str, Any]:
     }
 
 
-def described_type(kind: ContentType) -> dict[str, Any]:
+def write_content_type(kind: ContentType) -> dict[str, Any]:
     """Write a content type."""
     return {
         "description": "",

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from sandbox.collab import records as r
 from sandbox.collab.files import items
 from sandbox.collab.lists import columns
-from sandbox.collab.requests import Call
+from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore
 from sandbox.provider_b.odata.query_options import Options, selected
 from sandbox.provider_b.odata.schema import Kind, Shape
@@ -51,7 +51,7 @@ def person_number(store: ContentStore, email: str) -> str:
     return "1"
 
 
-def values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def column_values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     """Return what stands in an item's columns, by their API names."""
     title = entry.fields.get("Title")
     shown = title
@@ -70,7 +70,7 @@ def values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]
         }
     found |= entry.fields
     return found | {
-        "ContentType": type_of(one, entry).name,
+        "ContentType": content_type_of(one, entry).name,
         "Modified": entry.modified,
         "Created": entry.created,
         "AuthorLookupId": person_number(store, entry.author),
@@ -84,28 +84,28 @@ def values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]
     }
 
 
-def asked(
+def write_fields(
     store: ContentStore, one: r.SiteList, entry: Entry, select: Sequence[str]
 ) -> dict[str, Any]:
     """Write the field value set, of the columns in *select* alone when there are any."""
-    texts = looked_up(store, one, entry)
-    whole = {**values(store, one, entry), **texts}
+    texts = lookup_texts(store, one, entry)
+    whole = {**column_values(store, one, entry), **texts}
     if select and "*" not in select:
         whole = {name: whole[name] for name in select if name in whole}
     else:  # a look-up of one item is its number, unless its text is asked for by name
-        plain = {column.name for column in columns.all_of(one) if _is_plain_lookup(column)}
+        plain = {column.name for column in columns.all_columns(one) if _is_plain_lookup(column)}
         whole = {name: value for name, value in whole.items() if name not in plain}
     return {"@odata.etag": etag(entry), **whole}
 
 
-def looked_up(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def lookup_texts(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
     """
     Return what the look-up columns of an item repeat of items in other lists.
 
     A column that `primaryLookupColumnId` names the look-up of shows another text of its item.
     """
     found: dict[str, Any] = {}
-    for column in columns.all_of(one):
+    for column in columns.all_columns(one):
         if column.kind != "lookup":
             continue
         held = entry.fields.get(f"{column.facet.get('primaryLookupColumnId', column.name)}LookupId")
@@ -131,7 +131,7 @@ def _is_plain_lookup(column: r.Column) -> bool:
     return column.kind == "lookup" and not several and not column.is_read_only
 
 
-def type_of(one: r.SiteList, entry: Entry) -> r.ContentType:
+def content_type_of(one: r.SiteList, entry: Entry) -> r.ContentType:
     """Return an item's content type."""
     types = columns.content_types(one)
     for kind in types:
@@ -142,10 +142,10 @@ def type_of(one: r.SiteList, entry: Entry) -> r.ContentType:
     return types[0]
 
 
-def url(call: Call, one: r.SiteList, entry: Entry) -> str:
+def item_url(call: CollabCall, one: r.SiteList, entry: Entry) -> str:
     """Return the address of an item in the browser."""
     if isinstance(entry, r.Item):
-        return items.folder_url(call.store, entry)
+        return items.web_url(call.store, entry)
     return f"{list_url(call.store, one)}/{entry.number}_.000"
 
 
@@ -156,7 +156,7 @@ def list_url(store: ContentStore, one: r.SiteList) -> str:
     if one.drive_id:
         drive = store.get(r.Library, one.drive_id)
         root = store.item(one.drive_id, drive.root_id) if drive else None
-        return items.folder_url(store, root) if root else base
+        return items.web_url(store, root) if root else base
     return f"{base}/Lists/{quote(one.name)}"
 
 
@@ -172,18 +172,20 @@ def sharepoint_ids(one: r.SiteList, entry: Entry) -> dict[str, Any]:
     }
 
 
-def written(call: Call, one: r.SiteList, entry: Entry, options: Options) -> dict[str, Any]:
+def write_list_item(
+    call: CollabCall, one: r.SiteList, entry: Entry, options: Options
+) -> dict[str, Any]:
     """Write a list item as the query options ask for it."""
-    kind = type_of(one, entry)
+    kind = content_type_of(one, entry)
     record: dict[str, Any] = {
         "@odata.etag": etag(entry),
         "createdDateTime": entry.created,
         "eTag": etag(entry),
         "id": str(entry.number),
         "lastModifiedDateTime": entry.modified,
-        "webUrl": url(call, one, entry),
-        "createdBy": items.identity(call.store, entry.author),
-        "lastModifiedBy": items.identity(call.store, entry.editor),
+        "webUrl": item_url(call, one, entry),
+        "createdBy": items.write_identity(call.store, entry.author),
+        "lastModifiedBy": items.write_identity(call.store, entry.editor),
         "parentReference": {"id": one.id, "siteId": one.site_id},
         "contentType": {"id": kind.id, "name": kind.name},
     }
@@ -197,9 +199,9 @@ def written(call: Call, one: r.SiteList, entry: Entry, options: Options) -> dict
         shown["fields@odata.context"] = call.context(
             f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
         )
-        shown["fields"] = asked(call.store, one, entry, select)
+        shown["fields"] = write_fields(call.store, one, entry, select)
     if "driveItem" in options.expand and isinstance(entry, r.Item):
-        shown["driveItem"] = items.written(
-            call, entry, options.expand["driveItem"], frozenset((items.LINK,))
+        shown["driveItem"] = items.write_item(
+            call, entry, options.expand["driveItem"], frozenset((items.DOWNLOAD_URL,))
         )
     return shown

@@ -8,56 +8,56 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, name_taken, not_found
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import invalid_request, name_taken, not_found
 from sandbox.collab.files import changes
 from sandbox.collab.lists import columns, list_item_views
-from sandbox.collab.lists.lists import entries_of
-from sandbox.collab.lists.query_limits import answered
-from sandbox.collab.paging import page
-from sandbox.collab.requests import WRITE_SITES, Call
+from sandbox.collab.lists.lists import list_entries
+from sandbox.collab.lists.query_limits import apply_query
+from sandbox.collab.paging import respond_with_page
+from sandbox.collab.requests import WRITE_SITES, CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.odata.filter_terms import instant
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.responses import empty, ok
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of list items."""
     add = door.routes.add
-    add("GET", "/sites/{site}/lists/{one}/items", rows)
-    add("POST", "/sites/{site}/lists/{one}/items", create)
-    add("GET", "/sites/{site}/lists/{one}/items/{item}", row_itself)
-    add("PATCH", "/sites/{site}/lists/{one}/items/{item}", change)
-    add("DELETE", "/sites/{site}/lists/{one}/items/{item}", delete)
-    add("GET", "/sites/{site}/lists/{one}/items/{item}/fields", row_fields)
+    add("GET", "/sites/{site}/lists/{one}/items", list_rows)
+    add("POST", "/sites/{site}/lists/{one}/items", create_row)
+    add("GET", "/sites/{site}/lists/{one}/items/{item}", get_row)
+    add("PATCH", "/sites/{site}/lists/{one}/items/{item}", change_row)
+    add("DELETE", "/sites/{site}/lists/{one}/items/{item}", delete_row)
+    add("GET", "/sites/{site}/lists/{one}/items/{item}/fields", get_fields)
     add("PATCH", "/sites/{site}/lists/{one}/items/{item}/fields", change_fields)
 
 
-def item_face(call: Call, item: r.Item, options: Options) -> dict[str, Any]:
+def write_list_item_of_file(call: CollabCall, item: r.Item, options: Options) -> dict[str, Any]:
     """Write the list-item face of a file or folder."""
     drive = call.drive(item.drive_id)
     one = call.store.get(r.SiteList, drive.list_id)
     if one is None:
         raise not_found()
-    return list_item_views.written(call, one, item, options)
+    return list_item_views.write_list_item(call, one, item, options)
 
 
-def rows(call: Call, site: str, one: str) -> Response:
+def list_rows(call: CollabCall, site: str, one: str) -> Response:
     """List items, by id unless `$orderby` says otherwise."""
     found = call.list_in(call.site(site), one)
-    entries, options = answered(call, found, entries_of(call, found))
-    return page(
+    entries, options = apply_query(call, found, list_entries(call, found))
+    return respond_with_page(
         call,
         entries,
         options,
         key=lambda entry: str(entry.number),
-        write=lambda entry: list_item_views.written(call, found, entry, options),
+        write_record=lambda entry: list_item_views.write_list_item(call, found, entry, options),
         context=f"sites('{found.site_id}')/lists('{found.id}')/items",
     )
 
 
-def row_itself(call: Call, site: str, one: str, item: str) -> Response:
+def get_row(call: CollabCall, site: str, one: str, item: str) -> Response:
     """Answer one item."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
@@ -65,32 +65,34 @@ def row_itself(call: Call, site: str, one: str, item: str) -> Response:
     return ok(
         {
             "@odata.context": _context(call, found),
-            **list_item_views.written(call, found, entry, options),
+            **list_item_views.write_list_item(call, found, entry, options),
         },
         200,
         {"etag": list_item_views.etag(entry)},
     )
 
 
-def row_fields(call: Call, site: str, one: str, item: str) -> Response:
+def get_fields(call: CollabCall, site: str, one: str, item: str) -> Response:
     """Answer an item's values."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(list_item_views.EXPANDABLE["fields"])
     return _values(call, found, _entry(call, found, item), options.select)
 
 
-def create(call: Call, site: str, one: str) -> Response:
+def create_row(call: CollabCall, site: str, one: str) -> Response:
     """Add an item."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     if found.drive_id:
-        raise bad("Items of a library are made by uploading a file.", "notSupported")
+        raise invalid_request("Items of a library are made by uploading a file.", "notSupported")
     body = call.json()
     given = call.inner(body, "fields")
     types = columns.content_types(found)
     kind = call.inner(body, "contentType").get("id", types[0].id)
     if kind not in [type_.id for type_ in types]:
-        raise bad("The content type is not one of the list's.")
-    fields = {name: value for name, value in checked(found, given).items() if value is not None}
+        raise invalid_request("The content type is not one of the list's.")
+    fields = {
+        name: value for name, value in validate_fields(found, given).items() if value is not None
+    }
     now = call.store.now()
     row = r.Row(
         list_id=found.id,
@@ -105,12 +107,12 @@ def create(call: Call, site: str, one: str) -> Response:
     )
     call.store.put(row)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
-    record = list_item_views.written(call, found, row, options)
-    record.setdefault("fields", list_item_views.asked(call.store, found, row, ()))
+    record = list_item_views.write_list_item(call, found, row, options)
+    record.setdefault("fields", list_item_views.write_fields(call.store, found, row, ()))
     return ok({"@odata.context": _context(call, found), **record}, 201)
 
 
-def change(call: Call, site: str, one: str, item: str) -> Response:
+def change_row(call: CollabCall, site: str, one: str, item: str) -> Response:
     """Change an item's values or content type."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     body = call.json()
@@ -122,18 +124,18 @@ def change(call: Call, site: str, one: str, item: str) -> Response:
         entry.content_type,
         *(content_type_.id for content_type_ in columns.content_types(found)),
     ]:
-        raise bad("The content type is not one of the list's.")
+        raise invalid_request("The content type is not one of the list's.")
     changed = _changed(call, found, msgspec.structs.replace(entry, content_type=kind), given)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
     return ok(
         {
             "@odata.context": _context(call, found),
-            **list_item_views.written(call, found, changed, options),
+            **list_item_views.write_list_item(call, found, changed, options),
         }
     )
 
 
-def change_fields(call: Call, site: str, one: str, item: str) -> Response:
+def change_fields(call: CollabCall, site: str, one: str, item: str) -> Response:
     """Change the values that are named; null clears one."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     given = call.json()
@@ -142,19 +144,19 @@ def change_fields(call: Call, site: str, one: str, item: str) -> Response:
     return _values(call, found, _changed(call, found, entry, given), ())
 
 
-def delete(call: Call, site: str, one: str, item: str) -> Response:
+def delete_row(call: CollabCall, site: str, one: str, item: str) -> Response:
     """Remove an item; a library's file goes into the recycle bin."""
     found = call.list_in(call.site(site), one, scopes=WRITE_SITES)
     entry = _entry(call, found, item)
     call.unchanged(list_item_views.etag(entry))
     if isinstance(entry, r.Item):
-        changes.put_away(call, entry)
+        changes.move_to_recycle_bin(call, entry)
     else:
         call.store.drop(entry)
     return empty(204)
 
 
-def _entry(call: Call, one: r.SiteList, reference: str) -> list_item_views.Entry:
+def _entry(call: CollabCall, one: r.SiteList, reference: str) -> list_item_views.Entry:
     number = call.number(reference)
     found: list_item_views.Entry | None
     if one.drive_id:
@@ -167,9 +169,9 @@ def _entry(call: Call, one: r.SiteList, reference: str) -> list_item_views.Entry
 
 
 def _changed(
-    call: Call, one: r.SiteList, entry: list_item_views.Entry, given: dict[str, Any]
+    call: CollabCall, one: r.SiteList, entry: list_item_views.Entry, given: dict[str, Any]
 ) -> list_item_views.Entry:
-    fresh = checked(one, given)
+    fresh = validate_fields(one, given)
     name = fresh.pop("FileLeafRef", None)
     kept = {**entry.fields, **fresh}
     fields = {key: value for key, value in kept.items() if value is not None}
@@ -182,7 +184,7 @@ def _changed(
     )
     if name and isinstance(changed, r.Item):
         parent = call.item(changed.drive_id, changed.parent_id)
-        good = changes.checked_name(call.store, parent, name)
+        good = changes.validate_name(call.store, parent, name)
         same = call.store.child(parent, good)
         if same is not None and same.id != changed.id:
             raise name_taken()
@@ -192,22 +194,24 @@ def _changed(
 
 
 def _values(
-    call: Call, one: r.SiteList, entry: list_item_views.Entry, select: tuple[str, ...]
+    call: CollabCall, one: r.SiteList, entry: list_item_views.Entry, select: tuple[str, ...]
 ) -> Response:
     context = call.context(
         f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
     )
-    return ok({"@odata.context": context, **list_item_views.asked(call.store, one, entry, select)})
+    return ok(
+        {"@odata.context": context, **list_item_views.write_fields(call.store, one, entry, select)}
+    )
 
 
-def _context(call: Call, one: r.SiteList) -> str:
+def _context(call: CollabCall, one: r.SiteList) -> str:
     return call.context(f"sites('{one.site_id}')/lists('{one.id}')/items/$entity")
 
 
 # -- values
 
 
-def checked(one: r.SiteList, given: dict[str, Any]) -> dict[str, Any]:
+def validate_fields(one: r.SiteList, given: dict[str, Any]) -> dict[str, Any]:
     """
     Return values as they are kept.
 
@@ -216,7 +220,7 @@ def checked(one: r.SiteList, given: dict[str, Any]) -> dict[str, Any]:
     Raises:
         Refusal: A column is unknown or read-only, or a value is not of its kind.
     """
-    known = {column.name: column for column in columns.all_of(one)}
+    known = {column.name: column for column in columns.all_columns(one)}
     found: dict[str, Any] = {}
     for name, value in given.items():
         if "@" in name:
@@ -225,23 +229,23 @@ def checked(one: r.SiteList, given: dict[str, Any]) -> dict[str, Any]:
         if column is None or column.kind in ("lookup", "personOrGroup"):
             column = known.get(name.removesuffix("LookupId"))
             if column is None or column.kind not in ("lookup", "personOrGroup"):
-                raise bad(f"Field '{name}' is not recognized")
+                raise invalid_request(f"Field '{name}' is not recognized")
             if not name.endswith("LookupId"):
-                raise bad(f"Field '{name}' is a lookup: set '{name}LookupId'.")
+                raise invalid_request(f"Field '{name}' is a lookup: set '{name}LookupId'.")
         if column.is_read_only or column.kind == "calculated":
-            raise bad(f"Field '{name}' is read-only")
+            raise invalid_request(f"Field '{name}' is read-only")
         found[name] = None if value is None else _kept(column, name, value)
     return found
 
 
 def _kept(column: r.Column, name: str, value: Any) -> Any:
-    wrong = bad(f"The value of field '{name}' is not of its type.")
+    wrong = invalid_request(f"The value of field '{name}' is not of its type.")
     match column.kind:
         case "text":
             if not isinstance(value, str):
                 raise wrong
             if len(value) > int(column.facet.get("maxLength") or 1 << 20):
-                raise bad(f"The text of field '{name}' is too long.")
+                raise invalid_request(f"The text of field '{name}' is too long.")
             return value
         case "number" | "currency":
             if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -3,11 +3,11 @@
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import Door
+from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.files import items
 from sandbox.collab.lists import columns, list_item_views
-from sandbox.collab.paging import page
-from sandbox.collab.requests import READ_SITES, Call
+from sandbox.collab.paging import respond_with_page
+from sandbox.collab.requests import READ_SITES, CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options, selected
@@ -37,22 +37,22 @@ SHAPE = Shape(
 )
 _PARTS = {
     "columns": columns.SHAPE,
-    "contentTypes": columns.TYPE_SHAPE,
+    "contentTypes": columns.CONTENT_TYPE_SHAPE,
     "items": list_item_views.SHAPE,
     "drive": Shape(name="microsoft.graph.drive", members={}, open=True),
 }
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the paths of lists."""
     add = door.routes.add
-    add("GET", "/sites/{site}/lists", lists)
-    add("GET", "/sites/{site}/lists/{one}", list_itself)
+    add("GET", "/sites/{site}/lists", list_lists)
+    add("GET", "/sites/{site}/lists/{one}", get_list)
     add("GET", "/sites/{site}/lists/{one}/columns", list_columns)
-    add("GET", "/sites/{site}/lists/{one}/contentTypes", list_types)
+    add("GET", "/sites/{site}/lists/{one}/contentTypes", list_content_types)
 
 
-def lists(call: Call, site: str) -> Response:
+def list_lists(call: CollabCall, site: str) -> Response:
     """List a site's lists; those of the system only when `$select` names `system`."""
     found = call.site(site)
     call.needs(READ_SITES, found)
@@ -67,17 +67,17 @@ def lists(call: Call, site: str) -> Response:
         whole = {one.id: _whole(call, one) for one in every}
         order = [record["id"] for record in query_options.ordered(whole.values(), options.orderby)]
         every.sort(key=lambda one: order.index(one.id))
-    return page(
+    return respond_with_page(
         call,
         every,
         options,
         key=lambda one: one.id,
-        write=lambda one: _written(call, one, options),
+        write_record=lambda one: _written(call, one, options),
         context=f"sites('{found.id}')/lists",
     )
 
 
-def list_itself(call: Call, site: str, one: str) -> Response:
+def get_list(call: CollabCall, site: str, one: str) -> Response:
     """Answer one list."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(SHAPE, expandable=_PARTS)
@@ -85,7 +85,7 @@ def list_itself(call: Call, site: str, one: str) -> Response:
     return ok({"@odata.context": context, **_written(call, found, options)})
 
 
-def list_columns(call: Call, site: str, one: str) -> Response:
+def list_columns(call: CollabCall, site: str, one: str) -> Response:
     """List the columns; hidden ones only when `$select` names `hidden`."""
     found = call.list_in(call.site(site), one)
     options, _ = call.options(columns.SHAPE)
@@ -94,12 +94,12 @@ def list_columns(call: Call, site: str, one: str) -> Response:
     return ok({"@odata.context": context, "value": value})
 
 
-def list_types(call: Call, site: str, one: str) -> Response:
+def list_content_types(call: CollabCall, site: str, one: str) -> Response:
     """List the content types."""
     found = call.list_in(call.site(site), one)
-    options, _ = call.options(columns.TYPE_SHAPE)
+    options, _ = call.options(columns.CONTENT_TYPE_SHAPE)
     value = [
-        selected(columns.described_type(kind), options.select)
+        selected(columns.write_content_type(kind), options.select)
         for kind in columns.content_types(found)
     ]
     context = call.context(f"sites('{found.site_id}')/lists('{found.id}')/contentTypes")
@@ -109,8 +109,8 @@ def list_types(call: Call, site: str, one: str) -> Response:
 def _columns(one: r.SiteList, options: Options) -> list[dict[str, Any]]:
     shows_hidden = "hidden" in options.select
     records = [
-        columns.described(one, column)
-        for column in columns.all_of(one)
+        columns.write_column(one, column)
+        for column in columns.all_columns(one)
         if shows_hidden or not column.is_hidden
     ]
     if options.filter is not None:
@@ -118,7 +118,7 @@ def _columns(one: r.SiteList, options: Options) -> list[dict[str, Any]]:
     return [selected(record, options.select) for record in records]
 
 
-def _whole(call: Call, one: r.SiteList) -> dict[str, Any]:
+def _whole(call: CollabCall, one: r.SiteList) -> dict[str, Any]:
     store = call.store
     return {
         "@odata.etag": f'"{one.id},1"',
@@ -130,8 +130,8 @@ def _whole(call: Call, one: r.SiteList) -> dict[str, Any]:
         "name": one.name,
         "webUrl": list_item_views.list_url(store, one),
         "displayName": one.title,
-        "createdBy": items.identity(store, one.author),
-        "lastModifiedBy": items.identity(store, one.author),
+        "createdBy": items.write_identity(store, one.author),
+        "lastModifiedBy": items.write_identity(store, one.author),
         "parentReference": {"siteId": one.site_id},
         "list": {
             "contentTypesEnabled": bool(one.content_types),
@@ -142,7 +142,7 @@ def _whole(call: Call, one: r.SiteList) -> dict[str, Any]:
     }
 
 
-def _written(call: Call, one: r.SiteList, options: Options) -> dict[str, Any]:
+def _written(call: CollabCall, one: r.SiteList, options: Options) -> dict[str, Any]:
     record = _whole(call, one)
     if "sharepointIds" in options.select:
         _, collection, web = one.site_id.split(",")
@@ -152,18 +152,20 @@ def _written(call: Call, one: r.SiteList, options: Options) -> dict[str, Any]:
         shown["columns"] = _columns(one, options.expand["columns"])
     if "contentTypes" in options.expand:
         shown["contentTypes"] = [
-            columns.described_type(kind) for kind in columns.content_types(one)
+            columns.write_content_type(kind) for kind in columns.content_types(one)
         ]
     if "drive" in options.expand and one.drive_id:
         shown["drive"] = {"id": one.drive_id}
     if "items" in options.expand:
         inner = options.expand["items"]
-        entries = entries_of(call, one)[: inner.top or 200]
-        shown["items"] = [list_item_views.written(call, one, entry, inner) for entry in entries]
+        entries = list_entries(call, one)[: inner.top or 200]
+        shown["items"] = [
+            list_item_views.write_list_item(call, one, entry, inner) for entry in entries
+        ]
     return shown
 
 
-def entries_of(call: Call, one: r.SiteList) -> list[list_item_views.Entry]:
+def list_entries(call: CollabCall, one: r.SiteList) -> list[list_item_views.Entry]:
     """Return the items of a list, by their numbers."""
     if not one.drive_id:
         return list(call.store.rows(one.id))

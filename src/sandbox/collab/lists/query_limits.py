@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.errors import bad
+from sandbox.collab.errors import invalid_request
 from sandbox.collab.lists import columns, list_item_views
-from sandbox.collab.requests import Call
+from sandbox.collab.requests import CollabCall
 from sandbox.provider_b.odata import filters, query_options
 from sandbox.provider_b.odata.filter_terms import instant
 from sandbox.provider_b.odata.query_options import Options
@@ -29,8 +29,8 @@ _BEYOND = re.compile(
 _OUTSIDE = {"id": "ID", "createdDateTime": "Created", "lastModifiedDateTime": "Modified"}
 
 
-def answered(
-    call: Call, one: r.SiteList, entries: Sequence[list_item_views.Entry]
+def apply_query(
+    call: CollabCall, one: r.SiteList, entries: Sequence[list_item_views.Entry]
 ) -> tuple[Sequence[list_item_views.Entry], Options]:
     """
     Return the items that the call's `$filter` lets pass in the order of its `$orderby`.
@@ -70,7 +70,7 @@ def _sort_key(path: str) -> Any:
     return key
 
 
-def _options(call: Call, one: r.SiteList) -> tuple[Options, filters.Filter | None]:
+def _options(call: CollabCall, one: r.SiteList) -> tuple[Options, filters.Filter | None]:
     pairs = tuple(call.request.query)
     text = next((value for name, value in pairs if name.lower() == "$filter"), "")
     bare = _QUOTED.sub("''", text)
@@ -92,7 +92,7 @@ def _options(call: Call, one: r.SiteList) -> tuple[Options, filters.Filter | Non
 
 def _timed(one: r.SiteList, text: str) -> str:
     """Write the times that date columns are compared with as they are kept."""
-    dates = {column.name for column in columns.all_of(one) if column.kind == "dateTime"}
+    dates = {column.name for column in columns.all_columns(one) if column.kind == "dateTime"}
 
     def written(match: re.Match[str]) -> str:
         given = match[3] if match[3] is not None else match[4]
@@ -107,16 +107,18 @@ def _timed(one: r.SiteList, text: str) -> str:
     return _COMPARED.sub(written, text)
 
 
-def _check_columns(call: Call, one: r.SiteList, named: Sequence[str]) -> None:
-    known = {column.name: column for column in columns.all_of(one)}
+def _check_columns(call: CollabCall, one: r.SiteList, named: Sequence[str]) -> None:
+    known = {column.name: column for column in columns.all_columns(one)}
     honours = PREFER in call.request.headers.get("prefer", "").lower()
     for path in named:
         name = _column_name(path)
         column = known.get(name) or known.get(name.removesuffix("LookupId"))
         if column is None:
-            raise bad(f"Column '{name}' does not exist. It may have been deleted by another user.")
+            raise invalid_request(
+                f"Column '{name}' does not exist. It may have been deleted by another user."
+            )
         if not column.is_indexed and not honours:
-            raise bad(
+            raise invalid_request(
                 f"Field '{name}' cannot be referenced in filter or orderby as it is not indexed. "
                 "Provide the 'Prefer: HonorNonIndexedQueriesWarningMayFailRandomly' header to "
                 "allow this, but be warned that such queries may fail on large lists."
@@ -129,10 +131,10 @@ def _column_name(path: str) -> str:
 
 
 def _check_width(
-    call: Call, one: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
+    call: CollabCall, one: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
 ) -> None:
     """Refuse what would look at more rows than the threshold allows."""
-    indexed = {column.name for column in columns.all_of(one) if column.is_indexed}
+    indexed = {column.name for column in columns.all_columns(one) if column.is_indexed}
     text = next((v for name, v in call.request.query if name.lower() == "$filter"), "")
     if text.strip():
         first = next(_conjuncts(text))
@@ -170,8 +172,8 @@ def _conjuncts(text: str) -> Any:
     return iter((*parts, text[start:]))
 
 
-def _view(call: Call, one: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
-    fields = list_item_views.values(call.store, one, entry)
+def _view(call: CollabCall, one: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
+    fields = list_item_views.column_values(call.store, one, entry)
     return {
         "id": str(entry.number),
         "createdDateTime": entry.created,

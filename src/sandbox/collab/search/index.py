@@ -9,12 +9,12 @@ from sandbox.collab import records as r
 from sandbox.collab.files import items
 from sandbox.collab.files.content import suffix
 from sandbox.collab.lists import list_item_views
-from sandbox.collab.search.keyword_query import Entry, entry
+from sandbox.collab.search.keyword_query import IndexedText, index_text
 from sandbox.collab.store import ContentStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class SearchDocument:
     """
     Something that search knows.
 
@@ -27,19 +27,19 @@ class Known:
     record: r.Record
     of_list: r.SiteList | None
     site: r.Site
-    entry: Entry
+    indexed: IndexedText
     title: str
     body: str
 
 
-class Index:
+class SearchIndex:
     """All that can be found, made again when the shelf has changed."""
 
     def __init__(self) -> None:
         self._made_at = -1
-        self._known: list[Known] = []
+        self._known: list[SearchDocument] = []
 
-    def known(self, store: ContentStore) -> list[Known]:
+    def known(self, store: ContentStore) -> list[SearchDocument]:
         """Return everything."""
         if store.changes != self._made_at:
             self._known = list(_everything(store))
@@ -47,7 +47,7 @@ class Index:
         return self._known
 
 
-def _everything(store: ContentStore) -> Iterator[Known]:
+def _everything(store: ContentStore) -> Iterator[SearchDocument]:
     lists = {one.id: one for one in store.every(r.SiteList)}
     by_drive = {list_.drive_id: list_ for list_ in lists.values() if list_.drive_id}
     urls = {drive: _Addresses(store, drive) for drive in by_drive}
@@ -79,14 +79,14 @@ class _Addresses:
         if item.id not in self._made:
             parent = self._store.item(self._drive_id, item.parent_id) if item.parent_id else None
             self._made[item.id] = (
-                items.folder_url(self._store, item)
+                items.web_url(self._store, item)
                 if parent is None
                 else f"{self.of(parent)}/{quote(item.name)}"
             )
         return self._made[item.id]
 
 
-def _of_site(site: r.Site) -> Known:
+def _of_site(site: r.Site) -> SearchDocument:
     text = f"{site.title} {site.name} {site.description}"
     fields = {
         "title": site.title,
@@ -98,18 +98,18 @@ def _of_site(site: r.Site) -> Known:
         "isdocument": "false",
         "siteid": site.id.split(",")[1],
     }
-    return Known(
+    return SearchDocument(
         kind="site",
         record=site,
         of_list=None,
         site=site,
-        entry=entry(text, fields),
+        indexed=index_text(text, fields),
         title=site.title,
         body=site.description,
     )
 
 
-def _of_list(site: r.Site, one: r.SiteList, url: str) -> Known:
+def _of_list(site: r.Site, one: r.SiteList, url: str) -> SearchDocument:
     fields = {
         "title": one.title,
         "path": url,
@@ -122,12 +122,12 @@ def _of_list(site: r.Site, one: r.SiteList, url: str) -> Known:
         "listid": one.id,
         "siteid": site.id.split(",")[1],
     }
-    return Known(
+    return SearchDocument(
         kind="list",
         record=one,
         of_list=one,
         site=site,
-        entry=entry(f"{one.title} {one.description}", fields),
+        indexed=index_text(f"{one.title} {one.description}", fields),
         title=one.title,
         body=one.description,
     )
@@ -139,8 +139,8 @@ def _of_item(
     one: r.SiteList,
     item: r.Item,
     urls: dict[str, _Addresses],
-) -> Known:
-    kind = list_item_views.type_of(one, item)
+) -> SearchDocument:
+    kind = list_item_views.content_type_of(one, item)
     text = " ".join((item.name, item.description, item.words, *_texts(item.fields)))
     fields = {
         "title": str(item.fields.get("Title") or item.name.rpartition(".")[0] or item.name),
@@ -159,19 +159,21 @@ def _of_item(
         "listid": one.id,
         "siteid": site.id.split(",")[1],
     }
-    return Known(
+    return SearchDocument(
         kind="driveItem",
         record=item,
         of_list=one,
         site=site,
-        entry=entry(text, fields),
+        indexed=index_text(text, fields),
         title=item.name,
         body=item.words or item.description or item.name,
     )
 
 
-def _of_row(store: ContentStore, site: r.Site, one: r.SiteList, row: r.Row, url: str) -> Known:
-    kind = list_item_views.type_of(one, row)
+def _of_row(
+    store: ContentStore, site: r.Site, one: r.SiteList, row: r.Row, url: str
+) -> SearchDocument:
+    kind = list_item_views.content_type_of(one, row)
     title = str(row.fields.get("Title") or "")
     text = " ".join((*_texts(row.fields), *_looked_up(store, one, row)))
     fields = {
@@ -188,12 +190,12 @@ def _of_row(store: ContentStore, site: r.Site, one: r.SiteList, row: r.Row, url:
         "listid": one.id,
         "siteid": site.id.split(",")[1],
     }
-    return Known(
+    return SearchDocument(
         kind="listItem",
         record=row,
         of_list=one,
         site=site,
-        entry=entry(text, fields),
+        indexed=index_text(text, fields),
         title=title,
         body=text,
     )
@@ -203,7 +205,7 @@ def _looked_up(store: ContentStore, one: r.SiteList, row: r.Row) -> list[str]:
     """Return the texts of other lists that an item is found by, as upstream finds it."""
     if not any(column.kind == "lookup" for column in one.columns):
         return []
-    texts = list_item_views.looked_up(store, one, row)
+    texts = list_item_views.lookup_texts(store, one, row)
     several = [
         each["LookupValue"] for text in texts.values() if isinstance(text, list) for each in text
     ]

@@ -1,7 +1,7 @@
 """
 The keyword language of search: words, phrases, `AND OR NOT`, `-word`, `field:value`, trailing `*`.
 
-`parse` compiles a text to a test of an `Entry`. Words and conditions beside each other must all
+`parse` compiles a text to a test of an `IndexedText`. Words and conditions side by side must all
 hold; conditions on the same field beside each other are alternatives, as upstream has it.
 Source: wire report 1D.6.
 """
@@ -13,9 +13,9 @@ from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from urllib.parse import unquote
 
-from sandbox.collab.errors import bad
+from sandbox.collab.errors import invalid_request
 
-Test = Callable[["Entry"], bool]
+Test = Callable[["IndexedText"], bool]
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -54,7 +54,7 @@ _DAY_WORDS = MappingProxyType({"today": 0, "yesterday": 1})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class IndexedText:
     """
     What is known of something that can be found.
 
@@ -69,15 +69,15 @@ class Entry:
     words: frozenset[str]
 
 
-def split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text, in lower case."""
     return re.findall(r"\w+", text.casefold())
 
 
-def entry(text: str, fields: Mapping[str, str]) -> Entry:
+def index_text(text: str, fields: Mapping[str, str]) -> IndexedText:
     """Make an entry of a text and its fields."""
-    said = " ".join(split(text))
-    return Entry(
+    said = " ".join(split_words(text))
+    return IndexedText(
         fields={
             name: (unquote(value) if name == "path" else value).casefold()
             for name, value in fields.items()
@@ -103,7 +103,7 @@ def parse(text: str, now: datetime) -> tuple[Test, tuple[str, ...]]:
 class _Reader:
     def __init__(self, text: str, now: datetime) -> None:
         if text.count('"') % 2:
-            raise bad("The query is malformed: a quote is not closed.", "BadRequest")
+            raise invalid_request("The query is malformed: a quote is not closed.", "BadRequest")
         self._now = now
         self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
         self._at = 0
@@ -122,7 +122,9 @@ class _Reader:
 
     def end(self) -> None:
         if self._peek() is not None:
-            raise bad("The query is malformed: a parenthesis is not closed.", "BadRequest")
+            raise invalid_request(
+                "The query is malformed: a parenthesis is not closed.", "BadRequest"
+            )
 
     def alternatives(self) -> Test:
         found = [self._conjunction()]
@@ -156,7 +158,7 @@ class _Reader:
     def _single(self) -> Test:
         token = self._peek()
         if token is None:
-            raise bad("The query is malformed: a word is missing.", "BadRequest")
+            raise invalid_request("The query is malformed: a word is missing.", "BadRequest")
         self._at += 1
         if token["open"]:
             return self._group()
@@ -174,11 +176,13 @@ class _Reader:
     def _group(self) -> Test:
         self._depth += 1
         if self._depth > 40:  # nested parentheses; our own bound
-            raise bad("The query is too complex.", "BadRequest")
+            raise invalid_request("The query is too complex.", "BadRequest")
         inner = self.alternatives()
         closing = self._peek()
         if closing is None or not closing["close"]:
-            raise bad("The query is malformed: a parenthesis is not closed.", "BadRequest")
+            raise invalid_request(
+                "The query is malformed: a parenthesis is not closed.", "BadRequest"
+            )
         self._at += 1
         self._depth -= 1
         return inner
@@ -187,7 +191,7 @@ class _Reader:
         return (lambda one: not test(one)) if sign == "-" else test
 
     def _word(self, word: str) -> Test:
-        parts = split(word)
+        parts = split_words(word)
         self.words += parts
         if not parts:
             return lambda _one: True
@@ -196,7 +200,7 @@ class _Reader:
         return _said(parts) if len(parts) > 1 else _has(parts[0])
 
     def _phrase(self, phrase: str) -> Test:
-        parts = split(phrase)
+        parts = split_words(phrase)
         self.words += parts
         return _said(parts)
 
@@ -236,7 +240,7 @@ class _Reader:
                 one.fields.get(name, "") == whole
                 or (is_prefix and one.fields.get(name, "").startswith(whole))
             )
-        parts = split(wanted)
+        parts = split_words(wanted)
         self.words += parts if name in ("title", "filename") else []
         return lambda one: _in_field(one.fields.get(name), parts, is_prefix, is_phrase)
 
@@ -266,7 +270,7 @@ class _Reader:
             try:
                 moment = datetime.combine(_slashed(text), datetime.min.time())
             except ValueError:
-                raise bad(f"'{text}' is not a date.", "BadRequest") from None
+                raise invalid_request(f"'{text}' is not a date.", "BadRequest") from None
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -285,7 +289,7 @@ def _sized(op: str, value: str) -> Test:
     try:
         bound = int(value)
     except ValueError:
-        raise bad(f"'{value}' is not a size.", "BadRequest") from None
+        raise invalid_request(f"'{value}' is not a size.", "BadRequest") from None
     order = _ORDER.get(op)
     if order is None:
         return lambda one: one.fields.get("size") == str(bound)
@@ -297,7 +301,7 @@ def _sized(op: str, value: str) -> Test:
 def _in_field(value: str | None, parts: Sequence[str], is_prefix: bool, is_phrase: bool) -> bool:  # noqa: FBT001 - one caller
     if value is None:
         return False
-    said = split(value)
+    said = split_words(value)
     if is_phrase:
         joined = f" {' '.join(said)} "
         wanted = " ".join(parts)

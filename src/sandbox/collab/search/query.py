@@ -6,48 +6,48 @@ from typing import Any
 
 from sandbox.collab import records as r
 from sandbox.collab import sites
-from sandbox.collab.endpoint import Door
-from sandbox.collab.errors import bad, denied
+from sandbox.collab.endpoint import CollabEndpoint
+from sandbox.collab.errors import access_denied, invalid_request
 from sandbox.collab.files import items
 from sandbox.collab.lists import list_item_views
-from sandbox.collab.requests import READ_FILES, READ_SITES, Call
-from sandbox.collab.search.index import Index, Known
-from sandbox.collab.search.keyword_query import parse, split
+from sandbox.collab.requests import READ_FILES, READ_SITES, CollabCall
+from sandbox.collab.search.index import SearchDocument, SearchIndex
+from sandbox.collab.search.keyword_query import parse, split_words
 from sandbox.http import Response
 from sandbox.provider_b.responses import ok
 
 DEFAULT_SIZE = 25
-MOST = 500
+MAX_SIZE = 500
 _TYPES = ("driveItem", "listItem", "list", "site", "drive")
 _OTHERS = ("message", "event", "chatMessage", "person", "externalItem", "acronym", "bookmark")
 _SUMMARY = 180  # characters
 
 
-def install(door: Door) -> None:
+def install(door: CollabEndpoint) -> None:
     """Add the path of search."""
-    index = Index()
+    index = SearchIndex()
 
-    def ask(call: Call) -> Response:
+    def ask(call: CollabCall) -> Response:
         return query(call, index)
 
     door.routes.add("POST", "/search/query", ask)
 
 
-def query(call: Call, index: Index) -> Response:
+def query(call: CollabCall, index: SearchIndex) -> Response:
     """Answer one question."""
     if call.is_selected:
-        raise denied("Search is not supported with selected sites.")
+        raise access_denied("Search is not supported with selected sites.")
     if not call.scopes & (READ_FILES | READ_SITES):
-        raise denied()
+        raise access_denied()
     asked = _request(call)
     test, words = parse(str(asked["query"]["queryString"]), _now(call))
     kinds = set(asked["entityTypes"])
     found = [
         one
         for one in index.known(call.store)
-        if _wanted(one, kinds) and test(one.entry) and call.enters(one.site)
+        if _wanted(one, kinds) and test(one.indexed) and call.enters(one.site)
     ]
-    found.sort(key=lambda one: (not set(words) & set(split(one.title)), one.title.casefold()))
+    found.sort(key=lambda one: (not set(words) & set(split_words(one.title)), one.title.casefold()))
     # A file is told of as a list item when only those are asked for, or as both.
     hits = [(one, "driveItem" not in kinds) for one in found]
     if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= kinds:
@@ -70,7 +70,7 @@ def query(call: Call, index: Index) -> Response:
     return ok(body)
 
 
-def _request(call: Call) -> dict[str, Any]:
+def _request(call: CollabCall) -> dict[str, Any]:
     """
     Read the one request of the body.
 
@@ -79,28 +79,30 @@ def _request(call: Call) -> dict[str, Any]:
     """
     given = call.json().get("requests")
     if not isinstance(given, list) or len(given) != 1 or not isinstance(given[0], dict):
-        raise bad("The request body must contain exactly one search request.", "BadRequest")
+        raise invalid_request(
+            "The request body must contain exactly one search request.", "BadRequest"
+        )
     asked = given[0]
     kinds = asked.get("entityTypes")
     known = (*_TYPES, *_OTHERS)
     if not isinstance(kinds, list) or not kinds or any(kind not in known for kind in kinds):
-        raise bad("The entity types are not known.", "BadRequest")
+        raise invalid_request("The entity types are not known.", "BadRequest")
     if not set(kinds) <= set(_TYPES):
-        raise bad("The combination of entity types is not supported.", "BadRequest")
+        raise invalid_request("The combination of entity types is not supported.", "BadRequest")
     text = asked.get("query")
     if not isinstance(text, dict) or not str(text.get("queryString") or "").strip():
-        raise bad("The query string is missing.", "BadRequest")
+        raise invalid_request("The query string is missing.", "BadRequest")
     if call.app_only and not asked.get("region"):
-        raise bad(
+        raise invalid_request(
             "SearchRequest Invalid (Region is required when request with application permission.)",
             "BadRequest",
         )
     start, size = asked.get("from", 0), asked.get("size", DEFAULT_SIZE)
     for number in (start, size):
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise bad("from and size are numbers, not negative.", "BadRequest")
-    if size > MOST:
-        raise bad(f"The size is larger than {MOST}.", "BadRequest")
+            raise invalid_request("from and size are numbers, not negative.", "BadRequest")
+    if size > MAX_SIZE:
+        raise invalid_request(f"The size is larger than {MAX_SIZE}.", "BadRequest")
     return {**asked, "from": start, "size": size}
 
 
@@ -108,7 +110,7 @@ def _texts(given: Any) -> tuple[str, ...]:
     return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
 
 
-def _wanted(one: Known, kinds: set[str]) -> bool:
+def _wanted(one: SearchDocument, kinds: set[str]) -> bool:
     if one.kind == "driveItem":
         return bool(kinds & {"driveItem", "listItem"})
     if one.kind == "list" and one.of_list is not None and one.of_list.drive_id:
@@ -117,8 +119,8 @@ def _wanted(one: Known, kinds: set[str]) -> bool:
 
 
 def _hit(
-    call: Call,
-    one: Known,
+    call: CollabCall,
+    one: SearchDocument,
     rank: int,
     words: tuple[str, ...],
     fields: tuple[str, ...],
@@ -134,12 +136,14 @@ def _hit(
     }
 
 
-def _resource(call: Call, one: Known, fields: tuple[str, ...], *, as_row: bool) -> dict[str, Any]:
+def _resource(
+    call: CollabCall, one: SearchDocument, fields: tuple[str, ...], *, as_row: bool
+) -> dict[str, Any]:
     store, record = call.store, one.record
     if isinstance(record, r.Item) and not as_row:
-        whole = items.full(call, record, is_found=True)
+        whole = items.write_whole_item(call, record, is_found=True)
         ids = items.sharepoint_ids(store, record)
-        parent = {**items.reference(store, record, is_thin=True), "sharepointIds": ids}
+        parent = {**items.write_parent_reference(store, record, is_thin=True), "sharepointIds": ids}
         names = ("id", "name", "webUrl", "size", "createdDateTime", "lastModifiedDateTime",
                  "createdBy", "lastModifiedBy", "fileSystemInfo", "folder", "file")  # fmt: skip
         kept = {name: whole[name] for name in names if name in whole}
@@ -156,20 +160,20 @@ def _resource(call: Call, one: Known, fields: tuple[str, ...], *, as_row: bool) 
             "webUrl": list_item_views.list_url(store, record),
             "createdDateTime": record.created,
             "lastModifiedDateTime": record.modified,
-            "createdBy": items.identity(store, record.author),
+            "createdBy": items.write_identity(store, record.author),
             "parentReference": {"siteId": record.site_id},
         }
-    site = sites.full(one.site)
+    site = sites.write_site(one.site)
     of_site = ("id", "name", "displayName", "description", "webUrl", "createdDateTime",
                "lastModifiedDateTime")  # fmt: skip
     return {"@odata.type": "#microsoft.graph.site", **{name: site[name] for name in of_site}}
 
 
 def _row(
-    call: Call, one: r.SiteList, record: r.Row | r.Item, fields: tuple[str, ...]
+    call: CollabCall, one: r.SiteList, record: r.Row | r.Item, fields: tuple[str, ...]
 ) -> dict[str, Any]:
     ids = list_item_views.sharepoint_ids(one, record)
-    values = list_item_views.values(call.store, one, record)
+    values = list_item_views.column_values(call.store, one, record)
     folded = {name.casefold(): (name, value) for name, value in values.items()}
     title = values.get("LinkTitle")
     chosen = {} if title is None else {"title": title}
@@ -180,11 +184,11 @@ def _row(
     return {
         "@odata.type": "#microsoft.graph.listItem",
         "id": record.guid,
-        "webUrl": list_item_views.url(call, one, record),
+        "webUrl": list_item_views.item_url(call, one, record),
         "createdDateTime": record.created,
         "lastModifiedDateTime": record.modified,
-        "createdBy": items.identity(call.store, record.author),
-        "lastModifiedBy": items.identity(call.store, record.editor),
+        "createdBy": items.write_identity(call.store, record.author),
+        "lastModifiedBy": items.write_identity(call.store, record.editor),
         "parentReference": {"siteId": one.site_id, "sharepointIds": {"listId": one.id}},
         "sharepointIds": {name: ids[name] for name in ("listId", "listItemId", "listItemUniqueId")},
         "fields": chosen,
@@ -203,5 +207,5 @@ def _summary(body: str, words: tuple[str, ...]) -> str:
     return f"{'<ddd/>' if start else ''}{shown}{'<ddd/>' if start + _SUMMARY < len(flat) else ''}"
 
 
-def _now(call: Call) -> datetime:
+def _now(call: CollabCall) -> datetime:
     return datetime.fromtimestamp(call.store.seconds(), UTC)

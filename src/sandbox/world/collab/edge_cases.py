@@ -6,14 +6,14 @@ from datetime import date, timedelta
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 from sandbox.collab.files.blobs import quick_hash
 from sandbox.world.people import STUDIO_ACCOUNT
 
-NOTHING = quick_hash(b"")
+HASH_OF_NOTHING = quick_hash(b"")
 _JONAS = "jonas@harbourlight.example"
 # Names that upstream takes and that programs get wrong.
-NAMES = (
+ODD_NAMES = (
     "100% oak.txt", "a & b + c.txt", "it's here.txt", "#1 list.txt", "semi;colon, comma.txt",
     "Ångström 船.txt", "e\u0301 decomposed.txt", "\u202eright to left.txt", "emoji 🛶.txt",
     "dots...in...name.tar.gz", ".hidden", "no ending", "UPPER.PDF", "two  blanks.txt",
@@ -22,8 +22,8 @@ NAMES = (
 )  # fmt: skip
 
 
-def fill(
-    make: Maker, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+def create_edge_cases(
+    make: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
     """Make them all."""
     _company(make, sites[""], day)
@@ -33,7 +33,7 @@ def fill(
     _closed(make, sites["/sites/council"])
 
 
-def _company(make: Maker, site: r.Site, day: date) -> None:
+def _company(make: ContentBuilder, site: r.Site, day: date) -> None:
     root = make.library(site, "Documents", segment="Shared Documents")
     make.library(site, "Site Pages", is_system=True)
     handbook = make.folder(root, "Handbook")
@@ -55,15 +55,18 @@ def _company(make: Maker, site: r.Site, day: date) -> None:
     make.share(shared, "user", "read", to=("karin.wessel@oldtown-harbour.example",))
 
 
-def _regatta(make: Maker, site: r.Site) -> None:
+def _regatta(make: ContentBuilder, site: r.Site) -> None:
     root = make.library(site, "Dokument", segment="Delade dokument")
     folder = make.folder(root, "Odd names & signs #1 (100%)")
-    for name in NAMES:
+    for name in ODD_NAMES:
         make.file(folder, name, ("text", f"This file is called {name}."))
     make.folder(folder, "empty")
     make.add(
         msgspec.structs.replace(
-            make.file(root, "empty", ("text",), mime=""), size=0, source=(), quick_hash=NOTHING
+            make.file(root, "empty", ("text",), mime=""),
+            size=0,
+            source=(),
+            quick_hash=HASH_OF_NOTHING,
         )
     )
     deep = root
@@ -72,13 +75,13 @@ def _regatta(make: Maker, site: r.Site) -> None:
     make.file(deep, "bottom.txt", ("text", "Twelve folders down."))
 
 
-def _tight(make: Maker, site: r.Site) -> None:
+def _tight(make: ContentBuilder, site: r.Site) -> None:
     root = make.library(site, "Archive", description="Nearly full", quota=24_000)
     make.file(root, "old ledgers.txt", ("text", *("an old ledger line" for _ in range(1200))))
 
 
 def _personal(
-    make: Maker, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+    make: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
     for site in sites.values():
         if not site.owner:
@@ -106,6 +109,6 @@ def _personal(
         make.add(msgspec.structs.replace(held, is_locked=True))
 
 
-def _closed(make: Maker, site: r.Site) -> None:
+def _closed(make: ContentBuilder, site: r.Site) -> None:
     root = make.library(site, "Minutes")
     make.file(root, "Minutes May.docx", ("docx", "What the council spoke about"), author=_JONAS)

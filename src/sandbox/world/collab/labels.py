@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from uuid import NAMESPACE_URL, uuid5
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 
 # name, color, whether it protects, whether it can still be put on something, the one above
 _LABELS = (
@@ -18,7 +18,7 @@ _LABELS = (
 )
 
 
-def catalogue(make: Maker) -> Mapping[str, r.Label]:
+def create_labels(make: ContentBuilder) -> Mapping[str, r.Label]:
     """Make the tenant's labels, by their names; the least sensitive first."""
     made: dict[str, r.Label] = {}
     for priority, (name, color, protects, active, above) in enumerate(_LABELS):

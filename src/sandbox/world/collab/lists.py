@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 from sandbox.collab.lists.list_item_views import FIRST_PERSON
 
 MOVEMENTS = 6000
@@ -39,12 +39,12 @@ def choices(*words: str, many: bool = False) -> dict[str, Any]:
     }
 
 
-def moment(day: date, hour: int = 9) -> str:
+def timestamp(day: date, hour: int = 9) -> str:
     """Return a time of a day as it is kept."""
     return f"{day.isoformat()}T{hour:02}:00:00Z"
 
 
-def fill(make: Maker, sites: Mapping[str, r.Site], day: date) -> None:
+def create_lists(make: ContentBuilder, sites: Mapping[str, r.Site], day: date) -> None:
     """Make every list."""
     _berths(make, sites["/sites/yard"], day)
     _orders(make, sites["/sites/yard"], day)
@@ -52,7 +52,7 @@ def fill(make: Maker, sites: Mapping[str, r.Site], day: date) -> None:
     _templates(make, sites[""], day)
 
 
-def _berths(make: Maker, site: r.Site, day: date) -> None:
+def _berths(make: ContentBuilder, site: r.Site, day: date) -> None:
     chance = Random("berths")
     columns = (
         column("Pontoon", "choice", facet=choices("A", "B", "C"), is_indexed=True),
@@ -83,7 +83,7 @@ def _berths(make: Maker, site: r.Site, day: date) -> None:
         if number % 7:
             fields["Draught"] = chance.randint(60, 240) / 100
         if number % 5:
-            fields["Until"] = moment(day + timedelta(days=chance.randint(-90, 400)), 0)
+            fields["Until"] = timestamp(day + timedelta(days=chance.randint(-90, 400)), 0)
         if number % 3 == 0:
             fields["Extras"] = chance.sample(["Power", "Water", "Crane"], 2)
         if number % 10 == 0:
@@ -92,7 +92,7 @@ def _berths(make: Maker, site: r.Site, day: date) -> None:
     make.list_in(site, "Berths", columns, rows, description="Who lies where, and until when")
 
 
-def _orders(make: Maker, site: r.Site, day: date) -> None:
+def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
     chance = Random("orders")
     customers = make.list_in(
         site,
@@ -106,7 +106,7 @@ def _orders(make: Maker, site: r.Site, day: date) -> None:
             {
                 "Title": name,
                 "Town": chance.choice(("Stockholm", "Hamburg", "Nantes", "Gdańsk", "Galway")),
-                "Since": moment(day - timedelta(days=chance.randint(100, 3000))),
+                "Since": timestamp(day - timedelta(days=chance.randint(100, 3000))),
                 "Web": {"Url": f"https://customer-{number}.example/", "Description": name},
             }
             for number, name in enumerate(_CUSTOMERS, 1)
@@ -136,15 +136,15 @@ def _orders(make: Maker, site: r.Site, day: date) -> None:
                 "AssignedLookupId": str(FIRST_PERSON + chance.randint(0, 8)),
                 "State": chance.choice(("Open", "Doing", "Done")),
                 "Hours": chance.randint(1, 60),
-                "Due": moment(day + timedelta(days=chance.randint(-60, 60))),
+                "Due": timestamp(day + timedelta(days=chance.randint(-60, 60))),
             },
             content_type=(URGENT if number % 12 == 0 else _ORDER).id,
-            created=moment(day - timedelta(days=200 - number), 8),
-            modified=moment(day - timedelta(days=190 - number), 14),
+            created=timestamp(day - timedelta(days=200 - number), 8),
+            modified=timestamp(day - timedelta(days=190 - number), 14),
         )
 
 
-def _movements(make: Maker, site: r.Site, day: date) -> None:
+def _movements(make: ContentBuilder, site: r.Site, day: date) -> None:
     """Make a list above the threshold: one of its indexed columns is narrow, one is not."""
     make.library(site, "Documents", segment="Shared Documents")
     chance = Random("stock")
@@ -163,7 +163,7 @@ def _movements(make: Maker, site: r.Site, day: date) -> None:
     )
     start = day - timedelta(days=1500)
     for number in range(1, MOVEMENTS + 1):
-        when = moment(start + timedelta(days=number // 4), 6 + number % 12)
+        when = timestamp(start + timedelta(days=number // 4), 6 + number % 12)
         make.row(
             one,
             {
@@ -180,7 +180,7 @@ def _movements(make: Maker, site: r.Site, day: date) -> None:
         )
 
 
-def _templates(make: Maker, site: r.Site, day: date) -> None:
+def _templates(make: ContentBuilder, site: r.Site, day: date) -> None:
     make.list_in(
         site,
         "Announcements",
@@ -192,7 +192,7 @@ def _templates(make: Maker, site: r.Site, day: date) -> None:
             {
                 "Title": f"{word} day",
                 "Body": f"On the {word.lower()} day the crane is out of order.",
-                "Expires": moment(day + timedelta(days=30)),
+                "Expires": timestamp(day + timedelta(days=30)),
             }
             for word in ("Launching", "Cleaning", "Open", "Crane")
         ],

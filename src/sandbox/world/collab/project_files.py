@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 
 FIRST_BOAT = "H-101 Vesper"
 RARE_WORD = "garboard"  # in forty surveys and nowhere else
@@ -35,10 +35,12 @@ _STUDIO = ("henrik@harbourlight-studio.example", "saskia@harbourlight-studio.exa
            "yuki@harbourlight-studio.example", "fatou@harbourlight-studio.example")  # fmt: skip
 
 
-class Hand:
+class ProjectFiles:
     """Makes one project's files: its own chance, its people, and days that move on."""
 
-    def __init__(self, make: Maker, name: str, people: tuple[str, ...], start: date) -> None:
+    def __init__(
+        self, make: ContentBuilder, name: str, people: tuple[str, ...], start: date
+    ) -> None:
         self._make = make
         self._people = people
         self._at = datetime.combine(start, datetime.min.time()) + timedelta(hours=7)
@@ -72,8 +74,8 @@ class Hand:
         )
 
 
-def fill(
-    make: Maker, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+def create_project_files(
+    make: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
     """Make the libraries of yard, studio and office."""
     _yard(make, sites["/sites/yard"], labels, day)
@@ -81,14 +83,14 @@ def fill(
     _office(make, sites["/sites/office"], labels, day)
 
 
-def _labelled(make: Maker, item: r.Item, label: r.Label, method: str = "standard") -> None:
+def _labelled(make: ContentBuilder, item: r.Item, label: r.Label, method: str = "standard") -> None:
     make.add(msgspec.structs.replace(item, label=label.id, label_method=method))
 
 
 # -- the yard
 
 
-def _yard(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
+def _yard(make: ContentBuilder, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
     root = make.library(site, "Documents", segment="Shared Documents", description="Every boat")
     drawing = r.ContentType(id="0x010100C0A1B2D3E4F5061728394A5B6C7D8E9F", name="Drawing")
     drawings = make.library(
@@ -109,7 +111,7 @@ def _yard(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date) -
         content_types=(drawing, r.ContentType(id="0x0120", name="Folder")),
     )
     for number, boat in enumerate(_BOATS):
-        hand = Hand(make, boat, _YARD, day - timedelta(days=900 - number * 20))
+        hand = ProjectFiles(make, boat, _YARD, day - timedelta(days=900 - number * 20))
         name = f"H-{101 + number} {boat}"
         folder = hand.folder(root, name)
         _survey(make, hand, folder, boat, labels, is_rare=number % 9 != 8)
@@ -129,8 +131,8 @@ def _yard(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date) -
 
 
 def _survey(
-    make: Maker,
-    hand: Hand,
+    make: ContentBuilder,
+    hand: ProjectFiles,
     boat_folder: r.Item,
     boat: str,
     labels: Mapping[str, r.Label],
@@ -158,7 +160,7 @@ def _survey(
     hand.file(deep, "notes.md", "text", f"# {boat}", "", "Ask *Mikael* before drilling.")
 
 
-def _photos(hand: Hand, boat_folder: r.Item, boat: str) -> None:
+def _photos(hand: ProjectFiles, boat_folder: r.Item, boat: str) -> None:
     folder = hand.folder(boat_folder, "02 Photos")
     for place in ("Hull", "Deck", "Rig"):
         inside = hand.folder(folder, place)
@@ -168,7 +170,11 @@ def _photos(hand: Hand, boat_folder: r.Item, boat: str) -> None:
 
 
 def _invoices(
-    make: Maker, hand: Hand, boat_folder: r.Item, boat: str, labels: Mapping[str, r.Label]
+    make: ContentBuilder,
+    hand: ProjectFiles,
+    boat_folder: r.Item,
+    boat: str,
+    labels: Mapping[str, r.Label],
 ) -> None:
     folder = hand.folder(boat_folder, "03 Contract and invoices")
     contract = hand.file(
@@ -184,11 +190,11 @@ def _invoices(
 # -- the studio
 
 
-def _studio(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
+def _studio(make: ContentBuilder, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
     root = make.library(site, "Documents", segment="Shared Documents")
     contracts = make.library(site, "Contracts", description="Signed ones only")
     for number, house in enumerate(_HOUSES):
-        hand = Hand(make, house, _STUDIO, day - timedelta(days=700 - number * 25))
+        hand = ProjectFiles(make, house, _STUDIO, day - timedelta(days=700 - number * 25))
         folder = hand.folder(root, f"{number + 1:02} {house}")
         for phase in ("Sketch", "Planning", "Site"):
             inside = hand.folder(folder, phase)
@@ -208,7 +214,7 @@ def _studio(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date)
         _labelled(make, contract, label, "auto")
 
 
-def _weeks(hand: Hand) -> Iterator[str]:
+def _weeks(hand: ProjectFiles) -> Iterator[str]:
     for week in range(1, 9):
         yield f"{week};{hand.chance.choice(_ROOMS)} in {hand.chance.choice(_MATERIALS)}"
 
@@ -216,11 +222,11 @@ def _weeks(hand: Hand) -> Iterator[str]:
 # -- the office
 
 
-def _office(make: Maker, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
+def _office(make: ContentBuilder, site: r.Site, labels: Mapping[str, r.Label], day: date) -> None:
     root = make.library(site, "Documents", segment="Shared Documents")
     people = ("linnea@harbourlight.example", "ingrid@harbourlight-studio.example")
     for year in range(day.year - 3, day.year + 1):
-        hand = Hand(make, f"books {year}", people, date(year, 1, 4))
+        hand = ProjectFiles(make, f"books {year}", people, date(year, 1, 4))
         books = hand.folder(root, f"Accounts {year}")
         for month in range(1, 13):
             folder = hand.folder(books, f"{year}-{month:02}")

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 
 from sandbox.collab import records as r
-from sandbox.collab.builders import Maker
+from sandbox.collab.builders import ContentBuilder
 from sandbox.collab.store import ContentStore
 from sandbox.storage.database import Database
 from sandbox.world.collab import edge_cases, labels, lists, project_files
@@ -26,7 +26,7 @@ _YARD_PEOPLE = (_JONAS, "mikael@harbourlight.example", "astrid@harbourlight.exam
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollabFacts:
+class CollabWorld:
     """
     What the collaboration world holds.
 
@@ -49,7 +49,7 @@ class CollabFacts:
         return tuple(self.sites[path] for path in SELECTED_PATHS)
 
 
-def seed(database: Database, store: ContentStore, now: datetime | None = None) -> CollabFacts:
+def seed(database: Database, store: ContentStore, now: datetime | None = None) -> CollabWorld:
     """Write the content once; later calls leave the shelf alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     store.refresh()
@@ -58,7 +58,7 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
         with database.transaction():
             _fill(store, day)
             database.set_meta(_SEEDED, day.isoformat())
-    return CollabFacts(
+    return CollabWorld(
         day=day if kept is None else date.fromisoformat(kept),
         created=kept is None,
         sites=MappingProxyType({site.path: site.id for site in store.every(r.Site)}),
@@ -68,19 +68,19 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
 
 def _fill(store: ContentStore, day: date) -> None:
     started = f"{day.year - 3}-04-01T07:30:00Z"
-    make = Maker(store, when=started, author=STUDIO_ACCOUNT)
+    make = ContentBuilder(store, when=started, author=STUDIO_ACCOUNT)
     make.people({person.email: person.name for person in PEOPLE.values()})
-    label_ids = labels.catalogue(make)
+    label_ids = labels.create_labels(make)
     sites = _sites(make)
-    project_files.fill(make, sites, label_ids, day)
-    lists.fill(make, sites, day)
-    edge_cases.fill(make, sites, label_ids, day)
+    project_files.create_project_files(make, sites, label_ids, day)
+    lists.create_lists(make, sites, day)
+    edge_cases.create_edge_cases(make, sites, label_ids, day)
     for path, role in zip(SELECTED_PATHS, ("write", "read"), strict=True):
         make.add(r.SiteGrant(site_id=sites[path].id, application=APPLICATION, role=role))
     make.keep()
 
 
-def _sites(make: Maker) -> dict[str, r.Site]:
+def _sites(make: ContentBuilder) -> dict[str, r.Site]:
     teams = (
         ("", "Harbourlight", "Boats and houses at the water: the whole company", "anonymous"),
         ("/sites/yard", "Yard", "Building and restoring wooden boats", "anonymous"),
