@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from gateway.http.server import tune_garbage_collector
+from gateway.server import tune_garbage_collector
 
 CALLS = 1500
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.http.server import tune_garbage_collector
+from gateway.server import tune_garbage_collector
 
 Run = Callable[[], Awaitable[object]]
 MOST_CALLS = 20_000  # of one variant in one round

@@ -1,3 +1,27 @@
-"""The process: assembles the other four packages and holds the operator's side."""
+"""
+The process: it assembles the other packages and holds what operators manage.
+
+    app           builds the application out of all services
+    server        runs it with uvicorn, in one process or several
+    lifecycle     start and end of the process
+    services      the objects that routes share
+    settings      every setting, from environment variables
+    errors        what a command or the database cannot do
+    http          from the socket to the handler of a request
+    auth          access tokens: their text, their rows, the caller of a request
+    ratelimit     rate limits in memory and in Redis
+    telemetry     logs, metrics, traces
+    audit         the decision log
+    explain       dry runs that tell why a call is refused and what would allow it
+    connections   connected accounts, their credentials and OAuth consent
+    rule_intents  rules of created resources, also when the process dies in between
+    secrets       encryption
+    store         database, tables, leases, idempotency
+    operations    the operators' use cases, once for management API and command line
+    management    the management API
+    cli           the command line
+    demo          the demo: gateway, sandbox and invented accounts in one process
+    artefacts     schema.graphql, openapi.json and docs/reference, built from code
+"""
 
 from gateway.store import sqlite as sqlite  # before anything else imports the system's

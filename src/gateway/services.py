@@ -1,23 +1,24 @@
 """The objects of one process that its routes share, built once at start-up."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from gateway.audit.log import DecisionLog
-from gateway.auth.authenticator import Authenticator
-from gateway.connections.accounts import Accounts
-from gateway.connections.oauth_flow import OAuthFlow
-from gateway.connections.reconnect_links import ReconnectLinks
-from gateway.explain.explainer import Explainer
-from gateway.http.entry import RequestEntry
-from gateway.rule_intents.log import RuleIntentLog
-from gateway.secrets.keyring import Keyring
-from gateway.settings import Settings
-from gateway.store.database import Database
-from gateway.store.idempotency import IdempotencyStore
-from policy.quota import RequestCounter
+if TYPE_CHECKING:
+    from gateway.audit.log import DecisionLog
+    from gateway.auth.authenticator import Authenticator
+    from gateway.connections.accounts import Accounts
+    from gateway.connections.oauth_flow import OAuthFlow
+    from gateway.connections.reconnect_links import ReconnectLinks
+    from gateway.explain.explainer import Explainer
+    from gateway.http.entry import RequestEntry
+    from gateway.rule_intents.log import RuleIntentLog
+    from gateway.secrets.keyring import Keyring
+    from gateway.settings import Settings
+    from gateway.store.database import Database
+    from gateway.store.idempotency import IdempotencyStore
+    from policy.quota import RequestCounter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,19 +30,19 @@ class Services:
         admin_digest: SHA-256 of the admin token.
     """
 
-    settings: Settings
-    database: Database
-    keyring: Keyring
-    links: ReconnectLinks
-    authenticator: Authenticator
-    counter: RequestCounter
-    entry: RequestEntry
-    accounts: Accounts
-    oauth: OAuthFlow
-    decisions: DecisionLog
-    rule_intents: RuleIntentLog
-    idempotency: IdempotencyStore
-    explainer: Explainer
+    settings: "Settings"
+    database: "Database"
+    keyring: "Keyring"
+    links: "ReconnectLinks"
+    authenticator: "Authenticator"
+    counter: "RequestCounter"
+    entry: "RequestEntry"
+    accounts: "Accounts"
+    oauth: "OAuthFlow"
+    decisions: "DecisionLog"
+    rule_intents: "RuleIntentLog"
+    idempotency: "IdempotencyStore"
+    explainer: "Explainer"
     admin_digest: bytes
 
 

@@ -198,7 +198,7 @@ def serve_sandbox(port: int, folder: Path) -> None:
     sys.path.insert(0, str(HERE.parents[1] / "helpers"))
     import content_world
 
-    from gateway.http.server import bind, run_app
+    from gateway.server import bind, run_app
     from sandbox.app import create
     from sandbox.collab.builders import ContentBuilder
 

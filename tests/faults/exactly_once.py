@@ -35,7 +35,7 @@ from typing import Any
 
 import httpx
 
-from gateway.http.server import bind, run_app
+from gateway.server import bind, run_app
 from sandbox.app import create
 from sandbox.state import open_state
 

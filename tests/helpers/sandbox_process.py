@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gateway.http.server import bind, run_app
+from gateway.server import bind, run_app
 from sandbox.app import create
 
 

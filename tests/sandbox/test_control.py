@@ -6,7 +6,7 @@ from base64 import b64encode
 import httpx
 import pytest
 
-from gateway.http.server import _config, _Server, bind
+from gateway.server import _config, _Server, bind
 from sandbox.app import Sandbox, create
 from sandbox.http import ConnectionCut, json_response, parse_target
 

@@ -10,10 +10,10 @@ from starlette.types import ASGIApp, Message
 
 from gateway.app import Gateway, assemble
 from gateway.explain.request import ExplainRequest
-from gateway.http.server import sandbox_of
 from gateway.operations import rows
 from gateway.operations.validation import validated
 from gateway.secrets.keyring import new_secret
+from gateway.server import sandbox_of
 from gateway.settings import Settings
 from gateway.store.tables import AccessToken
 

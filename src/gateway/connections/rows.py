@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateway.secrets import key_rotation
 from gateway.secrets.keyring import Keyring, place
-from gateway.store import timestamps
+from gateway.store import sealed_columns, timestamps
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 
@@ -149,8 +148,8 @@ async def mark_needs_reauth(
 
 async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
     """Seal all credentials under the first key; return how many changed."""
-    result = await key_rotation.rotate_column(
-        database, keyring, key_rotation.CREDENTIALS, batch=batch
+    result = await sealed_columns.rotate_column(
+        database, keyring, sealed_columns.CREDENTIALS, batch=batch
     )
     return result.changed
 

@@ -1,17 +1,18 @@
 """
 The HTTP side of the process, from the socket to the handler of a request.
 
-server                 uvicorn in one process or several
-protocol               HTTP/1.1 of one connection, with deadlines and size limits
-connection_limits      the table of connections, and which of them are too slow
-middleware             request id, common headers, metrics, traces, logs, unexpected exceptions
-admission_control      bounded concurrency, a queue, load shedding
-dispatch               REST and GraphQL past the routes of the application
-entry                  authentication, rate limits and context of a request
-client_addresses       the address that limits count by
-graphql_endpoint       /graphql
-graphql_idempotency    mutations under an Idempotency-Key
-health                 /healthz, /readyz and /metrics
-pages                  explorer, API reference, /openapi.json
-openapi                the OpenAPI document
+    protocol               HTTP/1.1 of one connection, with deadlines and size limits
+    connection_limits      the table of connections, and which of them are too slow
+    middleware             request id, common headers, metrics, traces, logs, unexpected exceptions
+    admission_control      bounded concurrency, a queue, load shedding
+    dispatch               REST and GraphQL past the routes of the application
+    entry                  authentication, rate limits and context of a request
+    client_addresses       the address that limits count by
+    graphql_endpoint       /graphql
+    graphql_idempotency    mutations under an Idempotency-Key
+    health                 /healthz, /readyz and /metrics
+    pages                  explorer, API reference, /openapi.json
+    openapi                the OpenAPI document
+    oauth_pages            the pages of an account's consent
+    sandbox_mount          the sandbox upstreams at /sandbox of this process
 """

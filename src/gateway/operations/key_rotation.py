@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.rule_intents.log import seal_context
-from gateway.secrets.key_rotation import CREDENTIALS, SealedColumn, rotate_column
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database
+from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import IdempotencyRow, OAuthAttempt, RuleIntent
 
 SEALED_COLUMNS = (

@@ -1,6 +1,5 @@
 """
 Encryption of stored credentials and of tokens handed to clients.
 
-    keyring       seals and signs with the newest secret key, opens and verifies with any
-    key_rotation  seals the values of a table column again under the newest key
+    keyring   seals and signs with the newest secret key, opens and verifies with any
 """

@@ -12,4 +12,7 @@ The database of the process: engines, tables and the shared state that lives in 
     cleanup      the hourly deletion of expired rows
     revisions    versions of the schema
     backups      copies of the database and their restoration
+    sealed_columns
+                 encrypts the values of a column again under the newest key
+    migrations   Alembic migrations of the schema
 """

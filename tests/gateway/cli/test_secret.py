@@ -9,8 +9,8 @@ from sqlmodel import select
 
 from gateway.connections import rows as connection_rows
 from gateway.rule_intents.log import seal_context
-from gateway.secrets import key_rotation
 from gateway.secrets.keyring import Keyring, place
+from gateway.store import sealed_columns
 from gateway.store.database import Database
 from gateway.store.tables import (
     AccessToken,
@@ -152,16 +152,16 @@ async def test_an_interrupted_rotation_is_resumed(store, three):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await key_rotation.rotate_column(
-            database, ring, key_rotation.CREDENTIALS, batch=2, progress=cut_off
+        await sealed_columns.rotate_column(
+            database, ring, sealed_columns.CREDENTIALS, batch=2, progress=cut_off
         )
     assert heard == [(2, 3)]
 
     heard.clear()
-    done = await key_rotation.rotate_column(
+    done = await sealed_columns.rotate_column(
         database,
         ring,
-        key_rotation.CREDENTIALS,
+        sealed_columns.CREDENTIALS,
         batch=2,
         progress=lambda *progress: heard.append(progress),
     )
@@ -204,7 +204,7 @@ def test_credentials_stored_during_a_rotation_are_kept(url, rows):
 
     async def rotate(ring):
         database = Database.open(url)
-        done = await key_rotation.rotate_column(database, ring, key_rotation.CREDENTIALS)
+        done = await sealed_columns.rotate_column(database, ring, sealed_columns.CREDENTIALS)
         await database.close()
         return done.changed
 

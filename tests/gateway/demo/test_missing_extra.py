@@ -31,7 +31,7 @@ def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
 
 def test_the_gateway_is_assembled_without_the_sandbox():
     program = (
-        "import sys, gateway.app, gateway.http.server, gateway.cli.main\n"
+        "import sys, gateway.app, gateway.server, gateway.cli.main\n"
         "assert not [name for name in sys.modules if name.partition('.')[0] == 'sandbox']\n"
     )
     done = subprocess.run(

@@ -12,7 +12,7 @@ import uvicorn
 from gateway.http import connection_limits
 from gateway.http.connection_limits import Limits
 from gateway.http.protocol import GuardedProtocol
-from gateway.http.server import _Server
+from gateway.server import _Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
 

@@ -5,8 +5,8 @@ import gc
 import orjson
 import pytest
 
+from gateway import server
 from gateway.errors import Overloaded
-from gateway.http import server
 from gateway.http.admission_control import AdmissionControl
 from gateway.store.database import StorageUnavailable
 

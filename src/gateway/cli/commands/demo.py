@@ -28,7 +28,7 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     with failures_as_sentences():
         from gateway.demo.manifest import write
-        from gateway.http.server import bind, run_app
+        from gateway.server import bind, run_app
         from gateway.telemetry import logs
 
         logs.configure(level="warning", form="console")

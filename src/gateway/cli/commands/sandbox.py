@@ -38,7 +38,7 @@ def sandbox(
         return
     with failures_as_sentences():
         from gateway.demo.world import open_sandbox
-        from gateway.http.server import bind, run_app
+        from gateway.server import bind, run_app
 
         data.mkdir(parents=True, exist_ok=True)
         socket, base = bind(host, port)

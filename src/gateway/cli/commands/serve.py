@@ -23,7 +23,7 @@ def serve(
     """Start the gateway. Needs AGW_ADMIN_TOKEN and AGW_SECRET_KEYS."""
     import asyncio
 
-    from gateway.http.server import run, run_many
+    from gateway.server import run, run_many
     from gateway.settings import Settings
     from gateway.store.database import Database, guard_processes
 

@@ -85,7 +85,7 @@ def run_many(settings: Settings) -> None:
     listener, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
-    config = _config("gateway.http.server:create", factory=True, workers=settings.workers)
+    config = _config("gateway.server:create", factory=True, workers=settings.workers)
     with TemporaryDirectory(prefix="access-gateway-metrics-") as folder:
         os.environ[FOLDER] = folder  # where the workers write their metrics
         supervisor = Multiprocess(config, sockets=[listener])

@@ -72,9 +72,7 @@ def until(condition):
     raise AssertionError("It did not come.")
 
 
-@pytest.mark.parametrize(
-    "part", ["gateway.demo.world", "gateway.demo.manifest", "gateway.http.server"]
-)
+@pytest.mark.parametrize("part", ["gateway.demo.world", "gateway.demo.manifest", "gateway.server"])
 def test_a_store_is_not_opened_with_a_sqlite_that_may_corrupt_it(part):
     shown = f"import {part}, sandbox.storage.database as s; print(s.sqlite3.__name__)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
