@@ -1,9 +1,12 @@
 """
-The connectors: one package per upstream, none of which imports another.
+The connectors: one package per upstream; none imports another.
 
-    provider_a   mail and calendar
-    provider_b   mail and calendar, over OData
-    collab       sites, libraries, files, lists and search, over OData
-    boards       task boards, over GraphQL
-    projects     task projects, over REST
+    provider_a   Gmail and Google Calendar
+    provider_b   Outlook mail and Outlook calendar, by Microsoft Graph
+    collab       OneDrive and SharePoint (sites, libraries, files, lists), by Microsoft Graph
+    boards       monday.com: task boards, by GraphQL
+    projects     Asana: task projects, by REST
+
+Only this documentation names vendors; provider codes are neutral. The protocols:
+docs/spec/upstream/README.md.
 """

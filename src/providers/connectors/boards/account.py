@@ -1,4 +1,4 @@
-"""Who a token of the board provider belongs to: its token answer does not say."""
+"""Address of a token's owner: monday.com's token response does not contain it."""
 
 import msgspec
 
@@ -15,19 +15,19 @@ class _Data(msgspec.Struct):
     me: _Me | None = None
 
 
-class _Answer(msgspec.Struct):
+class _Response(msgspec.Struct):
     data: _Data | None = None
 
 
 async def read_account_email(origins: Origins, url: str, token: str) -> str | None:
     """
-    Return the address of the person whose *token* it is.
+    Return the email address of the owner of *token*; None when monday.com does not tell.
 
     Raises:
-        ProviderFailure: The provider could not be asked.
+        ProviderFailure: The request failed.
     """
-    way = Upstream(origins, url, connection="person", credentials=StaticToken(token, ""))
+    upstream = Upstream(origins, url, connection="person", credentials=StaticToken(token, ""))
     query = {"query": "query { me { id email } }"}
-    answer = await way.call("POST", "v2", json=query, retry=True, changes=False)
-    data = answer.decode(_Answer).data
+    response = await upstream.call("POST", "v2", json=query, retry=True, changes=False)
+    data = response.decode(_Response).data
     return None if data is None or data.me is None else data.me.email

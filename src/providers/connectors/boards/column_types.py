@@ -1,4 +1,4 @@
-"""The board provider's column types: what they are to us, and what their settings offer."""
+"""Column types and column settings: docs/spec/upstream/monday.md#column-types."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -9,7 +9,7 @@ import msgspec
 from providers.connectors.boards import response_types
 from providers.item_visibility import COMPUTED, Column
 
-# Upstream's word -> ours; what is not here is "other".
+# monday.com's type -> the gateway's; any other type is "other".
 TYPES: Mapping[str, str] = MappingProxyType(
     {
         "text": "text",
@@ -36,7 +36,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
         "formula": "formula",
     }
 )
-# What can be set; wire report 1C names what cannot, and what nobody knows cannot either.
+# Types whose values can be set; unknown types cannot.
 _WRITABLE = frozenset(
     {
         "text",
@@ -66,9 +66,9 @@ _WRITABLE = frozenset(
         "color_picker",
     }
 )
-_NAME = "name"  # upstream's own column for the item's name: a pseudo column here
+_NAME = "name"  # monday.com's column for the item's name, which is no column of the gateway
 
-# What a column shows besides what it is the source of.
+# Attributes of `TaskItem` that a type reveals besides the derived fields it is the source of.
 _SHOWS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "creation_log": frozenset({"created_at"}),
@@ -84,51 +84,53 @@ _SHOWS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 
-def columns(found: Iterable[response_types.Column | None]) -> tuple[Column, ...]:
-    """Return a board's columns in their order, without archived ones and that of the name."""
+def columns(board_columns: Iterable[response_types.Column | None]) -> tuple[Column, ...]:
+    """Return a board's columns in their order, without archived ones and the name column."""
     return tuple(
-        column(one) for one in found if one is not None and not one.archived and one.type != _NAME
+        column(board_column)
+        for board_column in board_columns
+        if board_column and not board_column.archived and board_column.type != _NAME
     )
 
 
-def column(given: response_types.Column) -> Column:
-    """Return a column; without settings when these were not asked for."""
-    settings = _settings(given.settings_str)
+def column(native: response_types.Column) -> Column:
+    """Return a column; without settings when *native* has none."""
+    settings = _settings(native.settings_str)
     return Column(
-        id=given.id,
-        title=given.title,
-        native=given.type,
-        type=TYPES.get(given.type, "other"),
-        writable=given.type in _WRITABLE,
-        options=_options(given.type, settings),
-        shows=_SHOWS.get(given.type, frozenset()),
+        id=native.id,
+        title=native.title,
+        native=native.type,
+        type=TYPES.get(native.type, "other"),
+        writable=native.type in _WRITABLE,
+        options=_options(native.type, settings),
+        shows=_SHOWS.get(native.type, frozenset()),
         settings=settings,
     )
 
 
 def labels(settings: Any) -> list[tuple[str, str]]:
-    """Return the labels of a status column as (index, text), in the order they are offered."""
+    """Return the labels of a status column as (index, text), in display order."""
     offered = settings.get("labels") if isinstance(settings, Mapping) else None
     if isinstance(offered, list):
         return [
-            (str(one.get("id", one.get("index"))), str(one.get("label", one.get("name"))))
-            for one in offered
-            if isinstance(one, Mapping)
+            (str(label.get("id", label.get("index"))), str(label.get("label", label.get("name"))))
+            for label in offered
+            if isinstance(label, Mapping)
         ]
     if not isinstance(offered, Mapping):
         return []
-    places = settings.get("labels_positions_v2")
-    if not isinstance(places, Mapping):
-        places = {}
+    positions = settings.get("labels_positions_v2")
+    if not isinstance(positions, Mapping):
+        positions = {}
     texts = [(str(index), str(text)) for index, text in offered.items() if text]
-    return sorted(texts, key=lambda one: _place(places.get(one[0])))
+    return sorted(texts, key=lambda label: _position(positions.get(label[0])))
 
 
-def sub_board(found: Iterable[Column]) -> str | None:
+def sub_board(board_columns: Iterable[Column]) -> str | None:
     """Return the id of the board that holds the sub-items; None when there is none."""
-    for one in found:
-        ids = one.settings.get("boardIds") if isinstance(one.settings, Mapping) else None
-        if one.native == "subtasks" and isinstance(ids, list) and ids:
+    for column in board_columns:
+        ids = column.settings.get("boardIds") if isinstance(column.settings, Mapping) else None
+        if column.native == "subtasks" and isinstance(ids, list) and ids:
             return str(ids[0])
     return None
 
@@ -146,5 +148,5 @@ def _settings(text: str | None) -> Any:
         return {}
 
 
-def _place(given: Any) -> float:
-    return float(given) if isinstance(given, int | float) else float("inf")
+def _position(position: Any) -> float:
+    return float(position) if isinstance(position, int | float) else float("inf")

@@ -1,8 +1,8 @@
 """
-The documents sent to the board provider: what is asked for is what is wanted, and no more.
+GraphQL documents for monday.com; they select only wanted fields.
 
-Source: wire report, 1C. Column values are asked for by column id when some of them may not be
-seen, else by type, else all.
+Column values are selected by column id when some of them are hidden, else by type, else all:
+docs/spec/upstream/monday.md#read-values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
 
 _SETTINGS = "id title type settings_str archived"
 
-# Attribute of `TaskBoard` -> what to ask for.
+# Attribute of `TaskBoard` -> selection.
 _BOARD: Mapping[str, str] = MappingProxyType(
     {
         "name": "name",
@@ -29,7 +29,7 @@ _BOARD: Mapping[str, str] = MappingProxyType(
         "tags": "tags{id name color}",
     }
 )
-# Attribute of `TaskItem` -> what to ask for.
+# Attribute of `TaskItem` -> selection.
 _ITEM: Mapping[str, str] = MappingProxyType(
     {
         "name": "name",
@@ -38,7 +38,7 @@ _ITEM: Mapping[str, str] = MappingProxyType(
         "web_url": "url",
     }
 )
-# Derived field -> the types of its columns.
+# Derived field -> types of its source columns.
 _TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "status": ("status",),
@@ -70,7 +70,7 @@ COMMENT = "mutation($i:ID,$t:String!){create_update(item_id:$i,body:$t){id}}"
 
 
 def boards(wanted: AbstractSet[str]) -> str:
-    """Ask for a page of boards; variables n, p, s (State)."""
+    """Return the query for a page of boards; variables n, p, s (State)."""
     return (
         "query($n:Int,$p:Int,$s:State){boards(limit:$n,page:$p,state:$s,order_by:created_at)"
         f"{{{_board(wanted)}}}}}"
@@ -78,28 +78,28 @@ def boards(wanted: AbstractSet[str]) -> str:
 
 
 def boards_by_id(wanted: AbstractSet[str]) -> str:
-    """Ask for boards by their ids; variables b, n."""
+    """Return the query for boards by id; variables b, n."""
     return f"query($b:[ID!],$n:Int){{boards(ids:$b,limit:$n,state:all){{{_board(wanted)}}}}}"
 
 
 def first_page(values: "ColumnValueSelection", visibility: ItemVisibility, *, count: bool) -> str:
-    """Ask for the first page of a board's items; variables b, n, q, and those of *values*."""
+    """Return the query for the first page of items; variables b, n, q, and those of *values*."""
     total = " items_count" if count else ""
     return (
         f"query($b:[ID!],$n:Int!,$q:ItemsQuery{values.declared}){{boards(ids:$b,limit:1,state:all)"
         f"{{id state type{total} items_page(limit:$n,query_params:$q)"
-        f"{{cursor items{{{_item(values, visibility, alone=False)}}}}}}}}}"
+        f"{{cursor items{{{_item(values, visibility, single=False)}}}}}}}}}"
     )
 
 
 def next_page(values: "ColumnValueSelection", visibility: ItemVisibility, *, count: bool) -> str:
-    """Ask for a page behind a cursor; variables c, n, and b when the total is asked for."""
+    """Return the query for the page of a cursor; variables c, n, with *count* also b."""
     total, declared = "", ""
     if count:
         total, declared = " boards(ids:$b,limit:1,state:all){id items_count}", ",$b:[ID!]"
     return (
         f"query($c:String!,$n:Int!{declared}{values.declared}){{next_items_page(cursor:$c,limit:$n)"
-        f"{{cursor items{{{_item(values, visibility, alone=False)}}}}}{total}}}"
+        f"{{cursor items{{{_item(values, visibility, single=False)}}}}}{total}}}"
     )
 
 
@@ -111,15 +111,15 @@ NEXT_IDS = "query($c:String!,$n:Int!){next_items_page(cursor:$c,limit:$n){cursor
 
 
 def item(values: "ColumnValueSelection", visibility: ItemVisibility) -> str:
-    """Ask for one item; variables i, and those of *values*."""
+    """Return the query for one item; variables i, and those of *values*."""
     return (
         f"query($i:[ID!]{values.declared}){{items(ids:$i,limit:1)"
-        f"{{{_item(values, visibility, alone=True)}}}}}"
+        f"{{{_item(values, visibility, single=True)}}}}}"
     )
 
 
 def changes(count: int) -> str:
-    """Set columns one by one, each under an alias: a0, a1 …; variables b, i, v0, v1 …"""
+    """Return the mutation that sets columns one by one as a0, a1 …; variables b, i, v0, v1 …"""
     declared = "".join(f",$v{number}:JSON!" for number in range(count))
     calls = " ".join(
         f"a{number}:change_multiple_column_values(board_id:$b,item_id:$i,column_values:$v{number})"
@@ -131,11 +131,13 @@ def changes(count: int) -> str:
 
 class ColumnValueSelection:
     """
-    Which column values to ask for, of items and of their sub-items.
+    Selection of the column values of items and of their sub-items.
 
     Attributes:
-        declared: The variables that the document declares for it.
-        variables: Their values.
+        declared: Declarations of its variables, for the head of the document.
+        variables: Values of those variables.
+        own: Selection within an item.
+        below: Selection within a sub-item.
     """
 
     def __init__(
@@ -145,60 +147,63 @@ class ColumnValueSelection:
         own: Iterable[str] | None = None,
         below: Iterable[str] | None = None,
     ) -> None:
-        """*own* and *below*: the ids of columns that may be asked for; None: all."""
+        """*own* and *below* are the ids of the visible columns; None: all."""
         self.variables: dict[str, object] = {}
         self.declared = ""
-        self._sight = visibility
-        self.own = self._chosen("o", own)
-        self.below = self._chosen("u", below) if "sub_items" in visibility.wanted else ""
+        self._visibility = visibility
+        self.own = self._select("o", own)
+        self.below = self._select("u", below) if "sub_items" in visibility.wanted else ""
 
-    def _chosen(self, variable: str, ids: Iterable[str] | None) -> str:
-        every = "column_values" in self._sight.wanted
-        types = {one for name in self._sight.wanted & DERIVED for one in _TYPES[name]}
-        if not every and not types:
+    def _select(self, variable: str, ids: Iterable[str] | None) -> str:
+        every_type = "column_values" in self._visibility.wanted
+        types = {name for field in self._visibility.wanted & DERIVED for name in _TYPES[field]}
+        if not every_type and not types:
             return ""
         arguments = []
         if ids is not None:
             self.declared += f",${variable}:[String!]"
             self.variables[variable] = list(ids)
             arguments.append(f"ids:${variable}")
-        if not every:
+        if not every_type:
             arguments.append(f"types:[{','.join(sorted(types))}]")
-        asked = f"({','.join(arguments)})" if arguments else ""
-        return f" column_values{asked}{{{self._cell()}}}"
+        restriction = f"({','.join(arguments)})" if arguments else ""
+        return f" column_values{restriction}{{{self._value_fields()}}}"
 
-    def _cell(self) -> str:
-        shown = "...on DropdownValue{values{label}} ...on TagsValue{tags{name}}"
-        if "column_values" not in self._sight.wanted:
-            return f"id type text value column{{id title type}} {shown}"
-        linked = " ...on FormulaValue{display_value}"
-        if self._sight.boards is None:  # what these show stands on other boards
-            linked += (
+    def _value_fields(self) -> str:
+        fields = (
+            "id type text value column{id title type}"
+            " ...on DropdownValue{values{label}} ...on TagsValue{tags{name}}"
+        )
+        if "column_values" not in self._visibility.wanted:
+            return fields
+        fields += " ...on FormulaValue{display_value}"
+        if self._visibility.boards is None:  # these columns show values of other boards
+            fields += (
                 " ...on MirrorValue{display_value} ...on BoardRelationValue{display_value}"
                 " ...on DependencyValue{display_value}"
             )
-        return f"id type text value column{{id title type}} {shown}{linked}"
+        return fields
 
 
 def _board(wanted: AbstractSet[str]) -> str:
     return " ".join(["id state type", *(text for name, text in _BOARD.items() if name in wanted)])
 
 
-def _item(values: ColumnValueSelection, visibility: ItemVisibility, *, alone: bool) -> str:
-    asked = _plain(visibility.wanted) + values.own
-    if alone:
-        asked += " board{id} parent_item{id board{id}}"
+def _item(values: ColumnValueSelection, visibility: ItemVisibility, *, single: bool) -> str:
+    fields = _own_fields(visibility.wanted) + values.own
+    if single:
+        fields += " board{id} parent_item{id board{id}}"
         if "comments" in visibility.wanted:
-            asked += (
+            fields += (
                 f" updates(limit:{MAX_COMMENTS}){{id body text_body created_at creator{{id name}}}}"
             )
     if "sub_items" in visibility.wanted:
-        asked += f" subitems{{{_plain(visibility.wanted)}{values.below}}}"
-    return asked
+        fields += f" subitems{{{_own_fields(visibility.wanted)}{values.below}}}"
+    return fields
 
 
-def _plain(wanted: AbstractSet[str]) -> str:
-    asked = ["id state", *(text for name, text in _ITEM.items() if name in wanted)]
+def _own_fields(wanted: AbstractSet[str]) -> str:
+    fields = ["id state", *(text for name, text in _ITEM.items() if name in wanted)]
     if wanted & {"group_id", "group_name"}:
-        asked.append("group{id title}" if "group_name" in wanted else "group{id}")
-    return " ".join(asked)
+        fields.append("group{id title}" if "group_name" in wanted else "group{id}")
+    return " ".join(fields)

@@ -1,8 +1,8 @@
 """
-What the board provider's answers say went wrong, in all their shapes. Source: wire report, 2.3.
+Errors of monday.com's responses: docs/spec/upstream/errors-and-throttling.md#monday-errors.
 
-HTTP 200 does not mean success, an error may be a bare text, and before 2025-01 the first error
-stood at the top of the body.
+HTTP 200 does not mean success; an error may be a bare text; before 2025-01 the first error was at
+the top of the body.
 """
 
 import re
@@ -23,7 +23,7 @@ from providers.failures import (
 )
 from providers.http.response import Response
 
-_USUAL_SECONDS = 30  # wire report 2.3: when nothing says how long to wait, and it is no 429
+_DEFAULT_WAIT_SECONDS = 30  # for a throttle that names no waiting time
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
 
 _THROTTLED = frozenset(
@@ -41,7 +41,7 @@ _THROTTLED = frozenset(
         "API_TEMPORARILY_BLOCKED",
     }
 )
-_UNKNOWN = frozenset(
+_MISSING = frozenset(
     {"InvalidBoardIdException", "InvalidItemIdException", "ResourceNotFoundException"}
 )
 _FORBIDDEN = frozenset(
@@ -74,35 +74,35 @@ _LOCKED = "Resource is currently locked"
 
 
 class ColumnRefused(Refused):
-    """A column value does not fit; nothing of the call was applied."""
+    """A column value was refused; nothing of the call was applied."""
 
 
 class CursorExpired(Refused):
-    """The cursor is too old, or none."""
+    """The cursor is too old or invalid."""
 
 
 class GraphqlError(msgspec.Struct, frozen=True):
     """
-    One error of an answer.
+    One error of a response.
 
     Attributes:
-        path: Where in the document; empty when it is about all of it.
-        wait: Seconds to wait, when it says so.
+        path: Path into the data; empty when the error concerns the whole document.
+        wait_seconds: None when the error does not tell.
     """
 
     code: str = ""
     status: int = 0
     message: str = ""
     path: tuple[str | int, ...] = ()
-    wait: int | None = None
+    wait_seconds: int | None = None
 
     @property
     def failure(self) -> ProviderFailure:
-        """What it means."""
+        """The provider failure that the error stands for."""
         code = self.code or self.message
         if code in _THROTTLED or self.status == 429:
-            return Throttled(self.wait or _USUAL_SECONDS)
-        if code in _UNKNOWN:
+            return Throttled(self.wait_seconds or _DEFAULT_WAIT_SECONDS)
+        if code in _MISSING:
             return Missing()
         if code in _SIGNED_OUT or self.status == 401:
             return NeedsReauth()
@@ -123,7 +123,7 @@ NOTHING = msgspec.Raw(b"null")
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """The body of every answer."""
+    """The body of every response."""
 
     data: msgspec.Raw = NOTHING
     errors: Sequence[Any] | None = None
@@ -137,67 +137,70 @@ def graphql_errors(
 ) -> tuple[GraphqlError, ...]:
     """Return the errors of a body; *retry_after* is the header of that name."""
     header = int(retry_after) if retry_after is not None and retry_after.isdecimal() else None
-    found = [_problem(error, envelope, header) for error in envelope.errors or ()]
-    if envelope.error_code or (envelope.error_message and not found):
-        message = envelope.error_message or ""
-        whole = GraphqlError(
-            code=envelope.error_code or "",
-            status=envelope.status_code or 0,
-            message=message,
-            wait=header or _spoken(message),
-        )
-        waits = [one.wait for one in found if one.wait is not None]
-        found = [msgspec.structs.replace(whole, wait=whole.wait or max(waits, default=None))]
-    return tuple(found)
+    errors = tuple(_graphql_error(error, envelope, header) for error in envelope.errors or ())
+    if not envelope.error_code and (errors or not envelope.error_message):
+        return errors
+    message = envelope.error_message or ""
+    whole = GraphqlError(
+        code=envelope.error_code or "",
+        status=envelope.status_code or 0,
+        message=message,
+        wait_seconds=header or _wait_in_message(message) or _longest_wait(errors),
+    )
+    return (whole,)
 
 
-def first(found: Sequence[GraphqlError]) -> ProviderFailure:
-    """Return what several errors come to: a throttle before anything else."""
-    failures = [one.failure for one in found]
+def main_failure(errors: Sequence[GraphqlError]) -> ProviderFailure:
+    """Return the failure of several errors: the longest throttle, else the first failure."""
+    failures = [error.failure for error in errors]
     throttles = [failure for failure in failures if isinstance(failure, Throttled)]
     if throttles:
         return max(throttles, key=lambda throttle: throttle.retry_after)
     return failures[0]
 
 
-def classify(answer: Response) -> ProviderFailure | None:
-    """Turn a non-2xx answer into a failure, None when its status says it all."""
+def classify(response: Response) -> ProviderFailure | None:
+    """Turn a non-2xx response into a failure; None when its status suffices."""
     try:
-        envelope = msgspec.json.decode(answer.body, type=Envelope)
+        envelope = msgspec.json.decode(response.body, type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    found = graphql_errors(envelope, retry_after=answer.headers.get("retry-after"))
-    known = [one for one in found if one.code]
-    if answer.status == 429:
-        waits = [one.wait for one in found if one.wait is not None]
-        return Throttled(max(waits, default=DEFAULT_RETRY_AFTER_SECONDS))
-    if known and answer.status < 500:
-        return first(known)
-    return Refused(status=403) if answer.status == 403 else None
+    errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
+    with_code = [error for error in errors if error.code]
+    if response.status == 429:
+        wait_seconds = _longest_wait(errors)
+        return Throttled(DEFAULT_RETRY_AFTER_SECONDS if wait_seconds is None else wait_seconds)
+    if with_code and response.status < 500:
+        return main_failure(with_code)
+    return Refused(status=403) if response.status == 403 else None
 
 
-def _problem(given: Any, envelope: Envelope, header: int | None) -> GraphqlError:
-    if not isinstance(given, Mapping):
-        return GraphqlError(message=str(given), wait=header or _spoken(str(given)))
-    extensions = given.get("extensions")
+def _graphql_error(error: Any, envelope: Envelope, header: int | None) -> GraphqlError:
+    if not isinstance(error, Mapping):
+        return GraphqlError(message=str(error), wait_seconds=header or _wait_in_message(str(error)))
+    extensions = error.get("extensions")
     more: Mapping[str, Any] = extensions if isinstance(extensions, Mapping) else {}
-    message = str(given.get("message") or "")
-    path = given.get("path")
+    message = str(error.get("message") or "")
+    path = error.get("path")
+    steps = path if isinstance(path, list) else ()
     return GraphqlError(
-        code=str(more.get("code") or given.get("error_code") or ""),
+        code=str(more.get("code") or error.get("error_code") or ""),
         status=_number(more.get("status_code")) or envelope.status_code or 0,
         message=message,
-        path=tuple(one for one in path if isinstance(one, str | int))
-        if isinstance(path, list)
-        else (),
-        wait=header or _number(more.get("retry_in_seconds")) or _spoken(message),
+        path=tuple(step for step in steps if isinstance(step, str | int)),
+        wait_seconds=header or _number(more.get("retry_in_seconds")) or _wait_in_message(message),
     )
 
 
-def _spoken(message: str) -> int | None:
-    found = _RESET.search(message)
-    return int(found[1]) if found else None
+def _longest_wait(errors: Sequence[GraphqlError]) -> int | None:
+    waits = (error.wait_seconds for error in errors if error.wait_seconds is not None)
+    return max(waits, default=None)
 
 
-def _number(given: Any) -> int | None:
-    return int(given) if isinstance(given, int | float) and 0 < given < 10**9 else None
+def _wait_in_message(message: str) -> int | None:
+    match = _RESET.search(message)
+    return int(match[1]) if match else None
+
+
+def _number(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | float) and 0 < value < 10**9 else None

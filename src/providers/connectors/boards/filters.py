@@ -1,4 +1,4 @@
-"""A query over items as the board provider's own rules. Source: wire report, 1C."""
+"""Item queries as monday.com's item rules: docs/spec/upstream/monday.md#item-rules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,10 @@ from providers.item_visibility import Column, source_columns
 from providers.ports.tasks import ItemQuery
 
 Rule = dict[str, Any]
-EMPTY_STATUS = "5"  # the index that a status has which was never set
 
 
 def needs_columns(query: ItemQuery) -> bool:
-    """Say whether the rules of *query* name columns of the board."""
+    """Whether the rules of *query* name columns of the board."""
     return bool(query.status or query.assignee)
 
 
@@ -21,7 +20,7 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
     Return the `query_params` of *query*; empty when it restricts nothing.
 
     Returns:
-        None when nothing can match: no column, or no label, is what the query asks for.
+        None when nothing can match: the board has no column or no label for the query.
     """
     all_of: list[Rule] = []
     groups: list[Rule] = []
@@ -30,14 +29,14 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
     if query.text:
         all_of.append(_rule("name", [query.text], "contains_text"))
     if query.status:
-        found = _status(query.status, columns)
-        if found is None:
+        status = _status(query.status, columns)
+        if status is None:
             return None
-        all_of.append(found)
+        all_of.append(status)
     if query.assignee:
         people = [
-            _rule(assignee.id, [query.assignee], "contains_text")
-            for assignee in source_columns(columns)["assignees"]
+            _rule(column.id, [query.assignee], "contains_text")
+            for column in source_columns(columns)["assignees"]
         ]
         if not people:
             return None

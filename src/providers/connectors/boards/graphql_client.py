@@ -1,4 +1,4 @@
-"""Documents sent to the board provider, and its answers taken apart."""
+"""Client of monday.com's GraphQL endpoint: docs/spec/upstream/monday.md#endpoint."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,13 +6,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from providers.connectors.boards.failures import Envelope, GraphqlError, first, graphql_errors
+from providers.connectors.boards.failures import (
+    Envelope,
+    GraphqlError,
+    graphql_errors,
+    main_failure,
+)
 from providers.failures import Broken, Locked, Throttled
 from providers.http.client import READ_SECONDS, Upstream
 
-VERSION = "2026-10"  # always pinned; without it the account's current one answers
+VERSION = "2026-10"  # without the header, the account's current version answers
 _HEADERS = {"api-version": VERSION}
-_PAUSES = (0.2, 0.6)  # seconds before a write is tried again on a board that somebody else locks
+_PAUSES = (0.2, 0.6)  # seconds before a write to a board that is locked is repeated
 
 T = TypeVar("T")
 
@@ -25,41 +30,45 @@ class BoardClient:
 
     async def read(self, document: str, shape: type[T], **variables: object) -> T:
         """
-        Run a query and read its data as *shape*.
+        Run a query and decode its data as *shape*.
 
         Raises:
-            ProviderFailure: Whatever an error of the answer says, also beside data.
+            ProviderFailure: The response has an error, also beside data.
         """
-        data, found = await self._ask(document, variables, reads=True)
-        if found:
-            raise self._raised(found)
-        return _decoded(data, shape)
+        data, errors = await self._send(document, variables, reads=True)
+        if errors:
+            raise self._failure(errors)
+        return _decode(data, shape)
 
     async def write(
         self, document: str, shape: type[T], **variables: object
     ) -> tuple[T, tuple[GraphqlError, ...]]:
         """
-        Run a mutation; errors that have a path into it come back beside the data.
+        Run a mutation; a board that is locked is tried three times.
+
+        Returns:
+            The data, and the errors of single fields: each has a path into the data.
 
         Raises:
-            ProviderFailure: Whatever an error about all of it says: nothing was done.
+            ProviderFailure: An error concerns the whole document: nothing was done.
         """
         pauses = iter(_PAUSES)
         while True:
-            data, found = await self._ask(document, variables, reads=False)
-            whole = [one for one in found if not one.path]
-            if not whole and not isinstance(_worst(found), Throttled | Locked):
-                return _decoded(data, shape), found
-            failure = self._raised(found)
+            data, errors = await self._send(document, variables, reads=False)
+            if not errors:
+                return _decode(data, shape), errors
+            failure = self._failure(errors)
+            if all(error.path for error in errors) and not isinstance(failure, Throttled | Locked):
+                return _decode(data, shape), errors
             pause = next(pauses, None)
-            if not isinstance(failure, Locked) or pause is None or _did_something(data):
+            if not isinstance(failure, Locked) or pause is None or _has_result(data):
                 raise failure
             await asyncio.sleep(pause)
 
-    async def _ask(
+    async def _send(
         self, document: str, variables: Mapping[str, object], *, reads: bool
     ) -> tuple[msgspec.Raw, tuple[GraphqlError, ...]]:
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "POST",
             "v2",
             json={"query": document, "variables": variables},
@@ -68,29 +77,25 @@ class BoardClient:
             changes=not reads,
             deadline=READ_SECONDS if reads else None,
         )
-        envelope = answer.decode(Envelope)
+        envelope = response.decode(Envelope)
         return envelope.data, graphql_errors(
-            envelope, retry_after=answer.headers.get("retry-after")
+            envelope, retry_after=response.headers.get("retry-after")
         )
 
-    def _raised(self, found: tuple[GraphqlError, ...]) -> Exception:
-        failure = first(found)
+    def _failure(self, errors: tuple[GraphqlError, ...]) -> Exception:
+        failure = main_failure(errors)
         if isinstance(failure, Throttled):
             return self._upstream.throttled(failure.retry_after)
         return failure
 
 
-def _worst(found: tuple[GraphqlError, ...]) -> Exception | None:
-    return first(found) if found else None
+def _has_result(data: msgspec.Raw) -> bool:
+    """Whether some field of a mutation has a result."""
+    fields: Any = msgspec.json.decode(data)
+    return isinstance(fields, dict) and any(value is not None for value in fields.values())
 
 
-def _did_something(data: msgspec.Raw) -> bool:
-    """Say whether some field of a mutation has an answer."""
-    done: Any = msgspec.json.decode(data)
-    return isinstance(done, dict) and any(value is not None for value in done.values())
-
-
-def _decoded(data: msgspec.Raw, shape: type[T]) -> T:
+def _decode(data: msgspec.Raw, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(b"{}" if bytes(data) == b"null" else data, type=shape)
     except (msgspec.DecodeError, RecursionError):

@@ -1,13 +1,14 @@
 """
-Pages of a board's items: cursors while they live, and how to go on after they died.
+Listing of a board's items: docs/spec/upstream/monday.md#item-pages.
 
-A cursor is good for an hour from the first page, our page tokens for a day. So a position also says
-how far the reader came; when the cursor is gone, the list is walked again by ids alone up to there.
-Source: wire report, 1C and 6.40.
+A cursor lives for an hour from the first page, a page token of the gateway for a day. So a position
+also holds the number of items read; without its cursor, the list is read again, by ids alone, up to
+that number.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from providers.connectors.boards import documents, mapping, response_types
 from providers.connectors.boards.failures import CursorExpired
@@ -17,15 +18,15 @@ from providers.failures import Missing
 from providers.item_visibility import Column
 from providers.ports.tasks import ItemSlice, ItemVisibility, TaskPosition
 
-CURSOR_SECONDS = 55 * 60  # upstream keeps them for 60 minutes
-LONGEST_CURSOR = 2_000  # characters that a page token has room for
-WIDEST = 500  # items a page may have upstream
+CURSOR_SECONDS = 55 * 60  # monday.com keeps cursors for 60 minutes
+MAX_CURSOR_LENGTH = 2_000  # characters that fit into a page token
+MAX_PAGE = 500  # items
 
 
 class ItemList:
-    """One board's items under some rules."""
+    """The items of one board that match some rules."""
 
-    def __init__(  # noqa: PLR0913 - what a list is of, and what of it is to be seen
+    def __init__(  # noqa: PLR0913 - the listing, and the visible part of its items
         self,
         client: BoardClient,
         board_id: str,
@@ -38,9 +39,9 @@ class ItemList:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
-        self._board = board_id
+        self._board_id = board_id
         self._rules = rules
-        self._sight = visibility
+        self._visibility = visibility
         self._values = values
         self._own, self._below = own, below
         self._clock = clock
@@ -49,29 +50,26 @@ class ItemList:
         """Return up to *limit* items after a position."""
         if after is None:
             return await self._first(limit)
-        fresh = after.cursor is not None and self._clock() - after.at < CURSOR_SECONDS
-        if after.cursor is not None and fresh:
-            try:
+        if after.cursor is not None and self._clock() - after.at < CURSOR_SECONDS:
+            with suppress(CursorExpired):
                 return await self._next(after.cursor, after, limit)
-            except CursorExpired:
-                pass
-        place = await self._found_again(after)
-        if place.seen == 0:
+        position = await self._restore(after)
+        if position.seen == 0:
             return await self._first(limit)
-        if place.cursor is None:
+        if position.cursor is None:
             return ItemSlice((), None, None)
-        return await self._next(place.cursor, place, limit)
+        return await self._next(position.cursor, position, limit)
 
     async def _first(self, limit: int) -> ItemSlice:
-        found = await self._client.read(
-            documents.first_page(self._values, self._sight, count=not self._rules),
+        data = await self._client.read(
+            documents.first_page(self._values, self._visibility, count=not self._rules),
             response_types.BoardsData,
-            b=[self._board],
+            b=[self._board_id],
             n=limit,
             q=self._rules or None,
             **self._values.variables,
         )
-        board = self._only(found.boards)
+        board = self._board_of(data.boards)
         if board.state == "deleted" or board.type not in {None, "board"}:
             raise Missing
         start = TaskPosition(0, "", None, int(self._clock()))
@@ -79,17 +77,17 @@ class ItemList:
 
     async def _next(self, cursor: str, after: TaskPosition, limit: int) -> ItemSlice:
         count = not self._rules
-        more = {"b": [self._board]} if count else {}
-        found = await self._client.read(
-            documents.next_page(self._values, self._sight, count=count),
+        more = {"b": [self._board_id]} if count else {}
+        data = await self._client.read(
+            documents.next_page(self._values, self._visibility, count=count),
             response_types.NextItemsData,
             c=cursor,
             n=limit,
             **more,
             **self._values.variables,
         )
-        total = self._only(found.boards).items_count if count else None
-        return self._slice(found.next_items_page, after, total)
+        total = self._board_of(data.boards).items_count if count else None
+        return self._slice(data.next_items_page, after, total)
 
     def _slice(
         self, page: response_types.ItemPage | None, after: TaskPosition, total: int | None
@@ -97,59 +95,61 @@ class ItemList:
         if page is None:
             raise Missing
         items = tuple(
-            mapping.item(item, self._board, self._sight, own=self._own, below=self._below)
+            mapping.item(item, self._board_id, self._visibility, own=self._own, below=self._below)
             for item in page.items
         )
         position = None
         if page.cursor and items:
-            cursor = page.cursor if len(page.cursor) <= LONGEST_CURSOR else None
+            cursor = page.cursor if len(page.cursor) <= MAX_CURSOR_LENGTH else None
             position = TaskPosition(after.seen + len(items), items[-1].id, cursor, after.at)
         return ItemSlice(items, position, total)
 
-    async def _found_again(self, lost: TaskPosition) -> TaskPosition:
+    async def _restore(self, lost: TaskPosition) -> TaskPosition:
         """
-        Walk to behind the last item that was seen; where it is gone, to those before it.
+        Read again up to the last item of *lost*; without that item, up to the one before it.
 
         Returns:
-            A position with a living cursor, or with none when nothing follows.
+            A position with a new cursor; the cursor is None when nothing follows.
         """
         at = int(self._clock())
-        ids, cursor = await self._walk(lost.seen)
+        ids, cursor = await self._first_ids(lost.seen)
         if ids and ids[-1] == lost.last:
             return TaskPosition(len(ids), lost.last, cursor, at)
-        if lost.last not in ids and cursor is not None:  # something came before it, perhaps
-            ids, _ = await self._walk(lost.seen + WIDEST)
-        # Without it, one item may come twice, so that none is lost.
+        if lost.last not in ids and cursor is not None:  # items may have been added before it
+            ids, _ = await self._first_ids(lost.seen + MAX_PAGE)
+        # When the item is gone, one item may come twice, so that none is lost.
         seen = ids.index(lost.last) + 1 if lost.last in ids else min(lost.seen - 1, len(ids))
         if seen == 0:
             return TaskPosition(0, "", None, at)
-        _, cursor = await self._walk(seen)
+        _, cursor = await self._first_ids(seen)
         return TaskPosition(seen, lost.last, cursor, at)
 
-    async def _walk(self, count: int) -> tuple[list[str], str | None]:
-        """Read the ids of the first *count* items, and the cursor behind them."""
-        found = await self._client.read(
+    async def _first_ids(self, count: int) -> tuple[list[str], str | None]:
+        """Read the ids of the first *count* items, and the cursor after them."""
+        data = await self._client.read(
             documents.FIRST_IDS,
             response_types.BoardsData,
-            b=[self._board],
-            n=min(count, WIDEST),
+            b=[self._board_id],
+            n=min(count, MAX_PAGE),
             q=self._rules or None,
         )
-        page = self._only(found.boards).items_page or response_types.ItemPage()
+        page = self._board_of(data.boards).items_page or response_types.ItemPage()
         ids = [item.id for item in page.items]
         while page.cursor and page.items and len(ids) < count:
             more = await self._client.read(
                 documents.NEXT_IDS,
                 response_types.NextItemsData,
                 c=page.cursor,
-                n=min(count - len(ids), WIDEST),
+                n=min(count - len(ids), MAX_PAGE),
             )
             page = more.next_items_page or response_types.ItemPage()
             ids += [item.id for item in page.items]
         return ids, page.cursor
 
-    def _only(self, boards: tuple[response_types.Board | None, ...] | None) -> response_types.Board:
-        found = next((board for board in boards or () if board is not None), None)
-        if found is None or found.id != self._board:
+    def _board_of(
+        self, boards: tuple[response_types.Board | None, ...] | None
+    ) -> response_types.Board:
+        board = next(filter(None, boards or ()), None)
+        if board is None or board.id != self._board_id:
             raise Missing
-        return found
+        return board

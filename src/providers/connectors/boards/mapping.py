@@ -1,4 +1,4 @@
-"""From the board provider's answers to records."""
+"""From response structs to records."""
 
 import html
 import re
@@ -27,27 +27,27 @@ _BREAK = re.compile(r"<br\s*/?>|</p>", re.IGNORECASE)
 _MARKUP = re.compile(r"<[^>]*>")
 
 
-def board(given: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
-    """Return a board; its groups, columns and tags are None unless wanted."""
+def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
+    """Return a board; its groups, columns and tags are None unless they are wanted."""
     return TaskBoard(
-        id=given.id,
-        name=given.name,
-        description=given.description,
-        state=given.state if given.state in _STATES else None,
-        workspace_id=given.workspace_id,
-        workspace_name=given.workspace.name if given.workspace else None,
-        folder_id=given.board_folder_id,
-        folder_name=given.folder.name if given.folder else None,
-        web_url=given.url,
-        groups=groups(given) if "groups" in wanted else None,
+        id=native.id,
+        name=native.name,
+        description=native.description,
+        state=native.state if native.state in _STATES else None,
+        workspace_id=native.workspace_id,
+        workspace_name=native.workspace.name if native.workspace else None,
+        folder_id=native.board_folder_id,
+        folder_name=native.folder.name if native.folder else None,
+        web_url=native.url,
+        groups=groups(native) if "groups" in wanted else None,
         columns=(
-            tuple(column.record for column in column_types.columns(given.columns or ()))
+            tuple(column.record for column in column_types.columns(native.columns or ()))
             if "columns" in wanted
             else None
         ),
         tags=tuple(
             TaskTag(id=tag.id, name=tag.name, color=tag.color)
-            for tag in given.tags or ()
+            for tag in native.tags or ()
             if tag is not None
         )
         if "tags" in wanted
@@ -55,17 +55,17 @@ def board(given: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
     )
 
 
-def groups(given: response_types.Board) -> tuple[TaskGroup, ...]:
-    """Return the groups that can be used."""
+def groups(native: response_types.Board) -> tuple[TaskGroup, ...]:
+    """Return the groups that are neither archived nor deleted."""
     return tuple(
         TaskGroup(id=group.id, title=group.title, color=group.color)
-        for group in given.groups or ()
+        for group in native.groups or ()
         if group is not None and not group.archived and not group.deleted
     )
 
 
 def item(
-    given: response_types.Item,
+    native: response_types.Item,
     board_id: str,
     visibility: ItemVisibility,
     *,
@@ -75,23 +75,24 @@ def item(
     """
     Return an item of *board_id*.
 
-    *own* and *below* are the columns of its board and of its sub-items'; None: those of its values.
+    *own* and *below* are the columns of its board and of its sub-items' board; None: those of its
+    values.
     """
     wanted = visibility.wanted
-    cells = [_cell(column_value, visibility) for column_value in given.column_values or ()]
+    cells = [_cell(column_value, visibility) for column_value in native.column_values or ()]
     return TaskItem(
-        id=given.id,
+        id=native.id,
         board_id=board_id,
-        group_id=given.group.id if given.group and "group_id" in wanted else None,
-        group_name=given.group.title if given.group and "group_name" in wanted else None,
-        name=given.name,
-        created_at=parse_utc(given.created_at),
-        updated_at=parse_utc(given.updated_at),
-        web_url=given.url,
-        comments=_comments(given) if "comments" in wanted else None,
+        group_id=native.group.id if native.group and "group_id" in wanted else None,
+        group_name=native.group.title if native.group and "group_name" in wanted else None,
+        name=native.name,
+        created_at=parse_utc(native.created_at),
+        updated_at=parse_utc(native.updated_at),
+        web_url=native.url,
+        comments=_comments(native) if "comments" in wanted else None,
         sub_items=tuple(
-            item(subitem, board_id, _one_level(visibility), own=below)
-            for subitem in given.subitems or ()
+            item(subitem, board_id, _for_sub_items(visibility), own=below)
+            for subitem in native.subitems or ()
             if subitem is not None and subitem.state in {None, "active"}
         )
         if "sub_items" in wanted
@@ -101,7 +102,7 @@ def item(
     )
 
 
-def _one_level(visibility: ItemVisibility) -> ItemVisibility:
+def _for_sub_items(visibility: ItemVisibility) -> ItemVisibility:
     return ItemVisibility(
         wanted=visibility.wanted - {"sub_items", "comments"},
         hidden=visibility.hidden,
@@ -110,41 +111,41 @@ def _one_level(visibility: ItemVisibility) -> ItemVisibility:
 
 
 def _values(cells: Iterable[Cell], columns: Iterable[Column] | None) -> tuple[TaskColumnValue, ...]:
-    """Return the values in the board's order; of columns not asked for, the names alone."""
-    known = {cell.column.id: cell for cell in cells}
+    """Return the values in the board's order; columns that were not selected have no value."""
+    by_column = {cell.column.id: cell for cell in cells}
     if columns is None:
-        return tuple(one.record for one in known.values())
-    return tuple(known.get(column.id, Cell(column=column)).record for column in columns)
+        return tuple(cell.record for cell in by_column.values())
+    return tuple(by_column.get(column.id, Cell(column=column)).record for column in columns)
 
 
-def _cell(given: response_types.ColumnValue, visibility: ItemVisibility) -> Cell:
-    named = given.column or response_types.Column(id=given.id, type=given.type)
-    column = column_types.column(msgspec.structs.replace(named, id=given.id, type=given.type))
-    decoded = _decoded(given.value)
+def _cell(native: response_types.ColumnValue, visibility: ItemVisibility) -> Cell:
+    named = native.column or response_types.Column(id=native.id, type=native.type)
+    column = column_types.column(msgspec.structs.replace(named, id=native.id, type=native.type))
+    decoded = _decoded(native.value)
     return Cell(
         column=column,
-        text=given.display_value if given.text is None else given.text,
-        value=_told(given.value, decoded, visibility),
-        parts=_parts(given, column),
+        text=native.display_value if native.text is None else native.text,
+        value=_visible_value(native.value, decoded, visibility),
+        parts=_parts(native, column),
         moment=_due(column, decoded),
     )
 
 
-def _told(value: str | None, decoded: Any, visibility: ItemVisibility) -> str | None:
-    """Return a value, without when it was set where that may not be seen."""
+def _visible_value(value: str | None, decoded: Any, visibility: ItemVisibility) -> str | None:
+    """Return a value, without the time of its change when `updated_at` is hidden."""
     if "updated_at" not in visibility.hidden or not isinstance(decoded, Mapping):
         return value
-    kept = {name: one for name, one in decoded.items() if name != "changed_at"}
-    return msgspec.json.encode(kept).decode()
+    visible = {name: member for name, member in decoded.items() if name != "changed_at"}
+    return msgspec.json.encode(visible).decode()
 
 
-def _parts(given: response_types.ColumnValue, column: Column) -> tuple[str, ...]:
-    """Return names and labels one by one; people come as one text, parted by commas."""
-    several = given.tags if column.native == "tags" else given.values
-    if several is not None:
-        return tuple(text for one in several if (text := one.name or one.label))
-    if column.type in {"people", "tags", "dropdown"} and given.text:
-        return tuple(part for text in given.text.split(", ") if (part := text.strip()))
+def _parts(native: response_types.ColumnValue, column: Column) -> tuple[str, ...]:
+    """Return the names or labels; people come as one text, separated by commas."""
+    options = native.tags if column.native == "tags" else native.values
+    if options is not None:
+        return tuple(text for option in options if (text := option.name or option.label))
+    if column.type in {"people", "tags", "dropdown"} and native.text:
+        return tuple(part for text in native.text.split(", ") if (part := text.strip()))
     return ()
 
 
@@ -157,22 +158,22 @@ def _due(column: Column, value: Any) -> datetime | None:
     return parse_utc(str(value.get("to"))) if column.type == "timeline" else None
 
 
-def _comments(given: response_types.Item) -> tuple[TaskComment, ...]:
+def _comments(native: response_types.Item) -> tuple[TaskComment, ...]:
     newest = sorted(
-        given.updates or (), key=lambda update: (update.created_at or "", update.id), reverse=True
+        native.updates or (), key=lambda update: (update.created_at or "", update.id), reverse=True
     )
     return tuple(
         TaskComment(
-            id=one.id,
-            body=one.text_body if one.text_body is not None else _plain(one.body or ""),
-            author_name=one.creator.name if one.creator else None,
-            created_at=parse_utc(one.created_at),
+            id=update.id,
+            body=_plain_text(update.body or "") if update.text_body is None else update.text_body,
+            author_name=update.creator.name if update.creator else None,
+            created_at=parse_utc(update.created_at),
         )
-        for one in newest[:MAX_COMMENTS]
+        for update in newest[:MAX_COMMENTS]
     )
 
 
-def _plain(markup: str) -> str:
+def _plain_text(markup: str) -> str:
     return html.unescape(_MARKUP.sub("", _BREAK.sub("\n", markup))).strip()
 
 

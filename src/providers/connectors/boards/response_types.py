@@ -1,4 +1,4 @@
-"""The answers of the board provider, as far as they are asked for. Source: wire report, 1C."""
+"""Structs that responses are decoded into; members that were not selected are None."""
 
 import msgspec
 

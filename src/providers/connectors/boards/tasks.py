@@ -1,4 +1,4 @@
-"""One account of the board provider. Source: wire report, 1C; decisions 7 and 16."""
+"""The task port of one account of monday.com: docs/spec/upstream/monday.md."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,10 +30,10 @@ _ID = re.compile(r"[0-9]{1,32}")
 
 
 class BoardTasks:
-    """The boards behind one connection; see `providers.ports.tasks.TaskPort`."""
+    """Boards of one connection; implements `providers.ports.tasks.TaskPort`."""
 
     def __init__(self, upstream: Upstream, locks: BoardLocks) -> None:
-        """*locks* are kept by the caller, one per connection, and outlive this object."""
+        """*locks* belong to the caller, one object per connection, and outlive this object."""
         self._client = BoardClient(upstream)
         self._writer = Writer(self._client, locks)
 
@@ -42,9 +42,9 @@ class BoardTasks:
     ) -> BoardSlice:
         """Return boards; see `TaskPort.boards`."""
         if query.only is not None:
-            query = replace(query, only={one for one in query.only if _ID.fullmatch(one)})
-        listed = wanted - {"groups", "columns", "tags"}
-        return await BoardList(self._client, query, listed).page(after)
+            query = replace(query, only=set(filter(_ID.fullmatch, query.only)))
+        fields = wanted - {"groups", "columns", "tags"}
+        return await BoardList(self._client, query, fields).page(after)
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one board; see `TaskPort.board`."""
@@ -59,8 +59,8 @@ class BoardTasks:
         visibility: ItemVisibility,
     ) -> ItemSlice:
         """Return items of a board; see `TaskPort.items`."""
-        _check(board_id)
-        visibility = _without(visibility, "comments")
+        _require_valid_id(board_id)
+        visibility = replace(visibility, wanted=visibility.wanted - {"comments"})
         columns: tuple[Column, ...] = ()
         own = below = None
         if filters.needs_columns(query) or _is_selective(visibility):
@@ -83,33 +83,32 @@ class BoardTasks:
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one item; see `TaskPort.item`."""
-        _check(item_id)
+        _require_valid_id(item_id)
         own = below = None
         if _is_selective(visibility):
-            home = (await self._found(documents.TARGET, item_id)).board
+            home = (await self._item(documents.TARGET, item_id)).board
             own = column_types.columns(home.columns or ()) if home else ()
             below = await self._columns_below(own, visibility)
         values = _values(visibility, own, below)
-        given = await self._found(documents.item(values, visibility), item_id, **values.variables)
-        return mapping.item(given, _board_of(given), visibility, own=own, below=below)
+        item = await self._item(documents.item(values, visibility), item_id, **values.variables)
+        return mapping.item(item, _board_of(item), visibility, own=own, below=below)
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
-        """Find out where an item is; see `TaskPort.target`."""
-        _check(item_id)
-        document = documents.TARGET if columns else documents.PLACE
-        given = await self._found(document, item_id)
-        if given.board is None:
+        """Return the boards of an item; see `TaskPort.target`."""
+        _require_valid_id(item_id)
+        item = await self._item(documents.TARGET if columns else documents.PLACE, item_id)
+        if item.board is None:
             raise Missing
         return TaskTarget(
-            item_id=given.id,
-            boards=(_board_of(given),),
-            home=given.board.id,
-            columns=column_types.columns(given.board.columns or ()),
+            item_id=item.id,
+            boards=(_board_of(item),),
+            home=item.board.id,
+            columns=column_types.columns(item.board.columns or ()),
         )
 
     async def create(self, item: NewItem) -> CreatedTask:
         """Create an item; see `TaskPort.create`."""
-        _check(item.board_id)
+        _require_valid_id(item.board_id)
         return await self._writer.create(item)
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
@@ -129,21 +128,20 @@ class BoardTasks:
         await self._client.read(documents.PROBE, response_types.BoardsData)
 
     async def _board(self, board_id: str, wanted: AbstractSet[str]) -> response_types.Board:
-        _check(board_id)
-        found = await self._client.read(
+        _require_valid_id(board_id)
+        data = await self._client.read(
             documents.boards_by_id(wanted), response_types.BoardsData, b=[board_id], n=1
         )
-        board = next((one for one in found.boards or () if one is not None), None)
-        gone = board is None or board.state == "deleted" or board.type not in {None, "board"}
-        if board is None or gone:
+        board = next(filter(None, data.boards or ()), None)
+        if board is None or board.state == "deleted" or board.type not in {None, "board"}:
             raise Missing
         return board
 
     async def _columns(self, board_id: str) -> tuple[Column, ...]:
-        found = await self._client.read(
+        data = await self._client.read(
             documents.BOARD_COLUMNS, response_types.BoardsData, b=[board_id]
         )
-        board = next((one for one in found.boards or () if one is not None), None)
+        board = next(filter(None, data.boards or ()), None)
         if board is None:
             raise Missing
         return column_types.columns(board.columns or ())
@@ -151,49 +149,41 @@ class BoardTasks:
     async def _columns_below(
         self, columns: Iterable[Column], visibility: ItemVisibility
     ) -> tuple[Column, ...] | None:
-        """Return the columns of the sub-items, when these are wanted and there can be some."""
+        """Return the columns of the sub-items; None when sub-items are not wanted."""
         if "sub_items" not in visibility.wanted:
             return None
         board_id = column_types.sub_board(columns)
         return await self._columns(board_id) if board_id and _ID.fullmatch(board_id) else ()
 
-    async def _found(self, document: str, item_id: str, **variables: object) -> response_types.Item:
-        found = await self._client.read(
-            document, response_types.ItemsData, i=[item_id], **variables
-        )
-        item = next((one for one in found.items or () if one is not None), None)
+    async def _item(self, document: str, item_id: str, **variables: object) -> response_types.Item:
+        data = await self._client.read(document, response_types.ItemsData, i=[item_id], **variables)
+        item = next(filter(None, data.items or ()), None)
         if item is None or item.state == "deleted":
             raise Missing
         return item
 
 
-def _check(found: str) -> None:
-    """Let nothing but an id of upstream's through."""
-    if not _ID.fullmatch(found):
+def _require_valid_id(object_id: str) -> None:
+    if not _ID.fullmatch(object_id):
         raise Missing
 
 
 def _board_of(item: response_types.Item) -> str:
-    """Return the board an item is reached by: of a sub-item, that of the item above it."""
-    above = item.parent_item.board if item.parent_item else None
-    board = above or item.board
+    """Return the board of an item; of a sub-item, the board of its parent."""
+    board = (item.parent_item.board if item.parent_item else None) or item.board
     if board is None:
         raise Missing
     return board.id
 
 
-def _without(visibility: ItemVisibility, name: str) -> ItemVisibility:
-    return replace(visibility, wanted=visibility.wanted - {name})
-
-
-# Attributes that some column may show.
-_SHOWN = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
+# Attributes that a column may reveal.
+_REVEALED = DERIVED | {"name", "sub_items", "created_at", "updated_at"}
 
 
 def _is_selective(visibility: ItemVisibility) -> bool:
-    """Say whether some columns of a type that is asked for may not be asked for."""
+    """Whether a wanted column type may have hidden columns too."""
     if "column_values" in visibility.wanted:
-        return bool(visibility.hidden & _SHOWN)
+        return bool(visibility.hidden & _REVEALED)
     return len(visibility.hidden & {"status", "priority"}) == 1 and bool(
         visibility.wanted & {"status", "priority"}
     )
@@ -203,14 +193,14 @@ def _values(
     visibility: ItemVisibility, own: Iterable[Column] | None, below: Iterable[Column] | None
 ) -> documents.ColumnValueSelection:
     return documents.ColumnValueSelection(
-        visibility, own=_open(own, visibility), below=_open(below, visibility)
+        visibility, own=_visible_ids(own, visibility), below=_visible_ids(below, visibility)
     )
 
 
-def _open(columns: Iterable[Column] | None, visibility: ItemVisibility) -> list[str] | None:
-    """Return the ids of the columns that may be asked for; None for all."""
+def _visible_ids(columns: Iterable[Column] | None, visibility: ItemVisibility) -> list[str] | None:
+    """Return the ids of the columns that may be read; None for all."""
     if columns is None:
         return None
-    several = tuple(columns)
-    closed = revealing_columns(several, visibility.hidden)
-    return [one.id for one in several if one.id not in closed]
+    columns = tuple(columns)
+    hidden_ids = revealing_columns(columns, visibility.hidden)
+    return [column.id for column in columns if column.id not in hidden_ids]

@@ -1,9 +1,9 @@
 """
-Writes to one board after the other, and column by column where all at once is refused.
+Mutations: docs/spec/upstream/monday.md#mutations.
 
-`change_multiple_column_values` is all or nothing, so on a refused value every column is set by a
-field of its own in one document. Upstream asks for no concurrent writes to one board: they wait for
-each other here, and are tried again where another process holds the board. Source: wire report, 1C.
+`change_multiple_column_values` is all or nothing; when a value is refused, each column is set by a
+field of its own in one document. monday.com asks for no concurrent writes to one board, so writes
+to a board wait for each other, and are repeated when another process has the board locked.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from providers.connectors.boards import documents
-from providers.connectors.boards.failures import ColumnRefused, first
+from providers.connectors.boards.failures import ColumnRefused, main_failure
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Broken, ProviderFailure
 from providers.outcomes import unknown_if_ambiguous
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 
-Answer = dict[str, Any]
+Data = dict[str, Any]
 
 
 class BoardLocks:
-    """One lock per board, for as long as somebody uses it. Kept per connection."""
+    """One lock per board, for as long as somebody uses it. One object per connection."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -50,16 +50,16 @@ class Writer:
         values = {column: _value(text) for column, text in item.fields.items()}
         async with self._locks.of(item.board_id):
             try:
-                return CreatedTask(await self._created(item, values), ())
+                return CreatedTask(await self._create(item, values), ())
             except ColumnRefused as refusal:
                 if not values or refusal.word == "ItemNameTooLongException":
                     raise
-            made = await self._created(item, {})
+            item_id = await self._create(item, {})
             try:
-                refused = await self._one_by_one(item.board_id, made, values)
-            except ProviderFailure:  # the item is there; what it lacks is said
+                refused = await self._set_one_by_one(item.board_id, item_id, values)
+            except ProviderFailure:  # the item exists; all its columns are reported as refused
                 refused = tuple(values)
-        return CreatedTask(made, refused)
+        return CreatedTask(item_id, refused)
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """Set columns; see `TaskPort.update`."""
@@ -69,27 +69,27 @@ class Writer:
         }
         async with self._locks.of(target.home):
             try:
-                await self._written(
+                await self._write(
                     documents.CHANGE, b=target.home, i=target.item_id, v=_json(values)
                 )
             except ColumnRefused:
                 if len(values) == 1:
                     return tuple(values)
-                return await self._one_by_one(target.home, target.item_id, values)
+                return await self._set_one_by_one(target.home, target.item_id, values)
         return ()
 
     async def delete(self, target: TaskTarget) -> None:
         """Delete an item."""
         async with self._locks.of(target.home):
-            await self._written(documents.DELETE, i=target.item_id)
+            await self._write(documents.DELETE, i=target.item_id)
 
     async def comment(self, target: TaskTarget, body: str) -> str:
-        """Add a comment: markup in it is text."""
+        """Add a comment; markup in *body* is text."""
         text = html.escape(body, quote=False).replace("\n", "<br>")
-        return await self._made("create_update", documents.COMMENT, i=target.item_id, t=text)
+        return await self._make("create_update", documents.COMMENT, i=target.item_id, t=text)
 
-    async def _created(self, item: NewItem, values: Mapping[str, Any]) -> str:
-        return await self._made(
+    async def _create(self, item: NewItem, values: Mapping[str, Any]) -> str:
+        return await self._make(
             "create_item",
             documents.CREATE,
             b=item.board_id,
@@ -98,60 +98,60 @@ class Writer:
             v=_json(values) if values else None,
         )
 
-    async def _one_by_one(
+    async def _set_one_by_one(
         self, board_id: str, item_id: str, values: Mapping[str, Any]
     ) -> tuple[str, ...]:
-        """Set each column by itself; return those refused."""
+        """Set each column by a field of its own; return the refused columns."""
         numbered = dict(enumerate(values.items()))
-        _, found = await self._client.write(
+        _, errors = await self._client.write(
             documents.changes(len(numbered)),
-            Answer,
+            Data,
             b=board_id,
             i=item_id,
             **{f"v{number}": _json({key: value}) for number, (key, value) in numbered.items()},
         )
-        refused = {str(one.path[0]): one for one in found}
-        for one in refused.values():
-            if not isinstance(one.failure, ColumnRefused):
-                raise one.failure
+        refused = {str(error.path[0]): error for error in errors}
+        for error in refused.values():
+            if not isinstance(error.failure, ColumnRefused):
+                raise error.failure
         return tuple(key for number, (key, _) in numbered.items() if f"a{number}" in refused)
 
-    async def _made(self, field: str, document: str, **variables: object) -> str:
+    async def _make(self, field: str, document: str, **variables: object) -> str:
         """
-        Make something once by a mutation's *field*; return its id.
+        Create an object by the *field* of a mutation; return its id.
 
         Raises:
-            OutcomeUnknown: It may have been made.
+            OutcomeUnknown: The object may have been created.
         """
         with unknown_if_ambiguous():
-            return _id((await self._written(document, **variables)).get(field))
+            return _id((await self._write(document, **variables)).get(field))
 
-    async def _written(self, document: str, **variables: object) -> Answer:
-        answer, found = await self._client.write(document, Answer, **variables)
-        if found:
-            raise first(found)
-        return answer
+    async def _write(self, document: str, **variables: object) -> Data:
+        data, errors = await self._client.write(document, Data, **variables)
+        if errors:
+            raise main_failure(errors)
+        return data
 
 
 def _value(text: str) -> Any:
     """
-    Read a field's text as JSON where it is an object, a list, null or a text; else take it as is.
+    Decode a field's text as JSON if it is an object, a list, null or a text; else return *text*.
 
-    Numbers and truth values stay texts: that is how upstream takes them.
+    Numbers and booleans stay texts, as monday.com takes them.
     """
     try:
-        read = msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
-    return text if isinstance(read, int | float) else read
+    return text if isinstance(value, int | float) else value
 
 
 def _json(values: Mapping[str, Any]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _id(made: Any) -> str:
-    found = made.get("id") if isinstance(made, Mapping) else None
-    if not found or not isinstance(found, str | int):
+def _id(node: Any) -> str:
+    object_id = node.get("id") if isinstance(node, Mapping) else None
+    if not object_id or not isinstance(object_id, str | int):
         raise Broken
-    return str(found)
+    return str(object_id)
