@@ -1,7 +1,7 @@
 """
-The columns of a project: fields of every task first, then the project's custom fields.
+Columns of a project: docs/spec/upstream/asana.md#columns.
 
-A custom field with one choice is a status, one with several a dropdown.
+Fields of every task come first, then the project's custom fields.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from providers.item_visibility import COMPUTED, Column
 
 ASSIGNEE, DUE, NOTES, DONE, TAGS = "assignee", "due_on", "notes", "completed", "tags"
 
-OWN: tuple[Column, ...] = (
+TASK_COLUMNS: tuple[Column, ...] = (
     Column(id=ASSIGNEE, title="Assignee", native="assignee", type="people", writable=True),
     Column(id=DUE, title="Due date", native="due_on", type="date", writable=True),
     Column(id=NOTES, title="Description", native="notes", type="long_text", writable=True),
@@ -20,7 +20,7 @@ OWN: tuple[Column, ...] = (
     Column(id=TAGS, title="Tags", native="tags", type="tags", writable=False),
 )
 
-# Upstream's word -> ours, and the properties that hold a value.
+# Asana's type of a custom field -> the gateway's.
 TYPES: Mapping[str, str] = MappingProxyType(
     {
         "text": "text",
@@ -31,36 +31,35 @@ TYPES: Mapping[str, str] = MappingProxyType(
         "people": "people",
     }
 )
-VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+# Asana's type of a custom field -> the property that holds its value.
+VALUE_PATHS: Mapping[str, str] = MappingProxyType(
     {
-        "text": ("text_value",),
-        "number": ("number_value",),
-        "enum": ("enum_value.name",),
-        "multi_enum": ("multi_enum_values.name",),
-        "date": ("date_value",),
-        "people": ("people_value.name",),
+        "text": "text_value",
+        "number": "number_value",
+        "enum": "enum_value.name",
+        "multi_enum": "multi_enum_values.name",
+        "date": "date_value",
+        "people": "people_value.name",
     }
 )
 
 
 def columns(settings: Iterable[response_types.Setting]) -> tuple[Column, ...]:
-    """Return the columns of a project with these custom fields."""
-    return (*OWN, *(_column(setting.custom_field) for setting in settings))
+    """Return the columns of a project with the custom fields of *settings*."""
+    return (*TASK_COLUMNS, *(_column(setting.custom_field) for setting in settings))
 
 
 def options(column: Column) -> tuple[tuple[str, str], ...]:
-    """Return the choices of a custom field as (id, name)."""
-    found: tuple[tuple[str, str], ...] = column.settings or ()
-    return found
+    """Return the enabled options of a custom field as (id, name)."""
+    enabled: tuple[tuple[str, str], ...] = column.settings or ()
+    return enabled
 
 
 def _column(field: response_types.Field) -> Column:
-    chosen = tuple(
-        (enum_option.gid, enum_option.name)
-        for enum_option in field.enum_options or ()
-        if enum_option.enabled
+    enabled = tuple(
+        (option.gid, option.name) for option in field.enum_options or () if option.enabled
     )
-    chooses = field.type in {"enum", "multi_enum"}
+    has_options = field.type in {"enum", "multi_enum"}
     computed = field.is_formula_field
     return Column(
         id=field.gid,
@@ -68,7 +67,7 @@ def _column(field: response_types.Field) -> Column:
         native=field.type,
         type="formula" if computed else TYPES.get(field.type, "other"),
         writable=field.type in TYPES and not computed and not field.is_value_read_only,
-        options=tuple(name for _, name in chosen) if chooses else None,
+        options=tuple(name for _, name in enabled) if has_options else None,
         shows=COMPUTED if computed else frozenset(),
-        settings=chosen,
+        settings=enabled,
     )

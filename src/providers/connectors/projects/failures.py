@@ -1,10 +1,10 @@
-"""What the project provider's error answers mean: their statuses say nearly all of it."""
+"""Error responses as failures: docs/spec/upstream/errors-and-throttling.md#asana-errors."""
 
 from providers.failures import ProviderFailure, Refused
 from providers.http.response import Response
 
 
-def classify(answer: Response) -> ProviderFailure | None:
-    """Turn a non-2xx answer into a failure, None when its status says it all."""
-    # 451: the workspace's own policy forbids it, as a missing right would.
-    return Refused(status=403, word="451") if answer.status == 451 else None
+def classify(response: Response) -> ProviderFailure | None:
+    """Turn a non-2xx response into a failure; None when its status suffices."""
+    # 451: a policy of the workspace forbids the request, which equals a missing permission.
+    return Refused(status=403, word="451") if response.status == 451 else None

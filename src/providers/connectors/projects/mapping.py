@@ -1,6 +1,6 @@
-"""From the project provider's answers to records, and what to ask for (`opt_fields`)."""
+"""The fields to request (`opt_fields`), and from response structs to records."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any
@@ -20,19 +20,19 @@ from providers.ports.tasks import ItemVisibility
 from providers.records.tasks import TaskBoard, TaskComment, TaskItem
 from providers.timestamps import parse_utc
 
-# Attribute of `TaskBoard` -> what to ask for.
-_BOARD: Mapping[str, tuple[str, ...]] = MappingProxyType(
+# Attribute of `TaskBoard` -> field.
+_BOARD: Mapping[str, str] = MappingProxyType(
     {
-        "name": ("name",),
-        "description": ("notes",),
-        "workspace_id": ("workspace.gid",),
-        "workspace_name": ("workspace.name",),
-        "folder_id": ("team.gid",),
-        "folder_name": ("team.name",),
-        "web_url": ("permalink_url",),
+        "name": "name",
+        "description": "notes",
+        "workspace_id": "workspace.gid",
+        "workspace_name": "workspace.name",
+        "folder_id": "team.gid",
+        "folder_name": "team.name",
+        "web_url": "permalink_url",
     }
 )
-# Attribute of `TaskItem` -> what to ask for.
+# Attribute of `TaskItem` -> fields.
 _ITEM: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "name": ("name",),
@@ -44,7 +44,8 @@ _ITEM: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "group_name": ("memberships.project.gid", "memberships.section.name"),
     }
 )
-_OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
+# Column that every task has -> fields.
+_COLUMN: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         column_types.ASSIGNEE: ("assignee.name",),
         column_types.DUE: ("due_on", "due_at"),
@@ -56,88 +57,89 @@ _OWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def board_fields(wanted: AbstractSet[str]) -> str:
-    """Return what to ask for of a project."""
-    asked = [path for name, paths in _BOARD.items() if name in wanted for path in paths]
-    return ",".join(["gid", "archived", *asked])
+    """Return the `opt_fields` of a project."""
+    return ",".join(["gid", "archived", *(_BOARD[name] for name in _BOARD if name in wanted)])
 
 
 def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
     """
-    Return what to ask for of a task.
+    Return the `opt_fields` of a task.
 
-    Values of custom fields are asked for by kind: upstream knows no finer choice, so a hidden one
-    comes along when another of its kind is wanted, and is dropped here.
+    Values of custom fields can be requested by type only, so a hidden value may come along;
+    `item` drops it.
     """
-    asked = {path for name, paths in _ITEM.items() if name in visibility.wanted for path in paths}
-    for column in _asked(visibility, tuple(columns)):
-        if column.id in _OWN:
-            asked.update(_OWN[column.id])
+    fields = {path for name, paths in _ITEM.items() if name in visibility.wanted for path in paths}
+    for column in _visible_columns(visibility, tuple(columns)):
+        if column.id in _COLUMN:
+            fields.update(_COLUMN[column.id])
         else:
-            asked.update(
-                f"custom_fields.{name}"
-                for name in ("gid", "type", *column_types.VALUES.get(column.native, ()))
-            )
-    return ",".join(sorted({"gid", *asked}))
+            fields |= {"custom_fields.gid", "custom_fields.type"}
+            if column.native in column_types.VALUE_PATHS:
+                fields.add(f"custom_fields.{column_types.VALUE_PATHS[column.native]}")
+    return ",".join(sorted({"gid", *fields}))
 
 
-def board(given: response_types.Project) -> TaskBoard:
+def board(project: response_types.Project) -> TaskBoard:
     """Return a project as a board; a team is its folder."""
     return TaskBoard(
-        id=given.gid,
-        name=given.name,
-        description=given.notes,
-        state="archived" if given.archived else "active",
-        workspace_id=given.workspace.gid if given.workspace else None,
-        workspace_name=given.workspace.name if given.workspace else None,
-        folder_id=given.team.gid if given.team else None,
-        folder_name=given.team.name if given.team else None,
-        web_url=given.permalink_url,
+        id=project.gid,
+        name=project.name,
+        description=project.notes,
+        state="archived" if project.archived else "active",
+        workspace_id=project.workspace.gid if project.workspace else None,
+        workspace_name=project.workspace.name if project.workspace else None,
+        folder_id=project.team.gid if project.team else None,
+        folder_name=project.team.name if project.team else None,
+        web_url=project.permalink_url,
     )
 
 
 def item(
-    given: response_types.Task, board_id: str, visibility: ItemVisibility, columns: Iterable[Column]
+    task: response_types.Task, board_id: str, visibility: ItemVisibility, columns: Iterable[Column]
 ) -> TaskItem:
     """Return a task of a project as an item, with the columns of that project."""
-    several, wanted = tuple(columns), visibility.wanted
-    opened = {one.id for one in _asked(visibility, several)}
-    fields = {custom_field.gid: custom_field for custom_field in given.custom_fields or ()}
-    cells = [_cell(one, given, fields) if one.id in opened else Cell(column=one) for one in several]
-    section = _section(given, board_id)
+    columns, wanted = tuple(columns), visibility.wanted
+    visible_ids = {column.id for column in _visible_columns(visibility, columns)}
+    fields = {field.gid: field for field in task.custom_fields or ()}
+    cells = [
+        _cell(column, task, fields) if column.id in visible_ids else Cell(column=column)
+        for column in columns
+    ]
+    section = _section(task, board_id)
     return TaskItem(
-        id=given.gid,
+        id=task.gid,
         board_id=board_id,
         group_id=section.gid if section and "group_id" in wanted else None,
         group_name=section.name if section and "group_name" in wanted else None,
-        name=given.name if "name" in wanted else None,
-        created_at=parse_utc(given.created_at),
-        updated_at=parse_utc(given.modified_at),
-        web_url=given.permalink_url,
+        name=task.name if "name" in wanted else None,
+        created_at=parse_utc(task.created_at),
+        updated_at=parse_utc(task.modified_at),
+        web_url=task.permalink_url,
         sub_items=() if "sub_items" in wanted else None,
         column_values=tuple(cell.record for cell in cells) if "column_values" in wanted else None,
         **(derived_values(cells, wanted) if wanted & DERIVED else {}),
     )
 
 
-def comment(given: response_types.Story) -> TaskComment:
-    """Return a comment."""
+def comment(story: response_types.Story) -> TaskComment:
+    """Return a story as a comment."""
     return TaskComment(
-        id=given.gid,
-        body=given.text,
-        author_name=given.created_by.name if given.created_by else None,
-        created_at=parse_utc(given.created_at),
+        id=story.gid,
+        body=story.text,
+        author_name=story.created_by.name if story.created_by else None,
+        created_at=parse_utc(story.created_at),
     )
 
 
-def _asked(visibility: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
-    """Return the columns whose values are wanted and may be seen."""
-    closed = revealing_columns(columns, visibility.hidden)
+def _visible_columns(visibility: ItemVisibility, columns: tuple[Column, ...]) -> list[Column]:
+    """Return the columns whose values are wanted and visible."""
+    hidden_ids = revealing_columns(columns, visibility.hidden)
     if "column_values" not in visibility.wanted:
-        made_of = source_columns(columns)
-        ids = {one.id for name in visibility.wanted & DERIVED for one in made_of[name]}
+        sources = source_columns(columns)
+        ids = {column.id for name in visibility.wanted & DERIVED for column in sources[name]}
     else:
         ids = {column.id for column in columns}
-    return [column for column in columns if column.id in ids - closed]
+    return [column for column in columns if column.id in ids - hidden_ids]
 
 
 def _cell(
@@ -156,29 +158,29 @@ def _cell(
             text = None if done is None else str(done).lower()
             return Cell(column=column, text=text, value=_json(done))
         case column_types.TAGS:
-            return _chosen(column, task.tags or ())
+            return _named_cell(column, task.tags or ())
     field = fields.get(column.id)
-    return Cell(column=column) if field is None else _custom(column, field)
+    return Cell(column=column) if field is None else _custom_field(column, field)
 
 
-def _custom(column: Column, field: response_types.Field) -> Cell:
+def _custom_field(column: Column, field: response_types.Field) -> Cell:
     match column.native:
         case "text":
             return Cell(column=column, text=field.text_value, value=_json(field.text_value))
         case "number":
             number = field.number_value
-            whole = number is not None and number.is_integer()
-            shown = int(number) if number is not None and whole else number
-            text = None if shown is None else str(shown)
-            return Cell(column=column, text=text, value=_json(shown))
+            if number is not None and number.is_integer():
+                number = int(number)
+            text = None if number is None else str(number)
+            return Cell(column=column, text=text, value=_json(number))
         case "enum":
-            one = field.enum_value
-            text, gid = (one.name, one.gid) if one else (None, None)
+            option = field.enum_value
+            text, gid = (option.name, option.gid) if option else (None, None)
             return Cell(column=column, text=text, value=_json(gid))
         case "multi_enum":
-            return _chosen(column, field.multi_enum_values or ())
+            return _named_cell(column, field.multi_enum_values or ())
         case "people":
-            return _chosen(column, field.people_value or ())
+            return _named_cell(column, field.people_value or ())
         case "date":
             day = field.date_value
             text = (day.date_time or day.date) if day else None
@@ -191,20 +193,19 @@ def _custom(column: Column, field: response_types.Field) -> Cell:
     return Cell(column=column)
 
 
-def _person(column: Column, one: response_types.Named | None) -> Cell:
-    if one is None:
+def _person(column: Column, person: response_types.Named | None) -> Cell:
+    if person is None:
         return Cell(column=column)
-    parts = (one.name,) if one.name else ()
-    return Cell(column=column, text=one.name, value=_json(one.gid), parts=parts)
+    parts = (person.name,) if person.name else ()
+    return Cell(column=column, text=person.name, value=_json(person.gid), parts=parts)
 
 
-def _chosen(column: Column, several: Iterable[response_types.Named]) -> Cell:
-    found = tuple(several)
-    names = tuple(one.name for one in found if one.name)
+def _named_cell(column: Column, options: Sequence[response_types.Named]) -> Cell:
+    names = tuple(option.name for option in options if option.name)
     return Cell(
         column=column,
         text=", ".join(names) or None,
-        value=_json([one.gid for one in found]) if found else None,
+        value=_json([option.gid for option in options]) if options else None,
         parts=names,
     )
 

@@ -1,4 +1,4 @@
-"""Filters over tasks, which upstream does not have: applied to what was read."""
+"""Filters over tasks, applied after reading: Asana does not filter a project's tasks."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,17 +7,17 @@ from providers.item_visibility import Column
 from providers.ports.tasks import ItemQuery, ItemVisibility
 
 
-def looked_at(query: ItemQuery) -> frozenset[str]:
-    """Return the attributes of `TaskItem` that the filters of *query* look at."""
-    given = {"name": query.text, "status": query.status, "assignees": query.assignee}
-    return frozenset(name for name, value in given.items() if value)
+def compared_attributes(query: ItemQuery) -> frozenset[str]:
+    """Return the attributes of `TaskItem` that the filters of *query* compare."""
+    filters = {"name": query.text, "status": query.status, "assignees": query.assignee}
+    return frozenset(name for name, value in filters.items() if value)
 
 
 def matcher(
     query: ItemQuery, board_id: str, visibility: ItemVisibility, columns: Sequence[Column]
 ) -> Callable[[response_types.Task], bool] | None:
-    """Return what tells whether a task matches; None when all do. The group is no matter here."""
-    if not looked_at(query):
+    """Return a predicate over tasks, which ignores the query's group; None when all tasks match."""
+    if not compared_attributes(query):
         return None
 
     def matches(task: response_types.Task) -> bool:

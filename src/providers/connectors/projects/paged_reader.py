@@ -1,8 +1,8 @@
 """
-A listing read from a position on, one source after the other.
+Reader of listings from a position on, one listing after the other.
 
-Upstream's offsets live for a while only, our page tokens for a day: when an offset is gone, the
-source is walked again by ids alone up to where the reader stood.
+Asana's offsets expire sooner than page tokens of the gateway. When an offset has expired, the
+listing is read again by ids alone, up to the position: docs/spec/upstream/asana.md#paging.
 """
 
 import time
@@ -21,13 +21,13 @@ from providers.connectors.projects.rest_client import (
 from providers.failures import Missing
 from providers.ports.tasks import TaskPosition
 
-MOST_PAGES = 5  # read for one page of ours; decisions 0, "Page filling"
-OFFSET_SECONDS = 50 * 60  # an offset that is older is not tried
+MAX_PAGES = 5  # read for one page of the gateway: docs/spec/paging.md#page-filling
+OFFSET_SECONDS = 50 * 60  # older offsets are not tried
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One listing upstream; *name* tells it from its neighbours."""
+    """One of the listings; *name* identifies it within a reader."""
 
     name: str
     path: tuple[str, ...]
@@ -35,8 +35,8 @@ class Source:
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where the reader stands: see `TaskPosition`; *index* is of the source."""
+class _Position:
+    """The reader's position: index and offset of the source; the rest as in `TaskPosition`."""
 
     index: int
     offset: str
@@ -47,9 +47,9 @@ class _Place:
 
 
 class PagedReader(Generic[P]):
-    """Reads listings of one shape."""
+    """Reads listings of one type of record."""
 
-    def __init__(  # noqa: PLR0913 - what to read, and what of it to keep
+    def __init__(  # noqa: PLR0913 - the listings, and the filter over their records
         self,
         client: ProjectClient,
         shape: type[P],
@@ -59,7 +59,7 @@ class PagedReader(Generic[P]):
         keep: Callable[[Any], bool] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """*keep* None keeps all."""
+        """*keep* is the filter over records; None keeps all."""
         self._client = client
         self._shape = shape
         self._sources = sources
@@ -70,97 +70,102 @@ class PagedReader(Generic[P]):
     async def page(
         self, after: TaskPosition | None, limit: int
     ) -> tuple[list[Any], TaskPosition | None]:
-        """Return up to *limit* records after a position, and the position then."""
+        """Return at most *limit* records after a position, and the position after them, if any."""
         if not self._sources:
             return [], None
-        place = await self._start(after)
-        found: list[Any] = []
-        for _ in range(MOST_PAGES):
-            size = PAGE if self._keep or place.skip else min(PAGE, limit - len(found))
-            page = await self._read(place, size)
-            for number in range(_behind(page.data, place), len(page.data)):
-                one = page.data[number]
-                place.seen, place.last, place.skip = place.seen + 1, one.gid, number + 1
-                if self._keep is None or self._keep(one):
-                    found.append(one)
-                if len(found) == limit:
-                    is_last = number + 1 == len(page.data)
-                    more = self._turn(place, page) if is_last else True
-                    return found, self._position(place) if more else None
-            if not self._turn(place, page):
-                return found, None
-        return found, self._position(place)
+        position = await self._start(after)
+        records: list[Any] = []
+        for _ in range(MAX_PAGES):
+            size = PAGE if self._keep or position.skip else min(PAGE, limit - len(records))
+            page = await self._read(position, size)
+            for index in range(_start_index(page.data, position), len(page.data)):
+                record = page.data[index]
+                position.seen, position.last = position.seen + 1, record.gid
+                position.skip = index + 1
+                if self._keep is None or self._keep(record):
+                    records.append(record)
+                if len(records) == limit:
+                    is_last = index + 1 == len(page.data)
+                    more = self._advance(position, page) if is_last else True
+                    return records, self._task_position(position) if more else None
+            if not self._advance(position, page):
+                return records, None
+        return records, self._task_position(position)
 
-    async def _start(self, after: TaskPosition | None) -> _Place:
+    async def _start(self, after: TaskPosition | None) -> _Position:
         now = int(self._clock())
         if after is None:
-            return _Place(0, "", 0, 0, "", now)
+            return _Position(0, "", 0, 0, "", now)
         name, _, offset = (after.cursor or "").partition("|")
-        index = next((n for n, one in enumerate(self._sources) if one.name == name), None)
-        if index is None:  # the source is gone, and what was in it
+        names = [source.name for source in self._sources]
+        if name not in names:
             raise Missing
-        place = _Place(index, offset, after.skip, after.seen, after.last, after.at)
+        position = _Position(
+            names.index(name), offset, after.skip, after.seen, after.last, after.at
+        )
         if offset and now - after.at > OFFSET_SECONDS:
-            await self._find_again(place)
-        return place
+            await self._restore(position)
+        return position
 
-    async def _read(self, place: _Place, size: int) -> P:
+    async def _read(self, position: _Position, size: int) -> P:
         try:
-            return await self._asked(place.index, place.offset, self._fields, size)
+            return await self._page(position.index, position.offset, self._fields, size)
         except OffsetExpired:
-            await self._find_again(place)
-            return await self._asked(place.index, place.offset, self._fields, PAGE)
+            await self._restore(position)
+            return await self._page(position.index, position.offset, self._fields, PAGE)
 
-    async def _asked(self, index: int, offset: str, fields: str, size: int) -> P:
+    async def _page(self, index: int, offset: str, fields: str, size: int) -> P:
         source = self._sources[index]
         return await self._client.page(
             self._shape, *source.path, fields=fields, offset=offset, size=size, params=source.params
         )
 
-    def _turn(self, place: _Place, page: P) -> bool:
-        """Go on to the next page or source; say whether there is one."""
-        place.offset, place.skip = next_offset(page), 0
-        if place.offset:
+    def _advance(self, position: _Position, page: P) -> bool:
+        """Go on to the next page or source; return whether there is one."""
+        position.offset, position.skip = next_offset(page), 0
+        if position.offset:
             return True
-        place.index += 1
-        place.seen, place.last, place.at = 0, "", int(self._clock())
-        return place.index < len(self._sources)
+        position.index += 1
+        position.seen, position.last, position.at = 0, "", int(self._clock())
+        return position.index < len(self._sources)
 
-    def _position(self, place: _Place) -> TaskPosition:
-        cursor = f"{self._sources[place.index].name}|{place.offset}"
-        return TaskPosition(place.seen, place.last, cursor, place.at, place.skip)
+    def _task_position(self, position: _Position) -> TaskPosition:
+        cursor = f"{self._sources[position.index].name}|{position.offset}"
+        return TaskPosition(position.seen, position.last, cursor, position.at, position.skip)
 
-    async def _find_again(self, place: _Place) -> None:
+    async def _restore(self, position: _Position) -> None:
         """
-        Walk to behind the last record seen; where it is gone, to those before it.
+        Set the offset after the last record seen, reading again from the start.
 
-        Without it, one record may come twice, so that none is lost.
+        When that record is gone, one record may come twice, so that none is lost.
         """
         offset, passed = "", 0
-        found: tuple[str, int, str] | None = None
+        restored: tuple[str, int, str] | None = None
         while True:
-            page = await self._asked(place.index, offset, "gid", PAGE)
-            ids = [one.gid for one in page.data]
-            if place.last in ids:
-                found = (offset, ids.index(place.last) + 1, place.last)
+            page = await self._page(position.index, offset, "gid", PAGE)
+            ids = [record.gid for record in page.data]
+            if position.last in ids:
+                restored = (offset, ids.index(position.last) + 1, position.last)
                 break
-            before = place.seen - 1 - passed
-            if found is None and before <= len(ids):
-                found = (offset, max(before, 0), ids[before - 1] if before > 0 else "")
+            before = position.seen - 1 - passed
+            if restored is None and before <= len(ids):
+                restored = (offset, max(before, 0), ids[before - 1] if before > 0 else "")
             passed += len(ids)
             following = next_offset(page)
-            if not following or passed >= place.seen + PAGE:
+            if not following or passed >= position.seen + PAGE:
                 break
             offset = following
-        place.offset, place.skip, place.last = found or (offset, len(ids), ids[-1] if ids else "")
-        place.at = int(self._clock())
+        position.offset, position.skip, position.last = restored or (
+            offset,
+            len(ids),
+            ids[-1] if ids else "",
+        )
+        position.at = int(self._clock())
 
 
-def _behind(records: Sequence[response_types.Named], place: _Place) -> int:
-    """Return where to go on in a page: behind the last record seen, else where that was."""
-    if not place.skip:
+def _start_index(records: Sequence[response_types.Named], position: _Position) -> int:
+    """Return the index after the last record seen; without that record, the index where it was."""
+    if not position.skip:
         return 0
-    for number, one in enumerate(records, 1):
-        if one.gid == place.last:
-            return number
-    return min(place.skip - 1, len(records))
+    after_last = (index for index, record in enumerate(records, 1) if record.gid == position.last)
+    return next(after_last, min(position.skip - 1, len(records)))

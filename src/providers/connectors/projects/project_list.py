@@ -1,4 +1,4 @@
-"""The list of projects, workspace by workspace, or those of a token's scope one by one."""
+"""Listing of projects, by workspace or, for a token's scope, by id."""
 
 import asyncio
 import re
@@ -11,12 +11,11 @@ from providers.failures import Missing, Refused
 from providers.ports.tasks import BoardQuery, BoardSlice, TaskPosition
 
 _ID = re.compile(r"[0-9]{1,32}")
-_AT_ONCE = 8  # projects of a scope read at the same time
-_MOST_PAGES = 20  # of workspaces
+_CONCURRENCY = 8  # projects of a scope that are read at the same time
 
 
 class ProjectList:
-    """The projects of an account that a query asks for."""
+    """The projects of an account that match a query."""
 
     def __init__(self, client: ProjectClient, query: BoardQuery, wanted: AbstractSet[str]) -> None:
         self._client = client
@@ -24,43 +23,44 @@ class ProjectList:
         self._fields = mapping.board_fields(wanted | {"name"})
 
     async def page(self, after: TaskPosition | None) -> BoardSlice:
-        """Return up to the query's limit after a position."""
+        """Return the projects after a position, up to the query's limit."""
         if self._query.only is not None:
-            return await self._chosen(self._query.only, after)
-        spaces = await self._client.every(
-            response_types.NamedPage, "workspaces", fields="gid", most=_MOST_PAGES
+            return await self._by_id(self._query.only, after)
+        workspaces = await self._client.read_all(
+            response_types.NamedPage, "workspaces", fields="gid"
         )
         archived = () if self._query.archived else (("archived", "false"),)
         sources = [
-            Source(space.gid, ("projects",), (("workspace", space.gid), *archived))
-            for space in spaces
+            Source(workspace.gid, ("projects",), (("workspace", workspace.gid), *archived))
+            for workspace in workspaces
         ]
         keep = self._is_listed if self._query.text else None
-        walk = PagedReader(
+        reader = PagedReader(
             self._client, response_types.ProjectPage, sources, fields=self._fields, keep=keep
         )
-        found, position = await walk.page(after, self._query.limit)
-        return BoardSlice(tuple(map(mapping.board, found)), position)
+        projects, position = await reader.page(after, self._query.limit)
+        return BoardSlice(tuple(map(mapping.board, projects)), position)
 
-    async def _chosen(self, only: AbstractSet[str], after: TaskPosition | None) -> BoardSlice:
-        """Return projects by their ids; those that are not there, or not ours, are left out."""
-        ids = sorted(one for one in only if _ID.fullmatch(one))
-        left = [id_ for id_ in ids if after is None or id_ > after.last]
+    async def _by_id(self, only: AbstractSet[str], after: TaskPosition | None) -> BoardSlice:
+        """Return projects by their ids; missing and forbidden projects are left out."""
+        ids = sorted(filter(_ID.fullmatch, only))
+        if after is not None:
+            ids = [project_id for project_id in ids if project_id > after.last]
         boards = []
-        for start in range(0, len(left), _AT_ONCE):
-            found = await asyncio.gather(*map(self._project, left[start : start + _AT_ONCE]))
-            for place, given in enumerate(found, start + 1):
-                if given is None or not self._is_listed(given):
+        for start in range(0, len(ids), _CONCURRENCY):
+            projects = await asyncio.gather(*map(self._project, ids[start : start + _CONCURRENCY]))
+            for seen, project in enumerate(projects, start + 1):
+                if project is None or not self._is_listed(project):
                     continue
-                boards.append(mapping.board(given))
+                boards.append(mapping.board(project))
                 if len(boards) == self._query.limit:
-                    position = TaskPosition(place, given.gid) if place < len(left) else None
+                    position = TaskPosition(seen, project.gid) if seen < len(ids) else None
                     return BoardSlice(tuple(boards), position)
         return BoardSlice(tuple(boards), None)
 
     async def _project(self, board_id: str) -> response_types.Project | None:
         try:
-            found = await self._client.read(
+            response = await self._client.read(
                 response_types.ProjectResponse, "projects", board_id, fields=self._fields
             )
         except Missing:
@@ -69,7 +69,7 @@ class ProjectList:
             if refusal.status == 403:
                 return None
             raise
-        return found.data
+        return response.data
 
     def _is_listed(self, project: response_types.Project) -> bool:
         text = (self._query.text or "").casefold()

@@ -1,4 +1,4 @@
-"""The answers of the project provider, as far as they are asked for."""
+"""Structs that responses are decoded into; members that were not requested are None."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ class DateValue(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A custom field: of a project, or with a value of a task."""
+    """A custom field: the definition of a project, or the value of a task."""
 
     gid: str
     name: str = ""

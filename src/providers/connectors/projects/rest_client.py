@@ -1,4 +1,4 @@
-"""Calls to the project provider: reads of one record, of a page, of all there is; and writes."""
+"""Client of Asana's REST API: docs/spec/upstream/asana.md#bodies."""
 
 from typing import Any, Protocol, TypeVar
 
@@ -8,13 +8,14 @@ from providers.http.client import Upstream
 from providers.outcomes import unknown_if_ambiguous
 
 BASE = ("api", "1.0")
-PAGE = 100  # records; upstream gives no more
+PAGE = 100  # records, the maximum
+MAX_PAGES = 20  # of a listing that is read to its end
 
 T = TypeVar("T")
 
 
 class Paged(Protocol):
-    """A page of some records."""
+    """A page of records."""
 
     @property
     def data(self) -> Any: ...
@@ -26,19 +27,19 @@ P = TypeVar("P", bound=Paged)
 
 
 class OffsetExpired(Refused):
-    """The offset is too old, or none."""
+    """The offset is too old or invalid."""
 
 
 class ProjectClient:
-    """One account's endpoints."""
+    """The endpoints of one account."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
     async def read(self, shape: type[T], *path: str, fields: str) -> T:
         """Read one record."""
-        answer = await self._upstream.call("GET", *BASE, *path, params=(("opt_fields", fields),))
-        return answer.decode(shape)
+        response = await self._upstream.call("GET", *BASE, *path, params=(("opt_fields", fields),))
+        return response.decode(shape)
 
     async def page(
         self,
@@ -53,61 +54,54 @@ class ProjectClient:
         Read a page of a listing.
 
         Raises:
-            OffsetExpired: Upstream does not take the offset any more.
+            OffsetExpired: Asana does not accept the offset any more.
         """
-        asked = (*params, ("opt_fields", fields), ("limit", str(size)))
+        params = (*params, ("opt_fields", fields), ("limit", str(size)))
         if offset:
-            asked = (*asked, ("offset", offset))
+            params = (*params, ("offset", offset))
         try:
-            answer = await self._upstream.call("GET", *BASE, *path, params=asked)
+            response = await self._upstream.call("GET", *BASE, *path, params=params)
         except Refused as refusal:
             if offset and refusal.status == 400:
                 raise OffsetExpired(status=400) from refusal
             raise
-        return answer.decode(shape)
+        return response.decode(shape)
 
-    async def every(
-        self,
-        shape: type[P],
-        *path: str,
-        fields: str,
-        most: int,
-        params: tuple[tuple[str, str], ...] = (),
-    ) -> list[Any]:
-        """Read a listing to its end, or *most* pages of it."""
-        found: list[Any] = []
+    async def read_all(self, shape: type[P], *path: str, fields: str) -> list[Any]:
+        """Read a listing to its end, but at most `MAX_PAGES` of it."""
+        records: list[Any] = []
         offset = ""
-        for _ in range(most):
-            page = await self.page(shape, *path, fields=fields, offset=offset, params=params)
-            found += page.data
+        for _ in range(MAX_PAGES):
+            page = await self.page(shape, *path, fields=fields, offset=offset)
+            records += page.data
             offset = next_offset(page)
             if not offset:
                 break
-        return found
+        return records
 
     async def write(
         self, method: str, *path: str, data: object = None
     ) -> response_types.RecordResponse | None:
-        """Write; what may be repeated without harm."""
+        """Send an idempotent write; *data* None sends no body and returns None."""
         body = None if data is None else {"data": data}
         params = () if data is None else (("opt_fields", "gid"),)
-        answer = await self._upstream.call(method, *BASE, *path, params=params, json=body)
-        return None if data is None else answer.decode(response_types.RecordResponse)
+        response = await self._upstream.call(method, *BASE, *path, params=params, json=body)
+        return None if data is None else response.decode(response_types.RecordResponse)
 
-    async def make(self, *path: str, data: object) -> str:
+    async def create(self, *path: str, data: object) -> str:
         """
-        Make a record once; return its id.
+        Create a record; return its id.
 
         Raises:
-            OutcomeUnknown: It may have been made.
+            OutcomeUnknown: The record may have been created.
         """
         with unknown_if_ambiguous():
-            answer = await self._upstream.call(
+            response = await self._upstream.call(
                 "POST", *BASE, *path, params=(("opt_fields", "gid"),), json={"data": data}
             )
-            return answer.decode(response_types.RecordResponse).data.gid
+            return response.decode(response_types.RecordResponse).data.gid
 
 
 def next_offset(page: Paged) -> str:
-    """Return the offset of the page that follows; "" when none does."""
+    """Return the offset of the next page; "" after the last."""
     return (page.next_page.offset or "") if page.next_page is not None else ""

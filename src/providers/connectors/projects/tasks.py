@@ -1,4 +1,4 @@
-"""One account of the project provider: projects are boards, sections groups, tasks items."""
+"""The task port of one account of Asana: docs/spec/upstream/asana.md."""
 
 import asyncio
 import re
@@ -32,21 +32,20 @@ from providers.ports.tasks import (
 from providers.records.tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
 
 _ID = re.compile(r"[0-9]{1,32}")
-_MOST_ABOVE = 5  # levels of sub-tasks that are climbed to find the project; upstream has as many
-_MOST_PAGES = 20  # of what belongs to one record: sections, fields, sub-tasks, stories
+_MAX_ANCESTORS = 5  # levels of sub-tasks above a task; Asana has no more
 
-_PLACES = "gid,memberships.project.gid,parent.gid"
-_FIELDS = (
+_MEMBERSHIP_FIELDS = "gid,memberships.project.gid,parent.gid"
+_SETTING_FIELDS = (
     "custom_field.name,custom_field.type,custom_field.enum_options.name,"
     "custom_field.enum_options.enabled,custom_field.is_formula_field,"
     "custom_field.is_value_read_only"
 )
-# What cannot be told without knowing the project's custom fields.
-_OF_FIELDS = frozenset({"status", "priority", "assignees", "labels", "column_values"})
+# Attributes that depend on the project's custom fields.
+_NEEDS_COLUMNS = frozenset({"status", "priority", "assignees", "labels", "column_values"})
 
 
 class ProjectTasks:
-    """The projects behind one connection; see `providers.ports.tasks.TaskPort`."""
+    """Projects of one connection; implements `providers.ports.tasks.TaskPort`."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._client = ProjectClient(upstream)
@@ -60,15 +59,15 @@ class ProjectTasks:
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one project; see `TaskPort.board`."""
-        _check(board_id)
+        _require_valid_id(board_id)
         fields = mapping.board_fields(wanted)
-        given, groups, columns = await asyncio.gather(
+        response, groups, columns = await asyncio.gather(
             self._client.read(response_types.ProjectResponse, "projects", board_id, fields=fields),
             self._groups(board_id, when="groups" in wanted),
             self._columns(board_id, when="columns" in wanted),
         )
         return msgspec.structs.replace(
-            mapping.board(given.data),
+            mapping.board(response.data),
             groups=groups if "groups" in wanted else None,
             columns=tuple(column.record for column in columns) if "columns" in wanted else None,
             tags=() if "tags" in wanted else None,
@@ -85,44 +84,44 @@ class ProjectTasks:
         """
         Return tasks of a project; see `TaskPort.items`.
 
-        Upstream cannot filter a project's tasks, so that is done here, within five of its pages.
+        Asana cannot filter a project's tasks: they are filtered here, within five of its pages.
         """
-        _check(board_id)
-        filtering = matching.looked_at(query)
-        asked = replace(visibility, wanted=(visibility.wanted - {"comments"}) | filtering)
-        columns = await self._columns(board_id, when=bool(asked.wanted & _OF_FIELDS))
+        _require_valid_id(board_id)
+        compared = matching.compared_attributes(query)
+        requested = replace(visibility, wanted=(visibility.wanted - {"comments"}) | compared)
+        columns = await self._columns(board_id, when=bool(requested.wanted & _NEEDS_COLUMNS))
         path: tuple[str, ...] = ("projects", board_id, "tasks")
         if query.group_id is not None:
             groups = await self._groups(board_id)
             if query.group_id not in {group.id for group in groups}:
                 return ItemSlice((), None, None)
             path = ("sections", query.group_id, "tasks")
-        # What only a filter looks at may be hidden: `maskMode: basic` lets it look all the same.
-        looking = replace(asked, hidden=asked.hidden - filtering) if filtering else asked
-        walk = PagedReader(
+        # Filters may compare hidden attributes too: with `maskMode: basic` they are allowed to.
+        comparing = replace(requested, hidden=requested.hidden - compared)
+        reader = PagedReader(
             self._client,
             response_types.TaskPage,
             [Source(path[1], path)],
-            fields=mapping.item_fields(looking, columns),
-            keep=matching.matcher(query, board_id, looking, columns),
+            fields=mapping.item_fields(comparing, columns),
+            keep=matching.matcher(query, board_id, comparing, columns),
         )
-        found, position = await walk.page(after, query.limit)
+        tasks, position = await reader.page(after, query.limit)
         shown = replace(visibility, wanted=visibility.wanted - {"comments"})
-        items = [mapping.item(one, board_id, shown, columns) for one in found]
+        items = [mapping.item(task, board_id, shown, columns) for task in tasks]
         if "sub_items" in visibility.wanted:
-            items = await self._with_sub_items(found, items, shown)
+            items = await self._with_sub_items(tasks, items, shown)
         return ItemSlice(tuple(items), position, None)
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
-        boards, home = await self._place(item_id)
-        seen = [
-            board for board in boards if visibility.boards is None or board in visibility.boards
-        ]
-        board_id = next(iter(seen or boards), "")
-        if home and seen:
-            home = home if home in seen else seen[0]
-        columns = await self._columns(home, when=bool(visibility.wanted & _OF_FIELDS))
+        boards, home = await self._boards_of(item_id)
+        allowed = boards
+        if visibility.boards is not None:
+            allowed = tuple(board for board in boards if board in visibility.boards)
+        board_id = next(iter(allowed or boards), "")
+        if home and allowed and home not in allowed:
+            home = allowed[0]
+        columns = await self._columns(home, when=bool(visibility.wanted & _NEEDS_COLUMNS))
         task, comments = await asyncio.gather(
             self._client.read(
                 response_types.TaskResponse,
@@ -132,20 +131,20 @@ class ProjectTasks:
             ),
             self._comments(item_id, when="comments" in visibility.wanted),
         )
-        made = mapping.item(task.data, board_id, visibility, columns)
+        item = mapping.item(task.data, board_id, visibility, columns)
         if "sub_items" in visibility.wanted:
-            made = (await self._with_sub_items([task.data], [made], visibility))[0]
-        return msgspec.structs.replace(made, comments=comments)
+            [item] = await self._with_sub_items([task.data], [item], visibility)
+        return msgspec.structs.replace(item, comments=comments)
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
-        """Find out where a task is; see `TaskPort.target`."""
-        boards, home = await self._place(item_id)
-        own = await self._columns(home) if columns else ()
-        return TaskTarget(item_id=item_id, boards=boards, home=home, columns=own)
+        """Return the projects of a task; see `TaskPort.target`."""
+        boards, home = await self._boards_of(item_id)
+        home_columns = await self._columns(home) if columns else ()
+        return TaskTarget(item_id=item_id, boards=boards, home=home, columns=home_columns)
 
     async def create(self, item: NewItem) -> CreatedTask:
         """Create a task; see `TaskPort.create`."""
-        _check(item.board_id)
+        _require_valid_id(item.board_id)
         columns = await self._columns(item.board_id, when=bool(item.fields))
         return await self._writer.create(item, columns)
 
@@ -159,104 +158,100 @@ class ProjectTasks:
 
     async def comment(self, target: TaskTarget, body: str) -> str:
         """Add a comment; see `TaskPort.comment`."""
-        return await self._client.make("tasks", target.item_id, "stories", data={"text": body})
+        return await self._client.create("tasks", target.item_id, "stories", data={"text": body})
 
     async def probe(self) -> None:
         """Make one harmless read."""
         await self._client.read(response_types.RecordResponse, "users", "me", fields="gid")
 
-    # -- parts ---------------------------------------------------------------------------------
-
     async def _groups(self, board_id: str, *, when: bool = True) -> tuple[TaskGroup, ...]:
         if not when:
             return ()
-        found = await self._client.every(
+        sections = await self._client.read_all(
             response_types.NamedPage,
             "projects",
             board_id,
             "sections",
             fields="name",
-            most=_MOST_PAGES,
         )
-        return tuple(TaskGroup(id=one.gid, title=one.name or "") for one in found)
+        return tuple(TaskGroup(id=section.gid, title=section.name or "") for section in sections)
 
     async def _columns(self, board_id: str, *, when: bool = True) -> tuple[Column, ...]:
-        """Return the columns of a project; of no project, those that every task has."""
+        """Return the columns of a project; without a project, the columns of every task."""
         if not when or not board_id:
-            return column_types.OWN
-        found = await self._client.every(
+            return column_types.TASK_COLUMNS
+        settings = await self._client.read_all(
             response_types.SettingPage,
             "projects",
             board_id,
             "custom_field_settings",
-            fields=_FIELDS,
-            most=_MOST_PAGES,
+            fields=_SETTING_FIELDS,
         )
-        return column_types.columns(found)
+        return column_types.columns(settings)
 
-    async def _place(self, item_id: str) -> tuple[tuple[str, ...], str]:
-        """Return the projects that a task is reached by, and the one whose columns it has."""
-        _check(item_id)
-        task_id, home = item_id, ""
-        for level in range(_MOST_ABOVE + 1):
-            found = await self._client.read(
-                response_types.TaskResponse, "tasks", task_id, fields=_PLACES
+    async def _boards_of(self, item_id: str) -> tuple[tuple[str, ...], str]:
+        """Return the projects of a task or its nearest ancestor, and the task's own project."""
+        _require_valid_id(item_id)
+        task_id = item_id
+        for level in range(_MAX_ANCESTORS + 1):
+            response = await self._client.read(
+                response_types.TaskResponse, "tasks", task_id, fields=_MEMBERSHIP_FIELDS
             )
             boards = tuple(
                 membership.project.gid
-                for membership in found.data.memberships
+                for membership in response.data.memberships
                 if membership.project is not None
             )
             if boards:
-                return boards, boards[0] if level == 0 else home
-            if found.data.parent is None or not _ID.fullmatch(found.data.parent.gid):
+                return boards, boards[0] if level == 0 else ""
+            if response.data.parent is None or not _ID.fullmatch(response.data.parent.gid):
                 break
-            task_id = found.data.parent.gid
+            task_id = response.data.parent.gid
         return (), ""
 
     async def _comments(self, item_id: str, *, when: bool) -> tuple[TaskComment, ...] | None:
-        """Return the newest comments; upstream tells all stories, oldest first."""
+        """Return the newest comments, newest first; Asana returns all stories, oldest first."""
         if not when:
             return None
-        stories = await self._client.every(
+        stories = await self._client.read_all(
             response_types.StoryPage,
             "tasks",
             item_id,
             "stories",
             fields="type,text,created_at,created_by.name",
-            most=_MOST_PAGES,
         )
         newest = deque((story for story in stories if story.type == "comment"), maxlen=MAX_COMMENTS)
-        return tuple(mapping.comment(one) for one in reversed(newest))
+        return tuple(map(mapping.comment, reversed(newest)))
 
     async def _with_sub_items(
         self, tasks: list[response_types.Task], items: list[TaskItem], visibility: ItemVisibility
     ) -> list[TaskItem]:
-        """Add the sub-tasks, which are asked for only where there are some."""
+        """Add the sub-tasks to *items*, the records of *tasks*."""
         below = replace(
             visibility,
             wanted=visibility.wanted - {"sub_items", "comments", "group_id", "group_name"},
         )
-        fields = mapping.item_fields(below, column_types.OWN)
+        fields = mapping.item_fields(below, column_types.TASK_COLUMNS)
 
-        async def with_own(task: response_types.Task, item: TaskItem) -> TaskItem:
+        async def add(task: response_types.Task, item: TaskItem) -> TaskItem:
             if not task.num_subtasks:
                 return item
-            found = await self._client.every(
+            subtasks = await self._client.read_all(
                 response_types.TaskPage,
                 "tasks",
                 task.gid,
                 "subtasks",
                 fields=fields,
-                most=_MOST_PAGES,
             )
-            own = tuple(mapping.item(one, item.board_id, below, column_types.OWN) for one in found)
-            return msgspec.structs.replace(item, sub_items=own)
+            sub_items = [
+                mapping.item(subtask, item.board_id, below, column_types.TASK_COLUMNS)
+                for subtask in subtasks
+            ]
+            return msgspec.structs.replace(item, sub_items=tuple(sub_items))
 
-        return list(await asyncio.gather(*map(with_own, tasks, items)))
+        return list(await asyncio.gather(*map(add, tasks, items)))
 
 
-def _check(found: str) -> None:
-    """Let nothing but an id of upstream's through."""
-    if not _ID.fullmatch(found):
+def _require_valid_id(object_id: str) -> None:
+    if not _ID.fullmatch(object_id):
         raise Missing

@@ -1,4 +1,4 @@
-"""What a field's text is to the project provider, and writing field by field."""
+"""Writes, all fields together or one by one: docs/spec/upstream/asana.md#write-task-fields."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from providers.failures import ProviderFailure, Refused
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 
-_REFUSALS = frozenset({400, 402, 403})  # a value, a paid feature, a field locked to others
+_REFUSALS = frozenset({400, 402, 403})  # invalid value, paid feature, locked field
 
 
 class Writer:
@@ -23,46 +23,47 @@ class Writer:
 
     async def create(self, item: NewItem, columns: Iterable[Column]) -> CreatedTask:
         """Create a task; see `TaskPort.create`."""
-        place: dict[str, object] = {"project": item.board_id}
+        membership: dict[str, object] = {"project": item.board_id}
         if item.group_id is not None:
-            place["section"] = item.group_id
-        bare = {"name": item.name, "memberships": [place], "projects": [item.board_id]}
-        parts = _parts(item.fields, columns)
+            membership["section"] = item.group_id
+        task = {"name": item.name, "memberships": [membership], "projects": [item.board_id]}
+        parts = _body_parts(item.fields, columns)
         try:
-            made = await self._client.make("tasks", data={**bare, **_joined(parts.values())})
+            task_id = await self._client.create("tasks", data={**task, **_merge(parts.values())})
         except Refused as refusal:
             if not parts or refusal.status not in _REFUSALS:
                 raise
         else:
-            return CreatedTask(made, ())
-        made = await self._client.make("tasks", data=bare)
+            return CreatedTask(task_id, ())
+        task_id = await self._client.create("tasks", data=task)
         try:
-            refused = await self._one_by_one(made, parts)
-        except ProviderFailure:  # the task is there; what it lacks is said
-            return CreatedTask(made, tuple(parts))
-        return CreatedTask(made, tuple(refused))
+            refused = await self._set_one_by_one(task_id, parts)
+        except ProviderFailure:  # the task exists; all its fields are reported as refused
+            return CreatedTask(task_id, tuple(parts))
+        return CreatedTask(task_id, tuple(refused))
 
     async def update(
         self, target: TaskTarget, fields: Mapping[str, str], columns: Iterable[Column]
     ) -> tuple[str, ...]:
         """Set fields; see `TaskPort.update`."""
-        parts = _parts(fields, columns)
+        parts = _body_parts(fields, columns)
         try:
-            await self._client.write("PUT", "tasks", target.item_id, data=_joined(parts.values()))
+            await self._client.write("PUT", "tasks", target.item_id, data=_merge(parts.values()))
         except Refused as refusal:
             if refusal.status not in _REFUSALS:
                 raise
         else:
             return ()
-        refused = await self._one_by_one(target.item_id, parts)
-        if len(refused) == len(parts) and all(one.status == 403 for one in refused.values()):
-            raise next(iter(refused.values()))
+        refused = await self._set_one_by_one(target.item_id, parts)
+        refusals = list(refused.values())
+        if len(refused) == len(parts) and all(refusal.status == 403 for refusal in refusals):
+            raise refusals[0]
         return tuple(refused)
 
-    async def _one_by_one(
+    async def _set_one_by_one(
         self, task_id: str, parts: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, Refused]:
-        """Set each field by itself; return what was refused."""
+        """Set each field by a request of its own; return the refusals by column."""
         refused = {}
         for column, part in parts.items():
             try:
@@ -74,23 +75,24 @@ class Writer:
         return refused
 
 
-def _parts(fields: Mapping[str, str], columns: Iterable[Column]) -> dict[str, Mapping[str, Any]]:
-    """Return what each field is in the body of a task."""
-    known = {one.id: one for one in columns}
-    return {column: _part(column, text, known.get(column)) for column, text in fields.items()}
+def _body_parts(
+    fields: Mapping[str, str], columns: Iterable[Column]
+) -> dict[str, Mapping[str, Any]]:
+    """Return the members that set each field, in the body of a task, by column id."""
+    by_id = {column.id: column for column in columns}
+    return {name: _body_part(name, text, by_id.get(name)) for name, text in fields.items()}
 
 
-def _joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    joined: dict[str, Any] = {}
+def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():
-            known = joined.get(name)
-            joined[name] = {**known, **value} if name == "custom_fields" and known else value
-    return joined
+            body[name] = {**body.get(name, {}), **value} if name == "custom_fields" else value
+    return body
 
 
-def _part(column_id: str, text: str, column: Column | None) -> Mapping[str, Any]:
-    value = _decoded(text)
+def _body_part(column_id: str, text: str, column: Column | None) -> Mapping[str, Any]:
+    value = _decode(text)
     match column_id:
         case _ if column_id == NAME_COLUMN:
             return {NAME_COLUMN: value if isinstance(value, str) else text}
@@ -102,9 +104,10 @@ def _part(column_id: str, text: str, column: Column | None) -> Mapping[str, Any]
             return {column_types.NOTES: "" if value is None else _as_text(value, text)}
         case column_types.DONE:
             return {column_types.DONE: value}
-    read = _CUSTOM.get(column.native) if column else None
-    taken = value if read is None or column is None or value is None else read(value, text, column)
-    return {"custom_fields": {column_id: taken}}
+    convert = _CUSTOM.get(column.native) if column else None
+    if convert is not None and column is not None and value is not None:
+        value = convert(value, text, column)
+    return {"custom_fields": {column_id: value}}
 
 
 def _due(value: Any) -> Mapping[str, Any]:
@@ -127,7 +130,7 @@ def _number(value: Any, text: str, _: Column) -> Any:
 
 
 def _choice(value: Any, _: str, column: Column) -> Any:
-    """Return the id of a choice that is given by id or by name."""
+    """Return the id of an option, which *value* names by its id or its name."""
     for gid, name in column_types.options(column):
         if value == gid or (isinstance(value, str) and value.casefold() == name.casefold()):
             return gid
@@ -135,17 +138,17 @@ def _choice(value: Any, _: str, column: Column) -> Any:
 
 
 def _choices(value: Any, text: str, column: Column) -> Any:
-    several = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(several, list):
+    choices = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(choices, list):
         return value
-    return [_choice(one, text, column) for one in several if one != ""]
+    return [_choice(choice, text, column) for choice in choices if choice != ""]
 
 
 def _people(value: Any, _: str, __: Column) -> Any:
-    several = value.split(",") if isinstance(value, str) else value
-    if not isinstance(several, list):
-        several = [several]
-    return [str(one).strip() for one in several if str(one).strip()]
+    people = value.split(",") if isinstance(value, str) else value
+    if not isinstance(people, list):
+        people = [people]
+    return [name for person in people if (name := str(person).strip())]
 
 
 def _date(value: Any, _: str, __: Column) -> Any:
@@ -166,12 +169,11 @@ _CUSTOM: Mapping[str, Callable[[Any, str, Column], Any]] = MappingProxyType(
 )
 
 
-def _decoded(text: str) -> Any:
-    """Read a field's text as JSON; else take it as it is. Long numbers are ids: they stay texts."""
+def _decode(text: str) -> Any:
+    """Decode a field's text as JSON; other texts, and long numbers, which are ids, stay texts."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
-    return (
-        text if isinstance(value, int) and not isinstance(value, bool) and len(text) > 9 else value
-    )
+    is_id = isinstance(value, int) and not isinstance(value, bool) and len(text) > 9
+    return text if is_id else value
