@@ -121,7 +121,7 @@ class Processes:
         """Return the rules that a token got for what it made."""
         with self.admin() as admin:
             listed = admin.get(f"/access-tokens/{token_id}/collab-rules").raise_for_status()
-        return [one for one in listed.json()["rules"] if one["source"] == "auto"]
+        return [rule for rule in listed.json()["rules"] if rule["source"] == "auto"]
 
     def names(self, folder: str) -> dict[str, int]:
         """Return what upstream has in a folder: name -> size."""

@@ -47,7 +47,12 @@ def served(tmp_path_factory):
         }
         gateways = [stack.enter_context(serving(folder, **settings)) for _ in range(2)]
         made = prepare(gateways[0].base, {"PROVIDER_B": upstream.tokens["PROVIDER_B"]})
-        yield postgres, redis, [one.port for one in gateways], requests_of(made, gateways[0].base)
+        yield (
+            postgres,
+            redis,
+            [gateway.port for gateway in gateways],
+            requests_of(made, gateways[0].base),
+        )
 
 
 def requests_of(made, base):

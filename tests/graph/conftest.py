@@ -184,9 +184,11 @@ class World:
     def context(self, **changes) -> Context:
         caller = self.caller()
         usable = [
-            (one, self.mailboxes[one.id])
-            for one in self.connections
-            if one.kind == "email" and one.status == "active" and not caller.excludes(one)
+            (connection, self.mailboxes[connection.id])
+            for connection in self.connections
+            if connection.kind == "email"
+            and connection.status == "active"
+            and not caller.excludes(connection)
         ]
         return Context(
             caller=caller,

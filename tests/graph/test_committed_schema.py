@@ -106,5 +106,5 @@ def test_every_guarded_field_prints_its_requirement():
     printed = [line for line in printed if not line.startswith("directive")]
 
     assert len(printed) == sum(
-        one.surface is not None for one in requirements(schema.build()).values()
+        requirement.surface is not None for requirement in requirements(schema.build()).values()
     )

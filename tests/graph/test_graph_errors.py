@@ -19,9 +19,9 @@ def test_every_code_has_a_status():
 
 def test_every_failure_has_a_code():
     every = {
-        one
-        for one in vars(failures).values()
-        if isinstance(one, type) and issubclass(one, failures.ProviderFailure)
+        var
+        for var in vars(failures).values()
+        if isinstance(var, type) and issubclass(var, failures.ProviderFailure)
     }
 
     assert set(errors.FAILURE_CODES) == every
@@ -126,7 +126,7 @@ async def test_refusals_and_failures_are_answers_not_faults(ask, world, caplog, 
     with caplog.at_level(logging.DEBUG):
         await ask('{ email(emailId: "providerA:a1") { id } emails(limit: 0) { hasMore } }')
 
-    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_an_error_of_ours_keeps_its_place():

@@ -43,8 +43,14 @@ async def test_each_root_field_is_logged_with_its_resource_id(left):
     _, request_log = await left(document, {"id": "providerA:a1"})
 
     assert [
-        (one.key, one.name, one.surface, one.writes, one.resource(request_log.variables))
-        for one in request_log.root_fields
+        (
+            root_field.key,
+            root_field.name,
+            root_field.surface,
+            root_field.writes,
+            root_field.resource(request_log.variables),
+        )
+        for root_field in request_log.root_fields
     ] == [
         ("emails", "emails", Surface.EMAIL, False, None),
         ("one", "email", Surface.EMAIL, False, "providerA:a1"),
@@ -70,7 +76,9 @@ async def test_the_id_is_the_narrowest_that_is_given(left, variables, resource):
 
     _, request_log = await left(document, variables)
 
-    assert [one.resource(request_log.variables) for one in request_log.root_fields] == [resource]
+    assert [
+        root_field.resource(request_log.variables) for root_field in request_log.root_fields
+    ] == [resource]
 
 
 async def test_skipped_root_fields_are_not_logged(left):
@@ -79,7 +87,7 @@ async def test_skipped_root_fields_are_not_logged(left):
         {"no": False},
     )
 
-    assert [one.name for one in request_log.root_fields] == ["accessToken"]
+    assert [root_field.name for root_field in request_log.root_fields] == ["accessToken"]
     assert request_log.denials == {}
 
 

@@ -61,18 +61,18 @@ def of_surfaces(client: httpx.Client) -> Names:
     ask = Looking(client)
     mails = ask.get("/api/access/email/messages", limit=50)["emails"]
     boards = ask.get("/api/access/tasks/boards")["boards"]
-    items = [ask.get(f"/api/access/tasks/boards/{one}/items")["items"] for one in ids(boards[:3])]
+    items = [ask.get(f"/api/access/tasks/boards/{id_}/items")["items"] for id_ in ids(boards[:3])]
     calendars = ask.get("/api/access/calendar/calendars")["calendars"]
     accounts = ask.get("/api/access/token")["connections"]
     return {
         "": {
             "path.emailId": ids(mails),
-            "path.threadId": [one["threadId"] for one in mails],
+            "path.threadId": [mail["threadId"] for mail in mails],
             "path.eventId": ids(ask.get("/api/access/calendar/events")["events"]),
             "path.boardId": ids(boards),
             "query.email": ["harbourlight"],
-            "query.calendars": [str(one["calendarId"]) for one in calendars],
-            "body.connectionId": ids(one for one in accounts if one["kind"] == "email"),
+            "query.calendars": [str(calendar["calendarId"]) for calendar in calendars],
+            "body.connectionId": ids(account for account in accounts if account["kind"] == "email"),
             "body.emailAddress": ADDRESSES,
             **dict.fromkeys((f"body.{one}[*].email" for one in ("to", "cc", "bcc")), ADDRESSES),
             **dict.fromkeys(("query.from", "query.after"), EARLY),
@@ -90,7 +90,7 @@ def _of_collab(ask: Looking) -> Names:
     site, berths = _berths(ask)
     rows = ask.get(f"/api/access/collab/sites/{site}/lists/{berths}/items")["items"]
     drives = ask.get(f"/api/access/collab/sites/{site}/drives")["drives"]
-    root = next(one["rootFolderId"] for one in drives if one["name"] == "Drawings")
+    root = next(drive["rootFolderId"] for drive in drives if drive["name"] == "Drawings")
     files = ask.get("/api/access/collab/files", folderId=root, limit=40)["files"]
     held = [ask.get("/api/access/collab/files", name=one)["files"][0] for one in HELD]
     folders = [
@@ -188,8 +188,8 @@ def of_management(client: httpx.Client) -> Names:
 
 
 def ids(things: Iterable[Mapping[str, Any]]) -> list[Any]:
-    return [one["id"] for one in things]
+    return [thing["id"] for thing in things]
 
 
 def _called(things: Iterable[Mapping[str, Any]], name: str) -> str:
-    return next(one["id"] for one in things if one["displayName"] == name)
+    return next(thing["id"] for thing in things if thing["displayName"] == name)

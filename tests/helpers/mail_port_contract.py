@@ -221,7 +221,7 @@ async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fie
         account.forget_calls()
         query = MailQuery(text=text, text_fields=fields, limit=1)
         answer = await account.port.search(query, after=None, wanted={"subject"})
-        calls = [one["path"] for one in account.upstream.calls]
+        calls = [call["path"] for call in account.upstream.calls]
         told.append((answer, calls))
 
     assert told[1] == told[2]
@@ -243,7 +243,7 @@ async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhe
         account.forget_calls()
         query = MailQuery(recipient=recipient, recipient_in_cc=False, limit=1)
         answer = await account.port.search(query, after=None, wanted={"subject"})
-        calls = [one["path"] for one in account.upstream.calls]
+        calls = [call["path"] for call in account.upstream.calls]
         told.append((answer, calls))
 
     assert told[1] == told[2]
@@ -339,9 +339,10 @@ async def test_a_message_is_read_whole(account):
     assert email.sent_at == NOON - timedelta(minutes=5)
     assert email.received_at.replace(microsecond=0) == NOON + timedelta(seconds=3)
     assert (email.is_read, email.has_attachments, email.importance) == (False, True, "high")
-    assert [(one.name, one.content_type, one.size, one.is_inline) for one in email.attachments] == [
-        ("größe.pdf", "application/pdf", 8, False)
-    ]
+    assert [
+        (attachment.name, attachment.content_type, attachment.size, attachment.is_inline)
+        for attachment in email.attachments
+    ] == [("größe.pdf", "application/pdf", 8, False)]
     assert email.attachments[0].id
     assert "Client Work" in email.labels
     assert "UNREAD" not in email.labels
@@ -353,7 +354,9 @@ async def test_inline_images_are_no_attachments_to_speak_of(account):
     email = await account.port.get(name, wanted=ALL)
 
     assert email.has_attachments is False
-    assert [(one.name, one.is_inline) for one in email.attachments] == [("dot.png", True)]
+    assert [(attachment.name, attachment.is_inline) for attachment in email.attachments] == [
+        ("dot.png", True)
+    ]
 
 
 async def test_has_attachments_is_right_without_the_attachments(account):
@@ -717,7 +720,9 @@ async def test_a_forward_takes_the_attachments_along(account):
     assert email.to == (BOB,)
     assert email.subject.lower() in ("fwd: plan", "fw: plan")
     assert email.body.index("Look:") < email.body.index("Ann Author") < email.body.index("Shall we")
-    assert [(one.name, one.size) for one in email.attachments] == [("größe.pdf", 8)]
+    assert [(attachment.name, attachment.size) for attachment in email.attachments] == [
+        ("größe.pdf", 8)
+    ]
 
 
 async def test_a_forward_tells_nothing_hidden(account):

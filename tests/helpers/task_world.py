@@ -266,8 +266,8 @@ def _projects(world: TaskWorld) -> None:
             ("f-locked", "Locked", "text", ()),
         )
     ):
-        options = tuple(Option(id=store.new_id(), name=one) for one in choices)
-        ids |= {f"{key}-{one.name}": one.id for one in options}
+        options = tuple(Option(id=store.new_id(), name=choice) for choice in choices)
+        ids |= {f"{key}-{option.name}": option.id for option in options}
         ids[key] = store.new_id()
         store.fields.put(
             CustomField(

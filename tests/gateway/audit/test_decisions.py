@@ -397,10 +397,10 @@ async def test_filters_and_pages(world):
     ]
 
     first = await listed(world, limit=3)
-    assert [one["requestId"] for one in first["decisions"]] == ["d", "c", "b"]
+    assert [decision["requestId"] for decision in first["decisions"]] == ["d", "c", "b"]
     assert first["hasMore"] is True
     rest = await listed(world, limit=3, pageToken=first["nextPageToken"])
-    assert [one["requestId"] for one in rest["decisions"]] == ["a"]
+    assert [decision["requestId"] for decision in rest["decisions"]] == ["a"]
     assert (rest["hasMore"], rest["nextPageToken"]) == (False, None)
 
     other = await world.admin.get(
@@ -444,7 +444,7 @@ async def test_the_call_is_described(admin):
     described = document.json()["paths"][DECISIONS]["get"]
     assert "#/$defs/" not in document.text
 
-    assert [one["name"] for one in described["parameters"]] == [
+    assert [parameter["name"] for parameter in described["parameters"]] == [
         "limit",
         "pageToken",
         "tokenId",

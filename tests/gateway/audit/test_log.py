@@ -66,7 +66,7 @@ async def stored(database):
 
 async def broken(database, keyring=KEYS):
     """Return what is wrong with the chains in the table."""
-    return [one async for one in faults(keyring, reading.in_chain_order(database))]
+    return [fault async for fault in faults(keyring, reading.in_chain_order(database))]
 
 
 async def alter(database, statement):
@@ -173,7 +173,7 @@ async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
         decisions.write(row("b"), change=False)
 
     assert (decisions.dropped, await stored(database)) == (1, ["b"])
-    assert [(one.message, one.kind, one.count) for one in caplog.records] == [
+    assert [(record.message, record.kind, record.count) for record in caplog.records] == [
         ("rows of the decision log cannot be stored", "ValueError", 1)
     ]
 
@@ -195,7 +195,7 @@ async def test_the_loss_of_the_last_rows_is_logged(decisions, database, monkeypa
     async with decisions.running():
         decisions.write(row("a"), change=True)
 
-    assert [(one.message, one.count) for one in caplog.records] == [
+    assert [(record.message, record.count) for record in caplog.records] == [
         ("rows of the decision log are lost", 1)
     ]
 

@@ -56,4 +56,4 @@ async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, 
         assert len(numbers) >= max(said[name], 21)
         assert numbers == set(range(len(numbers)))  # whole batches, the last one too
         assert len(numbers) % 7 == 0
-    assert [one async for one in faults(Keyring([KEY]), reading.in_chain_order(database))] == []
+    assert [fault async for fault in faults(Keyring([KEY]), reading.in_chain_order(database))] == []

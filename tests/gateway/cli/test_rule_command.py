@@ -35,7 +35,7 @@ async def token(store_named, database):
 def test_a_rule_is_added_listed_and_removed(token):
     made = json.loads(run("rule", "add", 1, "allow", "file_id", FILE, "--json").stdout)
     assert (made["id"], made["pattern"], made["source"]) == (1, "b!d:01F", "manual")
-    assert [one["id"] for one in json.loads(run("rule", "list", 1, "--json").stdout)] == [1]
+    assert [load["id"] for load in json.loads(run("rule", "list", 1, "--json").stdout)] == [1]
     assert "b!d:01F" in run("rule", "list", 1).stdout
 
     assert run("rule", "remove", 1, 1).exit_code == 0

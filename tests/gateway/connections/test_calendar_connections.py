@@ -48,4 +48,7 @@ async def test_a_removed_connection_takes_its_events_along(agendas):
     left = await agendas.get("/calendars")
 
     assert (gone.status_code, gone.json()["error"]) == (404, "EVENT_NOT_FOUND")
-    assert [one["calendarName"] for one in left.json()["calendars"]] == ["Calendar", "Club"]
+    assert [calendar["calendarName"] for calendar in left.json()["calendars"]] == [
+        "Calendar",
+        "Club",
+    ]

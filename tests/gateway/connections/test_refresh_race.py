@@ -76,9 +76,9 @@ async def test_a_token_is_renewed_once_by_many_processes(database, served, proce
     for _ in range(ROUNDS):
         await expire(database, sandbox)
         calls.clear()
-        for one in processes:
-            one.stdin.write(b"go\n")
-        got = [json.loads(await one.stdout.readline()) for one in processes]
+        for process in processes:
+            process.stdin.write(b"go\n")
+        got = [json.loads(await process.stdout.readline()) for process in processes]
 
         assert got[0] == got[1]
         (token,) = got[0]

@@ -79,8 +79,8 @@ async def newest(world):
 
 
 def outcomes(found):
-    assert tuple(one["layer"] for one in found["layers"]) == LAYERS
-    return {one["layer"]: one["outcome"] for one in found["layers"]}
+    assert tuple(layer["layer"] for layer in found["layers"]) == LAYERS
+    return {layer["layer"]: layer["outcome"] for layer in found["layers"]}
 
 
 async def test_an_allowed_call_is_told_layer_by_layer(explain, world):
@@ -335,7 +335,7 @@ async def test_limits_are_looked_at_and_not_charged(limited):
             assert found["outcome"] == "allowed"
         left = (await client.get(LIST["path"])).headers["x-ratelimit-remaining"]
 
-    told = {one["layer"]: one["detail"] for one in found["layers"]}
+    told = {layer["layer"]: layer["detail"] for layer in found["layers"]}
     assert told["quota"] == "Used: 1 of 3 in 60 seconds, 1 of 100 in 86400 seconds."
     assert told["address_limit"] == "Used: 1 of 60 in 60 seconds, 1 of 300 in 3600 seconds."
     assert left == "1"
@@ -475,7 +475,7 @@ async def test_what_a_document_leaves_out_is_not_explained(explain, world):
     assert found["fields"] == [
         {"key": "email", "field": "email", "outcome": "allowed", "layer": None, "error": None}
     ]
-    told = {one["layer"]: one["detail"] for one in found["layers"]}
+    told = {layer["layer"]: layer["detail"] for layer in found["layers"]}
     assert told["surface"] == "emailAccessEnabled is true."
     assert told["operation"] == "view_email is allowed."
     assert told["mask"] == "Nothing of it is hidden."
@@ -485,7 +485,7 @@ async def test_a_document_passes_when_all_of_its_fields_do(explain, world):
     asked = {"document": TWO, "variables": {"id": world.id("lease")}}
     found = await explain(asked, emailAccessEnabled=False, allowedEmailOperations=[])
 
-    assert [one["error"] for one in found["fields"]] == ["EMAIL_NOT_ENABLED"] * 2 + [None]
+    assert [field["error"] for field in found["fields"]] == ["EMAIL_NOT_ENABLED"] * 2 + [None]
     assert found["change"]["settings"] == {
         "emailAccessEnabled": True,
         "allowedEmailOperations": ["search_emails", "view_email"],
@@ -500,7 +500,7 @@ async def test_a_mutation_is_not_carried_out(explain, world):
     found = await explain(asked)
 
     assert (found["outcome"], found["status"]) == ("allowed", 200)
-    assert [one["method"] for one in world.calls() if one["method"] != "GET"] == []
+    assert [call["method"] for call in world.calls() if call["method"] != "GET"] == []
     assert world.sent("provider-a") == []
 
 

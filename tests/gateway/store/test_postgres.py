@@ -245,12 +245,14 @@ async def test_the_management_api_pages_changes_and_removes(two):
         gone = await admin.delete(f"/api/operators/{tokens[0]['operatorId']}")
         left = (await admin.get("/api/access-tokens", params={"status": "active"})).json()
 
-    listed = [one["id"] for one in page["tokens"] + last["tokens"]]
-    assert sorted(listed) == sorted(one["id"] for one in tokens)
+    listed = [token["id"] for token in page["tokens"] + last["tokens"]]
+    assert sorted(listed) == sorted(token["id"] for token in tokens)
     assert (page["hasMore"], last["hasMore"]) == (True, False)
     assert added.status_code == 201, added.text
     assert gone.status_code == 204
-    assert sorted(one["id"] for one in left["tokens"]) == sorted(one["id"] for one in tokens[1:])
+    assert sorted(token["id"] for token in left["tokens"]) == sorted(
+        token["id"] for token in tokens[1:]
+    )
 
 
 # -- changes at once ------------------------------------------------------------------------------
@@ -423,7 +425,7 @@ async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token
     keyring = Keyring(["a secret of sufficient length"])
     ledgers = [IdempotencyStore(one, keyring) for one in (database, other) for _ in range(6)]
     for turn in range(10):
-        begun = await asyncio.gather(*(one.begin(intent(f"key {turn}")) for one in ledgers))
+        begun = await asyncio.gather(*(ledger.begin(intent(f"key {turn}")) for ledger in ledgers))
         assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 11
     await other.close()
 
@@ -464,7 +466,7 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     for number in range(300):
         logs[number % 2].write(decided(f"{number}", at=20_000 * DAY_MS + number), change=False)
     logs[0].write(decided("old", at=19_000 * DAY_MS), change=True)
-    await asyncio.gather(*(one.flush() for one in logs))
+    await asyncio.gather(*(log.flush() for log in logs))
     await logs[0]._store([(*decided("again"), "chain", 1, "signature")])
     await logs[1]._store([(*decided("again"), "chain", 1, "signature")])  # a try without an answer
     retention = Retention(database, days=1, clock=lambda: 20_000 * DAY_MS)
@@ -474,9 +476,9 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     assert [one.request_id for _, one in found] == ["299", "298"]
     assert found[0][1] == decided("299", at=20_000 * DAY_MS + 299)
     assert len([one async for one in in_chain_order(database)]) == 301
-    assert [(one.chain, one.fault) async for one in faults(keyring, in_chain_order(database))] == [
-        ("chain", Fault.CHANGED)
-    ]
+    assert [
+        (fault.chain, fault.fault) async for fault in faults(keyring, in_chain_order(database))
+    ] == [("chain", Fault.CHANGED)]
     await other.close()
 
 

@@ -207,9 +207,9 @@ async def test_executed_root_fields_are_charged_admitted_and_logged(graph, world
 def test_a_document_costs_as_much_as_with_its_fragments_inlined(request):
     document = parse(request.text)
     fragments = {
-        one.name.value: one
-        for one in document.definitions
-        if isinstance(one, FragmentDefinitionNode)
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
 
     counted = CostWalker(SCHEMA, document).operations()
@@ -258,7 +258,7 @@ def test_objects_and_upstream_fields_are_never_underestimated(request):
     truth = Truth(request)
 
     assert truth.failed or cost.estimate_objects(request.variables) >= truth.objects
-    assert len([one for one in cost.roots if one.surface]) >= sum(truth.costs.values()) - (
+    assert len([root for root in cost.roots if root.surface]) >= sum(truth.costs.values()) - (
         truth.costs == {"graphql": 1}
     )
 

@@ -19,7 +19,8 @@ def test_an_operation_has_its_name_kind_and_variables(graph):
     assert operation.surface is Surface.EMAIL
     assert operation.operations == (EmailOp.SEARCH_EMAILS,)
     assert [
-        (one.name, str(one.type), one.required, one.default) for one in operation.variables
+        (variable.name, str(variable.type), variable.required, variable.default)
+        for variable in operation.variables
     ] == [
         ("q", "String", False, None),
         ("limit", "Int", False, 20),
@@ -35,7 +36,7 @@ def test_a_mutation_has_alternative_operations_and_required_variables(graph):
 
     assert operation.kind == "mutation"
     assert operation.operations == (EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS)
-    assert [one.required for one in operation.variables] == [True, True]
+    assert [variable.required for variable in operation.variables] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ async def test_an_invalid_variable_is_named(graph, world):
     assert outcome.data is None
     (error,) = outcome.errors
     assert error["extensions"]["code"] == "INVALID_PARAMETER"
-    assert [one["field"] for one in error["extensions"]["details"]] == ["limit", "after"]
+    assert [detail["field"] for detail in error["extensions"]["details"]] == ["limit", "after"]
 
 
 async def test_internal_documents_are_exempt_from_limits(graph, world):

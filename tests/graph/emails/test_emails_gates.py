@@ -94,7 +94,7 @@ async def test_a_caller_with_everything_gets_through(ask, document):
 
 @pytest.mark.parametrize("name", ["send", "reply", "forward"])
 async def test_sending_needs_a_connection_that_may_write(ask, world, name):
-    world.connections = [replace(one, can_write=False) for one in world.connections]
+    world.connections = [replace(connection, can_write=False) for connection in world.connections]
 
     _, body = await ask(GOOD[name])
 
@@ -104,7 +104,7 @@ async def test_sending_needs_a_connection_that_may_write(ask, world, name):
 
 @pytest.mark.parametrize("name", ["delete", "modify"])
 async def test_changing_a_read_only_mailbox_is_not_found(ask, world, name):
-    world.connections = [replace(one, can_write=False) for one in world.connections]
+    world.connections = [replace(connection, can_write=False) for connection in world.connections]
 
     _, body = await ask(GOOD[name])
 

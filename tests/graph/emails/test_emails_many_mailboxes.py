@@ -72,12 +72,12 @@ async def walk(ask, between=lambda pages: None):
 
 
 def ids(pages):
-    return [one["id"] for page in pages for one in page["emails"]]
+    return [email["id"] for page in pages for email in page["emails"]]
 
 
 def in_order(world):
     """The ids of everything there is, newest first."""
-    everything = [one for mailbox in world.mailboxes.values() for one in mailbox.emails]
+    everything = [email for mailbox in world.mailboxes.values() for email in mailbox.emails]
     ranked = sorted(
         (world.now - one.received_at, PREFIXES[one.provider] + one.id) for one in everything
     )
@@ -142,8 +142,8 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
         found.append(body["data"]["emails"])
         token = found[-1]["nextPageToken"]
         mailboxes[failing].failure = Broken()
-    for one in mailboxes:
-        one.failure = None
+    for mailbox in mailboxes:
+        mailbox.failure = None
 
     found.append(await page(ask, token))
     while found[-1]["hasMore"]:
@@ -199,12 +199,12 @@ async def test_more_than_a_hundred_mailboxes_are_refused_before_one_is_asked(ask
         "httpStatus": 422,
         "requestId": "req-1",
     }
-    assert [one.calls for one in world.mailboxes.values()] == [[]] * 101
+    assert [mailbox.calls for mailbox in world.mailboxes.values()] == [[]] * 101
 
 
 async def test_a_token_with_more_mailboxes_may_be_narrowed_to_a_hundred(ask, world, inhabit):
     inhabit(101, 1)
-    world.settings["allowedConnectionIds"] = [one.id for one in world.connections[1:]]
+    world.settings["allowedConnectionIds"] = [connection.id for connection in world.connections[1:]]
 
     assert (await page(ask))["totalCount"] == 100
 

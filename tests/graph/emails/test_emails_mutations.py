@@ -168,7 +168,7 @@ async def test_all_invalid_members_are_reported_together(ask):
 
     _, body = await ask(SEND, {"input": letter})
 
-    assert [one["field"] for one in body["errors"][0]["extensions"]["details"]] == [
+    assert [detail["field"] for detail in body["errors"][0]["extensions"]["details"]] == [
         "to[0].email",
         "to[1].name",
         "subject",
@@ -216,7 +216,7 @@ async def test_a_body_of_the_wrong_shape(ask, world, variables, details):
     assert "data" not in body
     extensions = body["errors"][0]["extensions"]
     assert (extensions["code"], extensions["httpStatus"]) == ("VALIDATION_ERROR", 400)
-    told = sorted((one["field"], one["message"]) for one in extensions["details"])
+    told = sorted((detail["field"], detail["message"]) for detail in extensions["details"])
     assert told == sorted(details)
     assert world.mailboxes[1].calls == []
 

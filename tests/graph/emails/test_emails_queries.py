@@ -103,7 +103,7 @@ async def test_pages_follow_each_other_without_loss(ask):
     for _ in range(3):
         _, body = await ask(IDS, {"limit": 1, "token": token})
         page = body["data"]["emails"]
-        seen += [one["id"] for one in page["emails"]]
+        seen += [email["id"] for email in page["emails"]]
         token = page["nextPageToken"]
 
     assert seen == ["providerA:a1", "providerB:b1", "providerA:a2"]
@@ -199,7 +199,7 @@ async def test_one_failing_mailbox_is_a_warning(ask, world, failure, words):
 
     _, body = await ask(PAGE)
 
-    assert [one["id"] for one in body["data"]["emails"]["emails"]] == [
+    assert [email["id"] for email in body["data"]["emails"]["emails"]] == [
         "providerA:a1",
         "providerA:a2",
     ]
@@ -321,7 +321,7 @@ async def test_a_failure_of_one_field_leaves_its_siblings(ask):
     }""")
 
     assert body["data"] == {"found": {"id": "providerA:a1"}, "lost": None}
-    assert [one["path"] for one in body["errors"]] == [["lost"]]
+    assert [error["path"] for error in body["errors"]] == [["lost"]]
 
 
 async def test_a_thread_has_its_participants_and_last_message_time(ask, world, email):

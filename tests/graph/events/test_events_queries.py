@@ -126,7 +126,9 @@ async def test_refusals_carry_their_code_and_status(agendas, document, code, sta
 async def test_free_and_busy_needs_its_range(agendas):
     body = await agendas.ask("{ freeBusy { calendars { calendarId } } }")
 
-    assert {one["extensions"]["code"] for one in body["errors"]} == {"GRAPHQL_VALIDATION_FAILED"}
+    assert {error["extensions"]["code"] for error in body["errors"]} == {
+        "GRAPHQL_VALIDATION_FAILED"
+    }
     assert agendas.calls() == []
 
 

@@ -85,7 +85,7 @@ class Honest(Diary):
         found = await super().events(
             calendar, span, include_cancelled=include_cancelled, wanted=wanted
         )
-        return EventList([pick(one, wanted) for one in found.events])
+        return EventList([pick(event, wanted) for event in found.events])
 
     async def event(self, calendar, event, *, wanted):
         return pick(await super().event(calendar, event, wanted=wanted), wanted)

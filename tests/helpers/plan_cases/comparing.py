@@ -79,7 +79,11 @@ async def differences(
     document = parse(text)
     if validate(subject.schema, document, RULES):
         return []
-    operations = [one for one in document.definitions if isinstance(one, OperationDefinitionNode)]
+    operations = [
+        definition
+        for definition in document.definitions
+        if isinstance(definition, OperationDefinitionNode)
+    ]
     operation = random.choice(operations)
     program = Program(subject.schema, document, operation, PlanCache(50))
     found = []

@@ -275,7 +275,7 @@ _UNUSUAL: list[Callable[[list], Any]] = [
     iter,
     deque,
     Row,
-    lambda items: (one for one in items),
+    lambda items: (item for item in items),
     lambda items: dict(enumerate(items)).values(),
     lambda items: dict(enumerate(items)),
     Later,

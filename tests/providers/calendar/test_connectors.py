@@ -227,7 +227,7 @@ async def test_a_is_read_page_by_page_though_pages_are_empty():
 
     found = await port.events("c", WEEK, include_cancelled=True, wanted=frozenset())
 
-    assert [one.id for one in found.events] == ["e1", "e2"]
+    assert [event.id for event in found.events] == ["e1", "e2"]
     assert found.complete
     assert wire.values("pageToken") == [None, "2", "3"]
     assert set(wire.values("showDeleted")) == {"true"}
@@ -423,7 +423,7 @@ async def test_cancelled_events_of_b_are_left_out_here():
 
     found = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
 
-    assert [one.id for one in found.events] == ["e2"]
+    assert [event.id for event in found.events] == ["e2"]
 
 
 async def test_an_event_of_b_is_read_below_its_calendar():

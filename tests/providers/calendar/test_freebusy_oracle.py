@@ -88,9 +88,9 @@ def test_busy_and_free_agree_with_every_minute(taken, start, length):
 
 def _minutes(spans):
     return {
-        int((one.start - _at(0)) / MINUTE) + number
-        for one in spans
-        for number in range(int((one.end - one.start) / MINUTE))
+        int((span.start - _at(0)) / MINUTE) + number
+        for span in spans
+        for number in range(int((span.end - span.start) / MINUTE))
     }
 
 
@@ -100,8 +100,8 @@ def test_pieces_make_up_the_span_and_none_is_too_long(length, longest):
 
     pieces = list(freebusy.split_span(span, timedelta(minutes=longest)))
 
-    assert all(MINUTE <= one.end - one.start <= timedelta(minutes=longest) for one in pieces)
-    assert [one.start for one in pieces[1:]] == [one.end for one in pieces[:-1]]
+    assert all(MINUTE <= piece.end - piece.start <= timedelta(minutes=longest) for piece in pieces)
+    assert [piece.start for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
     assert not pieces or (pieces[0].start, pieces[-1].end) == span
 
 
@@ -214,7 +214,7 @@ async def opened(plans):
         calendar = store.add_calendar(mailbox, "Own", zone="America/Los_Angeles", is_primary=True)
         store.add_events(
             calendar,
-            [NewEvent(content=one.content(), recurrence=one.recurrence()) for one in plans],
+            [NewEvent(content=plan.content(), recurrence=plan.recurrence()) for plan in plans],
         )
         info = ConnectionInfo(
             id=number,
@@ -253,14 +253,14 @@ def test_calendars_of_every_zone_agree_with_every_minute(plans, day, first, hour
     assert found.warnings == ()
     assert len(found.calendars) == 2
     expected = [
-        any(one.covers(start + number * MINUTE) for one in plans) for number in range(hours * 60)
+        any(plan.covers(start + number * MINUTE) for plan in plans) for number in range(hours * 60)
     ]
     for calendar in found.calendars:
         told = [None] * (hours * 60)
         for is_busy, periods in ((True, calendar.busy), (False, calendar.free)):
-            for one in periods:
-                begin = int((one.start_utc - start) / MINUTE)
-                for number in range(begin, begin + one.duration_minutes):
+            for period in periods:
+                begin = int((period.start_utc - start) / MINUTE)
+                for number in range(begin, begin + period.duration_minutes):
                     assert told[number] is None
                     told[number] = is_busy
         assert told == expected

@@ -39,7 +39,9 @@ def info(number, provider="PROVIDER_A", account=None):
 
 
 def diary(*calendars, **more):
-    return Diary(listed=[Calendar(id=one, name=one.title()) for one in calendars], **more)
+    return Diary(
+        listed=[Calendar(id=calendar, name=calendar.title()) for calendar in calendars], **more
+    )
 
 
 def query(**more):
@@ -51,7 +53,7 @@ def titles(page):
 
 
 def named(warnings):
-    return [(one.connection.id, one.part) for one in warnings]
+    return [(warning.connection.id, warning.part) for warning in warnings]
 
 
 @pytest.fixture
@@ -294,8 +296,8 @@ async def test_two_connections_to_one_account_are_one(ids, first):
     chosen = await agenda.calendars(allowed=frozenset({3, 4}))
     page = await agenda.events(query(calendar_id=3), wanted=ALL)
 
-    assert [one.calendar_id for one in both.calendars] == [1, 2]
-    assert [one.calendar_id for one in chosen.calendars] == [3, 4]
+    assert [calendar.calendar_id for calendar in both.calendars] == [1, 2]
+    assert [calendar.calendar_id for calendar in chosen.calendars] == [3, 4]
     assert titles(page) == ["a1"]
 
 
@@ -339,8 +341,8 @@ async def test_what_failed_is_left_out_and_named(agenda, first, second):
     listed = await agenda.calendars()
 
     assert titles(page) == ["b1"]
-    assert [one.calendar_name for one in busy.calendars] == ["B"]
-    assert [one.calendar_name for one in listed.calendars] == ["A", "B"]
+    assert [calendar.calendar_name for calendar in busy.calendars] == ["B"]
+    assert [calendar.calendar_name for calendar in listed.calendars] == ["A", "B"]
     assert named(page.warnings) == named(busy.warnings) == [(2, None), (1, 'calendar "A"')]
     assert named(listed.warnings) == [(2, None)]
 
@@ -354,7 +356,7 @@ async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, ids, fi
         await later.events(query(calendar_id=3), wanted=ALL)
     busy = await later.free_busy(WEEK, calendar_ids=(3, 1))
 
-    assert [one.calendar_id for one in busy.calendars] == [1]
+    assert [calendar.calendar_id for calendar in busy.calendars] == [1]
     assert named(busy.warnings) == [(2, None)]
 
 
@@ -410,7 +412,7 @@ async def test_patience_has_an_end(ids, first):
     page = await agenda.events(query(), wanted=ALL)
 
     assert titles(page) == ["b1", "a1"]
-    assert [type(one.failure) for one in page.warnings] == [TimedOut]
+    assert [type(warning.failure) for warning in page.warnings] == [TimedOut]
 
 
 async def test_a_list_that_was_cut_off_is_told_and_shown(ids):
@@ -439,5 +441,5 @@ async def test_an_empty_range_asks_for_no_events(agenda, first):
     busy = await agenda.free_busy(nothing)
 
     assert (page.events, page.total) == ((), 0)
-    assert [(one.busy, one.free) for one in busy.calendars] == [((), ())] * 3
+    assert [(calendar.busy, calendar.free) for calendar in busy.calendars] == [((), ())] * 3
     assert {call[0] for call in first.calls} == {"calendars"}

@@ -64,7 +64,9 @@ async def test_pages_are_in_order_over_both():
         first = await mailbox.search(MailQuery(limit=20), positions={}, wanted=LISTED)
         second = await mailbox.search(MailQuery(limit=20), positions=first.positions, wanted=LISTED)
 
-    ranks = [(-to_epoch_ms(one.received_at), one.id) for one in (*first.emails, *second.emails)]
+    ranks = [
+        (-to_epoch_ms(email.received_at), email.id) for email in (*first.emails, *second.emails)
+    ]
     assert ranks == sorted(ranks)
     assert [len(first.emails), len(second.emails)] == [20, 10]
     assert (first.total, first.total_exact, first.has_more) == (30, True, True)

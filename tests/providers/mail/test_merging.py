@@ -238,7 +238,7 @@ async def test_only_messages_on_the_page_are_mapped_to_records():
             answer = await super().search(query, after=after, wanted=wanted)
 
             def made(emails):
-                read.extend(one.id for one in emails)
+                read.extend(email.id for email in emails)
                 return emails
 
             return msgspec.structs.replace(answer, emails=LazyRecords(answer.emails, made))
@@ -260,7 +260,9 @@ async def test_a_failed_mailbox_is_reported_and_keeps_its_position():
     page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
 
     assert [email.id for email in page.emails] == ["providerA:b"]
-    assert [(one.connection.id, type(one.failure)) for one in page.warnings] == [(1, NeedsReauth)]
+    assert [(warning.connection.id, type(warning.failure)) for warning in page.warnings] == [
+        (1, NeedsReauth)
+    ]
     assert page.positions[1].after is None
     assert (page.has_more, page.total, page.total_exact) == (True, 1, False)
 
@@ -287,7 +289,7 @@ async def test_the_failure_of_all_mailboxes_combines_theirs(failures, raised):
     if raised is Throttled:
         assert caught.value.retry_after == 8
     if raised is AllFailed:
-        assert [one.connection.id for one in caught.value.warnings] == [0, 1]
+        assert [warning.connection.id for warning in caught.value.warnings] == [0, 1]
 
 
 async def test_a_mailbox_that_does_not_answer_in_time_fails_alone():
@@ -303,7 +305,7 @@ async def test_a_mailbox_that_does_not_answer_in_time_fails_alone():
 
     page = await mailbox.search(MailQuery(), positions={}, wanted=WANTED)
 
-    assert [type(one.failure) for one in page.warnings] == [TimedOut]
+    assert [type(warning.failure) for warning in page.warnings] == [TimedOut]
     assert [email.id for email in page.emails] == ["providerA:b"]
 
 

@@ -122,7 +122,7 @@ def mail(received_ms, name):
 
 async def paged(entries, size, *, failing=None):
     """Yield pages in upstream's order: newest first, ties in any order."""
-    order = sorted(entries, key=lambda one: -one[0])
+    order = sorted(entries, key=lambda entry: -entry[0])
     for number, at in enumerate(range(0, max(len(order), 1), size)):
         if number == failing:
             raise Throttled(1)
@@ -146,7 +146,7 @@ async def test_reading_from_position_to_position_finds_what_passes_in_order(
     entries, size, limit, letters
 ):
     async def keep(emails):
-        return [one for one in emails if one.id[0] in letters]
+        return [email for email in emails if email.id[0] in letters]
 
     found, after = [], None
     for _ in range(200):

@@ -102,7 +102,9 @@ async def test_nothing_is_written_on_any_board(explain, tasks):
     for method, path, body, status in calls:
         found = await explain(method, path, body=body)
         assert (found["outcome"], found["status"]) == ("allowed", status), path
-        assert [one for one in tasks.documents() if one.lstrip().startswith("mutation")] == []
+        assert [
+            document for document in tasks.documents() if document.lstrip().startswith("mutation")
+        ] == []
 
     project, chosen = (tasks.both,), {"defaultTaskProvider": "PROJECTS"}
     for method, path, body, status in (
@@ -113,4 +115,4 @@ async def test_nothing_is_written_on_any_board(explain, tasks):
     ):
         found = await explain(method, path, body=body, resources=project, **chosen)
         assert (found["outcome"], found["status"]) == ("allowed", status), path
-        assert {one.split()[0] for one in tasks.calls()} <= {"GET"}
+        assert {call.split()[0] for call in tasks.calls()} <= {"GET"}

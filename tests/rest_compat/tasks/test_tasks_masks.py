@@ -180,7 +180,9 @@ async def test_what_is_written_is_shown_masked(fresh, client):
 
     for response in (created, changed):
         item = response.json()["item"]
-        values = {one["columnId"]: one["text"] for one in item["columnValues"]}
+        values = {
+            column_value["columnId"]: column_value["text"] for column_value in item["columnValues"]
+        }
         assert (item["status"], item["assignees"]) == (None, None)
         assert (values["state"], values["owner"]) == (None, None)
 

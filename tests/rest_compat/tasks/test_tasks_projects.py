@@ -141,8 +141,8 @@ async def test_projects_are_boards(tasks, client):
         "nextPageToken": None,
         "hasMore": False,
     }
-    assert [one["name"] for one in named.json()["boards"]] == ["Pavilion"]
-    assert [(one["name"], one["state"]) for one in every.json()["boards"]] == [
+    assert [board["name"] for board in named.json()["boards"]] == ["Pavilion"]
+    assert [(board["name"], board["state"]) for board in every.json()["boards"]] == [
         ("Pavilion", "active"),
         ("Attic rooms", "archived"),
     ]
@@ -261,7 +261,9 @@ async def test_paging_goes_on_when_the_offset_has_expired(fresh, client, world, 
 async def test_hidden_fields_are_not_asked_for(tasks, client):
     item = (await client.get(f"{ITEMS}/{tasks['roof']}")).json()["item"]
 
-    texts = {one["columnTitle"]: one["text"] for one in item["columnValues"]}
+    texts = {
+        column_value["columnTitle"]: column_value["text"] for column_value in item["columnValues"]
+    }
     assert (item["assignees"], item["dueDate"], item["status"]) == (None, None, "Brief")
     assert texts == {
         "Assignee": None,
@@ -318,9 +320,9 @@ async def test_a_task_is_created_with_its_fields(fresh, client):
 async def test_what_is_read_of_a_task_can_be_written_back(fresh, client):
     read = (await client.get(f"{ITEMS}/{fresh['roof']}")).json()["item"]
     fields = {
-        one["columnId"]: one["value"]
-        for one in read["columnValues"]
-        if one["value"] is not None and one["columnId"] != "tags"
+        column_value["columnId"]: column_value["value"]
+        for column_value in read["columnValues"]
+        if column_value["value"] is not None and column_value["columnId"] != "tags"
     }
 
     response = await client.patch(f"{ITEMS}/{fresh['wall0']}", json={"fields": fields})
@@ -409,7 +411,7 @@ async def test_a_scope_confines_the_second_provider_too(tasks, client, world):
         denied = await narrow.get(f"{ITEMS}/{tasks['roof']}")
         below = await narrow.get(f"{ITEMS}/{tasks['gutter']}")
 
-    assert [one["name"] for one in listed.json()["boards"]] == ["Attic rooms"]
+    assert [board["name"] for board in listed.json()["boards"]] == ["Attic rooms"]
     for response in (denied, below):
         assert (response.status_code, response.json()["error"]) == (403, "ACCESS_DENIED")
     asked = [

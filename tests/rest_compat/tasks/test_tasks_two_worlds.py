@@ -164,5 +164,9 @@ async def test_a_computed_field_of_a_project_goes_with_what_it_may_show(fresh, w
     async with world.client(token) as masked:
         item = (await masked.get(f"{TASKS}/items/{fresh['roof']}")).json()["item"]
 
-    (cost,) = [one for one in item["columnValues"] if one["columnId"] == computed.id]
+    (cost,) = [
+        column_value
+        for column_value in item["columnValues"]
+        if column_value["columnId"] == computed.id
+    ]
     assert (cost["type"], cost["text"], cost["value"]) == ("formula", shown, shown)

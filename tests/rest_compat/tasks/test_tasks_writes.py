@@ -89,7 +89,10 @@ async def test_values_are_texts_or_written_as_json(fresh, client, given, kept):
 async def test_a_column_takes_the_providers_own_json(fresh, client, column, given, text):
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {column: given}})
 
-    values = {one["columnId"]: one["text"] for one in response.json()["item"]["columnValues"]}
+    values = {
+        column_value["columnId"]: column_value["text"]
+        for column_value in response.json()["item"]["columnValues"]
+    }
     assert response.status_code == 200
     assert values[column] == text
 
@@ -98,7 +101,9 @@ async def test_a_column_takes_the_providers_own_json(fresh, client, column, give
 async def test_what_is_read_can_be_written_back(fresh, client):
     read = (await client.get(f"{ITEMS}/{fresh['door']}")).json()["item"]
     fields = {
-        one["columnId"]: one["value"] for one in read["columnValues"] if one["value"] is not None
+        column_value["columnId"]: column_value["value"]
+        for column_value in read["columnValues"]
+        if column_value["value"] is not None
     }
 
     response = await client.patch(f"{ITEMS}/{fresh['floor']}", json={"fields": fields})
