@@ -96,18 +96,18 @@ def main() -> int:
     wanted.add_argument("--database-url", default="", help="PostgreSQL, of several processes.")
     wanted.add_argument("--redis-url", default="", help="Redis, of several processes.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
-    given = wanted.parse_args()
-    if given.sandbox:
-        serve_sandbox(int(given.sandbox[0]), Path(given.sandbox[1]))
+    args = wanted.parse_args()
+    if args.sandbox:
+        serve_sandbox(int(args.sandbox[0]), Path(args.sandbox[1]))
         return 0
     with tempfile.TemporaryDirectory(prefix="exactly-once-") as folder:
         shared = {
-            "AGW_DATABASE_URL": given.database_url,
-            "AGW_REDIS_URL": given.redis_url,
-            "AGW_PROCESSES": str(given.processes),
+            "AGW_DATABASE_URL": args.database_url,
+            "AGW_REDIS_URL": args.redis_url,
+            "AGW_PROCESSES": str(args.processes),
         }
-        run = Run(given.keys, given.kills, Path(folder), given.seed, given.concurrency, shared)
-        return asyncio.run(exactly_once(run, given.processes))
+        run = Run(args.keys, args.kills, Path(folder), args.seed, args.concurrency, shared)
+        return asyncio.run(exactly_once(run, args.processes))
 
 
 def serve_sandbox(port: int, folder: Path) -> None:

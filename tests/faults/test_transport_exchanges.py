@@ -105,8 +105,8 @@ async def test_answers_without_a_body_do_not_wait_for_one(client, stub, method, 
 
     stub.script = script
     for _ in range(2):
-        got = await client.request(method, "/")
-        assert got.content == b""
+        response = await client.request(method, "/")
+        assert response.content == b""
 
 
 async def test_headers_keep_their_order_and_repetitions(client, stub):

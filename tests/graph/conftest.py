@@ -43,13 +43,13 @@ class RecordMailbox:
 
     async def search(self, query, *, after, wanted):
         self._called("search", query, wanted)
-        found = sorted(
+        emails = sorted(
             (email for email in self.emails if self._matches(email, query)),
             key=lambda email: (-milliseconds(email), email.id),
         )
         rest = [
             email
-            for email in found
+            for email in emails
             if after is None or (-milliseconds(email), email.id) > (-after.received_ms, after.id)
         ]
         page = tuple(pick(email, wanted | {"received_at"}) for email in rest[: query.limit])
@@ -57,7 +57,7 @@ class RecordMailbox:
             emails=page,
             scanned_to=MailPosition(milliseconds(page[-1]), page[-1].id) if page else None,
             exhausted=len(rest) <= query.limit,
-            total=len(found),
+            total=len(emails),
             total_exact=True,
         )
 
@@ -67,14 +67,14 @@ class RecordMailbox:
 
     async def thread(self, thread_id, *, wanted):
         self._called("thread", thread_id, wanted)
-        found = [email for email in self.emails if email.thread_id == thread_id]
-        if not found:
+        emails = [email for email in self.emails if email.thread_id == thread_id]
+        if not emails:
             raise Missing
-        found.sort(key=milliseconds)
+        emails.sort(key=milliseconds)
         return mail_records.Thread(
             id=thread_id,
-            provider=found[0].provider,
-            messages=tuple(pick(email, wanted | {"received_at"}) for email in found),
+            provider=emails[0].provider,
+            messages=tuple(pick(email, wanted | {"received_at"}) for email in emails),
         )
 
     async def send(self, draft):

@@ -50,8 +50,8 @@ class Canaries:
         for metrics in self.counted:
             self.written += _figures(metrics)
         whole = "\n".join(self.written).lower()
-        found = [text for text in self.seen if text in whole and text not in _vocabulary()]
-        return [(text, line) for text in found for line in self.written if text in line.lower()]
+        texts = [text for text in self.seen if text in whole and text not in _vocabulary()]
+        return [(text, line) for text in texts for line in self.written if text in line.lower()]
 
     def remember(self, text: str) -> None:
         text = text.strip().lower()

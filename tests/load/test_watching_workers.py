@@ -43,11 +43,11 @@ def test_any_worker_exposes_the_metrics_of_all(tmp_path):
     with serving(tmp_path, "--workers", "2") as gateway:
         for _ in range(CALLS):  # a connection each, so that both workers get some
             assert httpx.get(f"{gateway.base}/api/operators", headers=ADMIN).status_code == 200
-        told = {httpx.get(f"{gateway.base}/metrics", headers=ADMIN).text for _ in range(6)}
+        texts = {httpx.get(f"{gateway.base}/metrics", headers=ADMIN).text for _ in range(6)}
 
     counted = r'agw_requests_total\{method="GET",route="/api/operators",status="200"\} (\S+)'
-    assert {float(re.search(counted, text)[1]) for text in told} == {float(CALLS)}
-    assert {float(re.search(r"(?m)^agw_requests_active (\S+)", text)[1]) for text in told} == {1.0}
+    assert {float(re.search(counted, text)[1]) for text in texts} == {float(CALLS)}
+    assert {float(re.search(r"(?m)^agw_requests_active (\S+)", text)[1]) for text in texts} == {1.0}
 
 
 def test_spans_reach_the_collector(tmp_path, collector):

@@ -68,9 +68,9 @@ def test_an_end_that_is_not_after_the_start_is_refused(end):
 
 
 def test_whole_days_hide_the_time_of_day():
-    asked = TimeRange(day(0) + timedelta(hours=9), day(1) + timedelta(minutes=1))
+    time_range = TimeRange(day(0) + timedelta(hours=9), day(1) + timedelta(minutes=1))
 
-    assert asked.whole_days() == TimeRange(day(0), day(2))
+    assert time_range.whole_days() == TimeRange(day(0), day(2))
     assert TimeRange(day(0), day(1)).whole_days() == TimeRange(day(0), day(1))
 
 

@@ -490,10 +490,10 @@ async def test_head_is_get_without_the_body(client, gateway):
 async def test_a_surface_can_be_mounted_a_second_time_with_buckets_of_its_own(gateway):
     rows = [row.mounted("/internal") for row in ENDPOINTS]
     async with client_of(gateway, rows) as client:
-        found = await client.get(f"/internal{MESSAGES}")
+        response = await client.get(f"/internal{MESSAGES}")
         public = await client.get(MESSAGES)
 
-    assert found.status_code == 200
+    assert response.status_code == 200
     assert public.status_code == 404
     assert gateway.log[0] == ("admit", RateBucket(windows="email", mount="/internal"), False)
 

@@ -50,8 +50,8 @@ async def listed(world, **filters):
 
 async def rows(world, *members, **filters):
     """Return *members* of every decision, oldest first."""
-    found = (await listed(world, **filters))["decisions"]
-    return [tuple(one[member] for member in members) for one in reversed(found)]
+    decisions = (await listed(world, **filters))["decisions"]
+    return [tuple(one[member] for member in members) for one in reversed(decisions)]
 
 
 async def token_id(world, secret):

@@ -82,11 +82,11 @@ def test_a_token_is_imported_by_its_hash_once(run, text, people, rows):
     own = {"rule_type": "mime_type", "pattern": "image/*", "action": "block", "source": "manual"}
     rows.add(CollabRule(token_id=1, created_at=0, updated_at=0, **own))
     written = run("token", "export").stdout
-    kept = json.loads(written)["tokens"]
-    assert [(token["name"], token["operator"], token["resources"]) for token in kept] == [
+    tokens = json.loads(written)["tokens"]
+    assert [(token["name"], token["operator"], token["resources"]) for token in tokens] == [
         ("reports", "o@example.org", ["main"])
     ]
-    assert kept[0]["digest"] == token_format.digest(text).hex()
+    assert tokens[0]["digest"] == token_format.digest(text).hex()
     assert text not in written
 
     assert read_json(run("token", "import", "-", "--json", input=written)) == {

@@ -180,11 +180,11 @@ async def test_the_second_task_provider_is_on_a_resource_of_its_own(client, desc
 
 async def test_the_admin_sees_the_five_resources(client, described):
     admin = {"Authorization": f"Bearer {described['adminToken']}"}
-    found = (await client.get("/api/resources", headers=admin)).json()["resources"]
+    resources = (await client.get("/api/resources", headers=admin)).json()["resources"]
     listed = (await client.get("/api/connections", headers=admin)).json()["connections"]
 
-    assert {row["name"]: row["id"] for row in found} == described["resources"]
-    by_resource = {row["id"]: [] for row in found}
+    assert {row["name"]: row["id"] for row in resources} == described["resources"]
+    by_resource = {row["id"]: [] for row in resources}
     for row in listed:
         by_resource[row["resourceId"]].append((row["kind"], row["mode"], row["canWrite"]))
     assert len(by_resource[1]) == 6

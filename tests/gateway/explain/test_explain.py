@@ -331,11 +331,11 @@ async def test_limits_are_looked_at_and_not_charged(limited):
     async with world.client(text) as client:
         await client.get(LIST["path"])
         for _ in range(4):
-            found = (await world.admin.post(path, json={**LIST, "address": "127.0.0.1"})).json()
-            assert found["outcome"] == "allowed"
+            body = (await world.admin.post(path, json={**LIST, "address": "127.0.0.1"})).json()
+            assert body["outcome"] == "allowed"
         left = (await client.get(LIST["path"])).headers["x-ratelimit-remaining"]
 
-    told = {layer["layer"]: layer["detail"] for layer in found["layers"]}
+    told = {layer["layer"]: layer["detail"] for layer in body["layers"]}
     assert told["quota"] == "Used: 1 of 3 in 60 seconds, 1 of 100 in 86400 seconds."
     assert told["address_limit"] == "Used: 1 of 60 in 60 seconds, 1 of 300 in 3600 seconds."
     assert left == "1"
@@ -344,10 +344,10 @@ async def test_limits_are_looked_at_and_not_charged(limited):
 async def test_a_full_quota_is_raised_to_what_the_call_needs(limited):
     await limited.token({"quota": {"perMinute": 0, "perDay": 9}})
     path = f"/api/access-tokens/{await newest(limited)}/explain"
-    found = (await limited.admin.post(path, json=LIST)).json()
+    body = (await limited.admin.post(path, json=LIST)).json()
 
-    assert (found["status"], found["error"], outcomes(found)["quota"]) == (429, None, "refused")
-    assert found["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
+    assert (body["status"], body["error"], outcomes(body)["quota"]) == (429, None, "refused")
+    assert body["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
 
 
 async def test_a_full_address_is_told(limited):
@@ -361,9 +361,9 @@ async def test_a_full_address_is_told(limited):
         f"/api/access-tokens/{token_id}/explain", json={**LIST, "address": "127.0.0.1"}
     )
 
-    found = answer.json()
-    assert (found["status"], outcomes(found)["address_limit"]) == (429, "refused")
-    assert found["unchangeable"] == "Too many requests came in a short time: wait."
+    body = answer.json()
+    assert (body["status"], outcomes(body)["address_limit"]) == (429, "refused")
+    assert body["unchangeable"] == "Too many requests came in a short time: wait."
 
 
 def writes(world):
@@ -620,8 +620,8 @@ async def test_the_answer_is_described(world):
     described = (await world.admin.get("/openapi.json")).json()
     operation = described["paths"]["/api/access-tokens/{tokenId}/explain"]["post"]
 
-    asked = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
-    assert list(asked) == [
+    properties = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert list(properties) == [
         "method",
         "path",
         "query",

@@ -289,8 +289,8 @@ async def test_connections_are_filtered(admin, new_connection, resource):
     )
 
     async def kinds(**params):
-        found = (await admin.get("/api/connections", params=params)).json()["connections"]
-        return [connection["kind"] for connection in found]
+        connections = (await admin.get("/api/connections", params=params)).json()["connections"]
+        return [connection["kind"] for connection in connections]
 
     assert await kinds() == ["email", "calendar"]
     assert await kinds(kind="calendar") == ["calendar"]

@@ -196,10 +196,10 @@ async def test_a_token_has_its_connections(two):
     async with over(first, headers=ADMIN) as admin:
         assert (await admin.post("/api/connections", json=new)).status_code == 201
     async with over(second, headers=bearer(token)) as caller:
-        told = await caller.get(TOKEN)
+        response = await caller.get(TOKEN)
 
-    assert told.status_code == 200
-    [connection] = told.json()["connections"]
+    assert response.status_code == 200
+    [connection] = response.json()["connections"]
     assert (connection["kind"], connection["accountEmail"]) == ("email", "ada@example.org")
 
 
@@ -228,8 +228,8 @@ async def test_a_change_of_settings_holds_in_the_other_process_at_once(two):
         for enabled in (True, False, True):
             changed = {"settings": {"emailAccessEnabled": enabled}}
             assert (await admin.patch(path, json=changed)).status_code == 200
-            told = (await caller.get(TOKEN)).json()
-            assert told["settings"]["emailAccessEnabled"] is enabled
+            body = (await caller.get(TOKEN)).json()
+            assert body["settings"]["emailAccessEnabled"] is enabled
 
 
 async def test_the_management_api_pages_changes_and_removes(two):
@@ -311,8 +311,8 @@ async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(t
             await here.patch(url, json={"settings": {"calendarAccessEnabled": True}})
 
         assert (await waiting).status_code == 200
-        kept = (await here.get(url)).json()["settings"]
-        assert (kept["emailAccessEnabled"], kept["calendarAccessEnabled"]) == (True, True)
+        settings = (await here.get(url)).json()["settings"]
+        assert (settings["emailAccessEnabled"], settings["calendarAccessEnabled"]) == (True, True)
 
 
 async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwhile(two):

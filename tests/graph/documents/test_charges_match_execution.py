@@ -66,12 +66,12 @@ class Truth:
     @property
     def rows(self):
         """What the decision log should tell of each root field."""
-        found = Multiset()
+        multiset = Multiset()
         for name, arguments in self.ran.values():
             named = [arguments.get(one) for one in NAMES]
             resource = next((one for one in named if isinstance(one, str)), None)
-            found[name, NEEDS[name].surface, resource, name in WRITES] += 1
-        return found or Multiset([(None, None, None, False)])
+            multiset[name, NEEDS[name].surface, resource, name in WRITES] += 1
+        return multiset or Multiset([(None, None, None, False)])
 
     @property
     def admitted(self):
@@ -215,14 +215,14 @@ def test_a_document_costs_as_much_as_with_its_fragments_inlined(request):
     counted = CostWalker(SCHEMA, document).operations()
 
     for operation, tally in counted:
-        found = Written(fragments)
-        found.directives += len(operation.directives or ())
-        found.go(operation.selection_set, 1)
+        written = Written(fragments)
+        written.directives += len(operation.directives or ())
+        written.go(operation.selection_set, 1)
         assert (tally.depth, tally.fields, tally.aliases, tally.directives) == (
-            found.depth,
-            found.fields,
-            found.aliases,
-            found.directives,
+            written.depth,
+            written.fields,
+            written.aliases,
+            written.directives,
         )
 
 

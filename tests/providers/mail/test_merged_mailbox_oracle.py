@@ -157,8 +157,8 @@ async def test_a_search_finds_what_is_meant(provider):
         hits = 0
         for query, limit in queries(150):
             fields = TEXT if "text" in query else frozenset()
-            asked = MailQuery(limit=limit, text_fields=fields, **query)
-            found = await account.every(asked, wanted={"subject"})
+            mail_query = MailQuery(limit=limit, text_fields=fields, **query)
+            found = await account.every(mail_query, wanted={"subject"})
             expected = sorted(name for name, mail in names.items() if meant(mail, query))
             assert sorted(one.id for one in found) == expected, query
             hits += bool(expected)

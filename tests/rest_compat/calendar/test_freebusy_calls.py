@@ -76,10 +76,15 @@ async def test_the_whole_body(agendas):
 async def test_all_calendars_are_returned_by_default_in_order_of_id(agendas):
     response = await agendas.get("/freebusy", **RANGE)
 
-    found = response.json()["calendars"]
-    assert [calendar["calendarName"] for calendar in found] == ["Me", "Home", "Calendar", "Club"]
-    assert [calendar["calendarId"] for calendar in found] == sorted(
-        calendar["calendarId"] for calendar in found
+    calendars = response.json()["calendars"]
+    assert [calendar["calendarName"] for calendar in calendars] == [
+        "Me",
+        "Home",
+        "Calendar",
+        "Club",
+    ]
+    assert [calendar["calendarId"] for calendar in calendars] == sorted(
+        calendar["calendarId"] for calendar in calendars
     )
 
 

@@ -182,9 +182,9 @@ async def test_a_write_does_not_return_texts_of_a_hidden_list(tolls):
 
     for response, status, fee in ((created, 201, 9), (changed, 200, 8)):
         assert response.status_code == status, response.text
-        found = response.json()["fields"]
-        assert (found["Fee"], found["BerthLookupId"], found["Others"]) == (fee, "2", None)
-        assert found["Berth_x003a_State"] is None
+        fields = response.json()["fields"]
+        assert (fields["Fee"], fields["BerthLookupId"], fields["Others"]) == (fee, "2", None)
+        assert fields["Berth_x003a_State"] is None
         assert "Berth 2" not in response.text
 
 

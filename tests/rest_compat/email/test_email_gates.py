@@ -163,10 +163,10 @@ async def test_the_61st_request_in_a_minute_is_429_and_asks_nothing(client, worl
     response = await client.post(f"{MESSAGES}/send", json={})
 
     assert response.status_code == 429
-    told = response.json()
-    assert told["error"] is None
-    assert told["success"] is False
-    assert told["errorCode"] is None
+    body = response.json()
+    assert body["error"] is None
+    assert body["success"] is False
+    assert body["errorCode"] is None
     assert 1 <= int(response.headers["retry-after"]) <= 60
     assert response.headers["x-ratelimit-remaining"] == "0"
     assert world.calls() == []
@@ -231,8 +231,8 @@ async def test_a_token_reads_its_own_settings(client, world):
     response = await client.get("/api/access/token")
 
     assert response.status_code == 200
-    told = response.json()
-    assert list(told) == [
+    body = response.json()
+    assert list(body) == [
         "id",
         "name",
         "expiresAt",
@@ -242,8 +242,8 @@ async def test_a_token_reads_its_own_settings(client, world):
         "effectiveCollabOperations",
         "connections",
     ]
-    assert told["settings"]["allowedEmailOperations"] == ["all"]
-    assert told["connections"][0] == {
+    assert body["settings"]["allowedEmailOperations"] == ["all"]
+    assert body["connections"][0] == {
         "id": world.connections["PROVIDER_A"],
         "kind": "email",
         "provider": "PROVIDER_A",

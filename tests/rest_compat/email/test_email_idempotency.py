@@ -69,9 +69,9 @@ class GraphQL:
         answer = response.json()
         if "errors" not in answer:
             return CallResult(response, response.status_code, None)
-        told = answer["errors"][0]["extensions"]
-        assert response.status_code == (200 if "data" in answer else told["httpStatus"])
-        return CallResult(response, told["httpStatus"], told["code"])
+        extensions = answer["errors"][0]["extensions"]
+        assert response.status_code == (200 if "data" in answer else extensions["httpStatus"])
+        return CallResult(response, extensions["httpStatus"], extensions["code"])
 
 
 def _keyed(key):

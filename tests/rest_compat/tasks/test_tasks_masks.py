@@ -84,13 +84,13 @@ async def test_hidden_columns_are_not_asked_for(tasks, client):
         body = (await client.get(path)).json()
         assert body
 
-    asked = [
+    names = [
         name
         for call in tasks.sandbox.upstreams["tasks"].calls
         for name in ("owner", "helper", "who", "people", "double")
         if name in call["document"]
     ]
-    assert asked == []
+    assert names == []
 
 
 @pytest.mark.caller(**ALL, visibleTaskFields=["name"])

@@ -253,8 +253,8 @@ async def test_paging_goes_on_when_the_offset_has_expired(fresh, client, world, 
 
     body = (await client.get(f"{path}?limit=9&pageToken={token}")).json()
 
-    found = [item["id"] for item in body["items"]]
-    assert found == [fresh["wall1"], fresh["wall2"]]
+    ids = [item["id"] for item in body["items"]]
+    assert ids == [fresh["wall1"], fresh["wall2"]]
 
 
 @pytest.mark.caller(**PROJECTS, visibleTaskFields=["name", "column_values", "status"])
@@ -414,12 +414,12 @@ async def test_a_scope_confines_the_second_provider_too(tasks, client, world):
     assert [board["name"] for board in listed.json()["boards"]] == ["Attic rooms"]
     for response in (denied, below):
         assert (response.status_code, response.json()["error"]) == (403, "ACCESS_DENIED")
-    asked = [
+    opt_fields = [
         call["query"]["opt_fields"]
         for call in tasks.sandbox.upstreams["projects"].calls
         if "/tasks/" in call["path"]
     ]
-    assert asked == [["gid,memberships.project.gid,parent.gid"]] * 3
+    assert opt_fields == [["gid,memberships.project.gid,parent.gid"]] * 3
 
 
 @pytest.mark.parametrize(

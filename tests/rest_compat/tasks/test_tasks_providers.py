@@ -19,22 +19,22 @@ async def test_providers_are_listed_without_any_operation(tasks, client):
     response = await client.get(f"{BASE}/providers")
 
     assert response.status_code == 200
-    found = response.json()
-    assert found == [
+    body = response.json()
+    assert body == [
         {
             "providerCode": "BOARDS",
             "providerDisplayName": "Task boards",
-            "connectionId": found[0]["connectionId"],
+            "connectionId": body[0]["connectionId"],
             "status": "active",
         },
         {
             "providerCode": "PROJECTS",
             "providerDisplayName": "Task projects",
-            "connectionId": found[1]["connectionId"],
+            "connectionId": body[1]["connectionId"],
             "status": "active",
         },
     ]
-    assert found[0]["connectionId"] < found[1]["connectionId"]
+    assert body[0]["connectionId"] < body[1]["connectionId"]
 
 
 @pytest.mark.caller(**ALL, resources="both")
