@@ -1,5 +1,5 @@
 """
-What a call costs, as ratios: the project's own paths against fair stand-ins of what else there is.
+Benchmarks of the CPU cost of calls, as ratios of the gateway's cost to that of fair alternatives.
 
     ./run bench [--quick] [--json] [--plot FILE.svg] [--no-check] [--only WORD …]
 

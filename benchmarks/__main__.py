@@ -1,4 +1,4 @@
-"""Measure, print, and fail when a promise is not kept."""
+"""Command line of the benchmarks: measure, print, and fail when a promised ratio is missed."""
 
 import argparse
 import asyncio
@@ -27,35 +27,35 @@ FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
 
 def main() -> int:
-    """Run the command line; 1 when a promise is missed."""
-    asked = _arguments()
-    effort = QUICK if asked.quick else FULL
+    """Run the command line; return 1 when a promise is missed."""
+    options = _arguments()
+    effort = QUICK if options.quick else FULL
     stock_client.provide_sniffio()
     loop = uvloop.new_event_loop()
     asyncio.set_event_loop(loop)
-    talks = not asked.json
+    verbose = not options.json
     facts = dict(report.setting(effort))
-    if talks:
+    if verbose:
         report.print_facts("Setting", facts)
-    results = list(_results(loop, effort, asked.only, talks=talks))
-    growths = [] if asked.only else list(_growths(loop, talks=talks))
-    if not asked.only:
+    results = list(_results(loop, effort, options.only, verbose=verbose))
+    growths = [] if options.only else list(_growths(loop, verbose=verbose))
+    if not options.only:
         sizes = footprint.facts()
         facts |= sizes
-        if talks:
+        if verbose:
             report.print_facts("Start-up and memory", sizes)
-    if asked.json:
+    if options.json:
         print(report.as_json(results, growths, facts))
-    if asked.plot:
-        asked.plot.write_text(plot.draw(results, growths), "utf-8")
+    if options.plot:
+        options.plot.write_text(plot.draw(results, growths), "utf-8")
     missed = report.missed(results)
     if missed:
         print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)
-    return 1 if missed and not asked.no_check else 0
+    return 1 if missed and not options.no_check else 0
 
 
 def _results(
-    loop: asyncio.AbstractEventLoop, effort: Effort, only: Sequence[str] | None, *, talks: bool
+    loop: asyncio.AbstractEventLoop, effort: Effort, only: Sequence[str] | None, *, verbose: bool
 ) -> Iterator[Result]:
     with upstream.running() as base:
         prepared = requests.tables(base)
@@ -64,7 +64,7 @@ def _results(
             if only and not any(word in table.title for word in only):
                 continue
             result = Result(table, measure(loop, table.variants, effort), _layers(loop, table))
-            if talks:
+            if verbose:
                 report.print_result(result)
             yield result
         loop.run_until_complete(prepared.__aexit__(None, None, None))
@@ -74,9 +74,9 @@ def _layers(loop: asyncio.AbstractEventLoop, table: Table) -> Mapping[str, float
     return {} if table.layered is None else layers.measured(loop, table.variants[table.layered])
 
 
-def _growths(loop: asyncio.AbstractEventLoop, *, talks: bool) -> Iterator[Growth]:
+def _growths(loop: asyncio.AbstractEventLoop, *, verbose: bool) -> Iterator[Growth]:
     for growth in growing.tables(loop, QUICK):
-        if talks:
+        if verbose:
             report.print_growth(growth)
         yield growth
 

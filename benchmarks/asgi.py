@@ -1,16 +1,16 @@
-"""Calls an ASGI application as a server does, without one."""
+"""Calls of an ASGI application in the way a server makes them, without a server."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # or the plain application would be measured with the gateway imported
+if TYPE_CHECKING:  # importing the gateway would distort the plain application's figures
     from benchmarks.rounds import Run
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def call(app: App, method: str, target: str, token: str, body: bytes = b"") -> "Run":
-    """Return what makes one request and returns the answer's body."""
+    """Return a function that makes one request and returns the response body."""
     path, _, query = target.partition("?")
     headers = [
         (b"host", b"127.0.0.1:8000"),
@@ -52,9 +52,9 @@ def call(app: App, method: str, target: str, token: str, body: bytes = b"") -> "
                 pieces.append(sent.get("body", b""))
 
         await app({**fixed, "headers": list(headers), "state": {}}, receive, send)
-        answer = b"".join(pieces)
+        response = b"".join(pieces)
         if status != 200:
-            raise AssertionError((status, answer[:500]))
-        return answer
+            raise AssertionError((status, response[:500]))
+        return response
 
     return run

@@ -1,4 +1,4 @@
-"""R1 to R4: from upstream's bytes, or from records, to the answer's bytes, without HTTP."""
+"""R1 to R4: from upstream bytes, or from records, to the response bytes, without HTTP."""
 
 import asyncio
 import json
@@ -50,9 +50,9 @@ def tables(loop: asyncio.AbstractEventLoop) -> Sequence[Table]:
 
 
 def our_page(*, masked: bool, corpora: Sequence[Corpus] = (), limit: int = PAGE) -> Body:
-    """Return what makes a page as the project does."""
-    found = corpora or (Corpus(selective=False),)
-    inside = Inside(corpora=found, hidden=MAIL_MASK if masked else ())
+    """Return a function that builds a page with the gateway."""
+    accounts = corpora or (Corpus(selective=False),)
+    inside = Inside(corpora=accounts, hidden=MAIL_MASK if masked else ())
     return inside.rest(LIST, {"limit": limit})
 
 
@@ -63,14 +63,14 @@ def their_page(
     limit: int = PAGE,
     loads: Callable[[bytes], Any] = json.loads,
 ) -> Body:
-    """Return what makes the same page as FastAPI and pydantic do; `Response.json` is *loads*."""
+    """Return a function that builds the same page with FastAPI, decoding by *loads*."""
     answers = [page_bytes(corpus) for corpus in corpora or (Corpus(),)]
     token = _MASKED_MAIL if masked else _UNMASKED
     send = Sends(models.EmailPage)
 
     async def run() -> bytes:
-        found = [loads(answer) for answer in answers]
-        return await send(fastapi_app.page_b(found, token, limit))
+        decoded = [loads(answer) for answer in answers]
+        return await send(fastapi_app.page_b(decoded, token, limit))
 
     return run
 
@@ -81,13 +81,13 @@ def page_bytes(corpus: Corpus) -> bytes:
 
 
 def our_events(*, masked: bool) -> Body:
-    """Return what makes the agenda's page as the project does."""
+    """Return a function that builds the page of events with the gateway."""
     inside = Inside(corpora=[Corpus(selective=False)], hidden=EVENT_MASK if masked else ())
     return inside.rest(EVENTS, events_variables())
 
 
 def their_events(*, masked: bool, loads: Callable[[bytes], Any] = json.loads) -> Body:
-    """Return what makes the same page as FastAPI and pydantic do; `Response.json` is *loads*."""
+    """Return a function that builds the same page with FastAPI, decoding by *loads*."""
     corpus = Corpus()
     path = f"/v1.0/me/calendars/{CALENDAR}/calendarView?$select={SELECT_EVENT}"
     answers = [
@@ -98,8 +98,8 @@ def their_events(*, masked: bool, loads: Callable[[bytes], Any] = json.loads) ->
     place = f"1001|{CALENDAR}"
 
     async def run() -> bytes:
-        found = [loads(answer) for answer in answers]
-        page = fastapi_app.events_b(found, token, place, EMAIL, (AGENDA_STARTS, AGENDA_ENDS))
+        decoded = [loads(answer) for answer in answers]
+        page = fastapi_app.events_b(decoded, token, place, EMAIL, (AGENDA_STARTS, AGENDA_ENDS))
         return await send(page)
 
     return run
@@ -145,15 +145,15 @@ def _events() -> Table:
 
 
 def by_strawberry(inside: Inside, page: MailPage, text: str, variables: Mapping[str, Any]) -> Body:
-    """Return what executes a document as Strawberry does, its caches included."""
+    """Return a function that executes a document with Strawberry and its caches."""
     schema = strawberry_router.schema()
     context = inside.context(page=page)
 
     async def run() -> bytes:
-        done = await schema.execute(text, variable_values=dict(variables), context_value=context)
-        if done.errors or done.data is None:
-            raise AssertionError(done.errors)
-        return orjson.dumps(done.data["result"])
+        outcome = await schema.execute(text, variable_values=dict(variables), context_value=context)
+        if outcome.errors or outcome.data is None:
+            raise AssertionError(outcome.errors)
+        return orjson.dumps(outcome.data["result"])
 
     return run
 

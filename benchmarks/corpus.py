@@ -1,8 +1,8 @@
 """
-What the upstreams answer: generated once, the same bytes for both sides.
+Generated upstream responses, the same bytes for both sides.
 
-A page is 50 mails with 5 people each and 2 attachments on every other one; the agenda is 1,000
-events with 4 attendees. Members that a question does not select are not in its answer, as upstream.
+A page is 50 messages with 5 people each and 2 attachments on every other message; the calendar has
+1,000 events with 4 attendees. As upstream, a response has only the members that a request selects.
 """
 
 import random
@@ -38,7 +38,7 @@ PART = re.compile(rb"Content-ID: <item-(\d+)>\r\n\r\nGET (\S+) HTTP")
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer, status 200."""
+    """A response with status 200."""
 
     body: bytes
     content_type: str = "application/json"
@@ -51,10 +51,10 @@ class Corpus:
 
     Attributes:
         seed: Accounts of another seed have other ids and times.
-        size: Mails in the mailbox.
-        events: In the calendar.
-        base: What `nextLink`s begin with.
-        selective: Whether answers hold what was selected alone; if not, always all but bodies.
+        size: Messages in the mailbox.
+        events: Events in the calendar.
+        base: Start of every `nextLink`.
+        selective: Whether responses hold only selected members; if not, all members but bodies.
     """
 
     seed: int = 0
@@ -65,13 +65,13 @@ class Corpus:
     _known: dict[tuple[str, bytes], Reply] = field(default_factory=dict)
 
     def reply(self, target: str, body: bytes = b"") -> Reply:
-        """Answer a path with its query; equal questions are answered by the same bytes."""
+        """Return the response to a path with its query; equal requests get the same bytes."""
         key = (target, body)
         if key not in self._known:
-            self._known[key] = self._made(target, body)
+            self._known[key] = self._build(target, body)
         return self._known[key]
 
-    def _made(self, target: str, body: bytes) -> Reply:
+    def _build(self, target: str, body: bytes) -> Reply:
         parts = urlsplit(target)
         path, query = unquote(parts.path), parse_qs(parts.query)
         segments = path.strip("/").split("/")
@@ -92,8 +92,8 @@ class Corpus:
                 ]
             }
         if words == ["messages"]:
-            found = [{"id": mail["id"], "threadId": mail["threadId"]} for mail in self._mails_a()]
-            return {"messages": found, "resultSizeEstimate": len(found)}
+            ids = [{"id": mail["id"], "threadId": mail["threadId"]} for mail in self._mails_a()]
+            return {"messages": ids, "resultSizeEstimate": len(ids)}
         return next(mail for mail in self._mails_a() if mail["id"] == words[1])
 
     def _mails_a(self) -> list[dict[str, Any]]:
@@ -185,8 +185,8 @@ class Corpus:
                 page["@odata.nextLink"] = f"{self.base}{plain}&$skip={until}"
             return page
         if words == ["messages"]:
-            found = [_only(self._mail_b(at), keep) for at in range(self.size)]
-            return {"@odata.count": self.size, "value": found}
+            messages = [_only(self._mail_b(at), keep) for at in range(self.size)]
+            return {"@odata.count": self.size, "value": messages}
         at = int.from_bytes(bytes.fromhex(words[1].removeprefix("AAMk").rstrip("=")[-6:]))
         return _only(self._mail_b(at), keep)
 
@@ -282,7 +282,7 @@ class Corpus:
 
 
 def id_b(at: int, seed: int = 0) -> str:
-    """Return provider B's id of a mail."""
+    """Return provider B's id of a message."""
     return f"AAMk{seed:03x}{at:06x}="
 
 

@@ -1,4 +1,4 @@
-"""What a decision on a file costs under 10 rules, and under 100,000."""
+"""Cost of a decision on a file under 10 rules, and under 100,000."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ _KINDS = (
 
 
 def table() -> Table:
-    """Return the table: the same files under few rules and under many, none of which matches."""
+    """Return the table: the same files under few and under many rules, of which none matches."""
     few, many = f"{FEW} rules", f"{MANY:,} rules"
     return Table(
         f"Decisions on {FILES} files",

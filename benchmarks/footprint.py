@@ -1,12 +1,12 @@
 """
-Start-up time, and memory per request that waits for upstream; each side in a process of its own.
+Start-up time, and memory per request that waits for upstream; each side in its own process.
 
     python -m benchmarks.footprint ours|theirs      prints JSON
 """
 
 import time
 
-STARTED = time.perf_counter()  # before anything heavy is imported
+STARTED = time.perf_counter()  # before the large imports
 
 import asyncio  # noqa: E402 - as above
 import gc  # noqa: E402
@@ -26,27 +26,27 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def facts() -> Mapping[str, str]:
-    """Run both sides, a few times each; return sentences by name."""
-    told: dict[str, str] = {}
+    """Run both sides a few times each; return texts by name."""
+    texts: dict[str, str] = {}
     for side in ("ours", "theirs"):
         runs = [_run(side) for _ in range(TIMES)]
         middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         name = "ours" if side == "ours" else "FastAPI + pydantic + httpx"
-        told[f"{name}: start"] = (
+        texts[f"{name}: start"] = (
             f"{middle['seconds']:.2f} s until the first answer ({middle['cpu']:.2f} s of CPU)"
         )
-        told[f"{name}: {HELD:,} held requests"] = (
+        texts[f"{name}: {HELD:,} held requests"] = (
             f"{middle['held'] / 1024:.1f} MB, {middle['held'] / HELD:.1f} kB each"
         )
-        told[f"{name}: process"] = f"{middle['resident'] / 1024:.0f} MB before them"
-    return told
+        texts[f"{name}: process"] = f"{middle['resident'] / 1024:.0f} MB before them"
+    return texts
 
 
 def _run(side: str) -> Mapping[str, float]:
     command = [sys.executable, "-m", "benchmarks.footprint", side]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own
-    found: Mapping[str, float] = json.loads(done.stdout)
-    return found
+    completed = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own
+    figures: Mapping[str, float] = json.loads(completed.stdout)
+    return figures
 
 
 async def _measured(side: str) -> Mapping[str, float]:
@@ -93,7 +93,7 @@ _TARGET = "/api/access/email/messages?limit=50"
 
 
 def _gated() -> tuple[Any, asyncio.Event]:
-    """Return an upstream that answers only while its gate is open."""
+    """Return an upstream that answers only while its gate is open, and the gate."""
     import httpx
 
     from benchmarks.corpus import Corpus
@@ -110,7 +110,7 @@ def _gated() -> tuple[Any, asyncio.Event]:
 
 
 def _resident() -> float:
-    """Return kilobytes of memory in use."""
+    """Return the resident memory of this process in kilobytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_BYTES / 1024
 
 

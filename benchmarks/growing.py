@@ -1,4 +1,4 @@
-"""How the cost of a page grows: with its size, with mailboxes, with fields asked for and hidden."""
+"""Growth of a page's cost: by its size, by mailboxes, by selected and by masked fields."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from policy.vocabulary import EmailField
 
 SIZES = (1, 10, 25, 50)
 MAILBOXES = (1, 2, 5, 10, 20, 50)
-# What is selected of a mail, in steps, and how many fields each step adds.
+# Selections of a message, in steps, and the number of fields that each step adds.
 SELECTIONS = (
     ("id", 1),
     ("subject receivedAt", 2),
@@ -26,7 +26,7 @@ OURS, THEIRS = "ours", "FastAPI + pydantic"
 
 
 def tables(loop: asyncio.AbstractEventLoop, effort: Effort) -> Iterator[Growth]:
-    """Measure one table after the other."""
+    """Yield the measured tables one after the other."""
     yield _grown(loop, effort, "By the size of the page", "mails on the page", _by_size())
     yield _grown(loop, effort, "By mailboxes, a page of 50 of them all", "mailboxes", _by_mailbox())
     yield _grown(loop, effort, "By the fields asked for, a page of 50", "fields", _by_field())

@@ -1,8 +1,8 @@
 """
-Our side without HTTP: the table's documents, the connectors, the policy, and recorded answers.
+The gateway without HTTP: documents of the REST table, connectors and policy, on recorded responses.
 
-What stands in is the upstream call alone: `Recorded` returns bytes where
-`providers.http.client.Upstream` would fetch them.
+Only the upstream call is replaced: `Recorded` returns bytes where `providers.http.client.Upstream`
+would fetch them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -37,13 +37,13 @@ EMAIL = "me@home.example"
 _KEYRING = Keyring.read("a key of the benchmark alone")
 _encode = msgspec.json.Encoder().encode
 
-# The three fields that the measurements hide on either surface.
+# The three fields of each surface that the masked variants mask.
 MAIL_MASK = ("bcc", "attachments", "body_preview")
 EVENT_MASK = ("description", "location", "join_url")
 
 
 def settings(hidden: Sequence[str] = ()) -> dict[str, object]:
-    """Return the settings of a token that may do all, and sees all but *hidden*."""
+    """Return the settings of a token with all operations, and all fields visible but *hidden*."""
     return validate(
         {
             "emailAccessEnabled": True,
@@ -63,7 +63,7 @@ def settings(hidden: Sequence[str] = ()) -> dict[str, object]:
 
 
 class Recorded:
-    """An upstream whose answers are there already."""
+    """An upstream with recorded responses."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -106,7 +106,7 @@ class KnownIds:
         """See `PublicIdStore`."""
         return {}
 
-    async def keep_events(self, events: Mapping[str, EventKey]) -> None:
+    async def store_events(self, events: Mapping[str, EventKey]) -> None:
         """See `PublicIdStore`."""
 
     async def event(self, event_id: str) -> EventKey | None:
@@ -115,7 +115,7 @@ class KnownIds:
 
 @dataclass(frozen=True)
 class Ready:
-    """A mailbox whose page is there already, as records."""
+    """A mailbox that returns a fixed page of records."""
 
     page: MailPage
 
@@ -125,7 +125,7 @@ class Ready:
 
 
 class Inside:
-    """A caller with its accounts. A context is made anew for every call, as at the door."""
+    """A caller with its accounts. Every call gets a new context, as every request does."""
 
     graph = Graph(schema.build())
 
@@ -142,23 +142,23 @@ class Inside:
         self._mail: Any = []
         self._agenda: Any = []
         for at, corpus in enumerate(corpora, 1):
-            way = cast("Upstream", Recorded(corpus))
-            for kind, found, registry in (
+            upstream = cast("Upstream", Recorded(corpus))
+            for kind, accounts, registry in (
                 ("email", self._mail, mail),
                 ("calendar", self._agenda, calendars),
             ):
                 info = _info(at, kind, provider, corpus)
-                found.append((info, cast("Any", registry).open(info, way)))
+                accounts.append((info, cast("Any", registry).open(info, upstream)))
         self._connections = tuple(info for info, _ in (*self._mail, *self._agenda))
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The coordinates that are hidden."""
+        """The schema coordinates that are hidden."""
         return masks.hidden(self._grant)
 
     @property
     def caller(self) -> Caller:
-        """Who asks, made anew as after authentication."""
+        """A new caller, as after authentication."""
         return Caller(
             token_id=1,
             token_name="benchmark",  # noqa: S106 - a name
@@ -172,7 +172,7 @@ class Inside:
         )
 
     def context(self, *, page: MailPage | None = None, kind: type[Context] = Context) -> Context:
-        """Make what one request runs in; *page* stands in for all mailboxes."""
+        """Build the context of one request; *page* replaces the results of all mailboxes."""
         return kind(
             caller=self.caller,
             request_id="00000000-0000-0000-0000-000000000000",
@@ -185,7 +185,7 @@ class Inside:
     def rest(
         self, name: str, variables: Mapping[str, Any], *, page: MailPage | None = None
     ) -> Callable[[], Awaitable[bytes]]:
-        """Return what runs the table's document *name* once, from admission to bytes."""
+        """Return a function that runs the REST document *name* once, from admission to bytes."""
         operation = self.graph.prepare_rest(document(name), omit_when_empty=OMITTED_WHEN_EMPTY)
         return self.running(operation, variables, page=page)
 
@@ -196,9 +196,9 @@ class Inside:
         *,
         page: MailPage | None = None,
     ) -> Callable[[], Awaitable[bytes]]:
-        """Return what runs *operation* once, from admission to bytes."""
+        """Return a function that runs *operation* once, from admission to bytes."""
 
-        # Where records are ready, only what is done with them is measured: not the door's context.
+        # With a fixed page only the work on its records is measured, not building the context.
         ready = None if page is None else self.context(page=page)
 
         async def run() -> bytes:
@@ -212,23 +212,23 @@ class Inside:
         return run
 
     async def records(self, limit: int) -> MailPage:
-        """Return the page as records, read with everything but bodies."""
+        """Return the page as records, with all fields but bodies."""
         context = self.context()
-        kept: list[MailPage] = []
+        pages: list[MailPage] = []
 
-        class Keeping:
+        class RecordingMailbox:
             async def search(self, *args: Any, **more: Any) -> MailPage:
-                kept.append(await mail.search(*args, **more))
-                return kept[-1]
+                pages.append(await mail.search(*args, **more))
+                return pages[-1]
 
-        mail, context.mail = context.mail, cast("MergedMailbox", Keeping())
+        mail, context.mail = context.mail, cast("MergedMailbox", RecordingMailbox())
         operation = self.graph.prepare_rest(document("email/list_emails"))
         await operation.run({"limit": limit}, context)
-        return kept[0]
+        return pages[0]
 
 
 def events_variables() -> Mapping[str, Any]:
-    """Return what asks for the whole agenda."""
+    """Return variables that select all events."""
     return {
         "limit": 1000,
         "from": AGENDA_STARTS.strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -1,9 +1,9 @@
 """
-Where one email's request spends its time: microseconds of every layer, without those below it.
+Time of every layer in the request for one email: microseconds, without the layers below.
 
-Upstream answers from memory, so that nothing is waited for and one layer ends before the next goes
-on. It is time on the wall, the cheapest to read, and the median of many calls: who else uses the
-machine shows in few of them. Each figure holds about a microsecond of measuring.
+Upstream answers from memory, so no layer waits and layers do not overlap. The figures are medians
+of wall-clock time, which is the cheapest to read, over many calls, so that other load
+affects few of them. Each figure includes about a microsecond of measuring.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from gateway.server import tune_garbage_collector
 
 CALLS = 1500
 
-# What a layer does -> the function that it begins with, from the outside in.
+# Description of a layer -> the function with which it begins, outermost first.
 LAYERS: Mapping[str, str] = {
     "middleware: request id, common headers, metrics": (
         "gateway.http.middleware:CommonMiddleware.__call__"
@@ -63,7 +63,7 @@ def measured(
             await run()
             calls.append(dict(watch.spent))
 
-    with watch.worn(LAYERS):
+    with watch.attached(LAYERS):
         loop.run_until_complete(some(CALLS // 10))
         calls.clear()
         tune_garbage_collector()
@@ -72,7 +72,7 @@ def measured(
 
 
 class Watch:
-    """Gives every moment to the innermost layer that runs."""
+    """Stopwatch that attributes time to the innermost running layer."""
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, float] = defaultdict(float)
@@ -80,8 +80,8 @@ class Watch:
         self._since = 0.0
 
     @contextmanager
-    def worn(self, layers: Mapping[str, str]) -> Iterator[None]:
-        """Watch *layers* inside the block."""
+    def attached(self, layers: Mapping[str, str]) -> Iterator[None]:
+        """Measure *layers* inside the ``with`` block."""
         with ExitStack() as stack:
             for name, where in layers.items():
                 module, _, path = where.partition(":")
@@ -115,12 +115,12 @@ class Watch:
         return _Layer(self, name)
 
     def enter(self, name: str) -> None:
-        """Go further in."""
+        """Begin an inner layer."""
         self._pass()
         self._within.append(name)
 
     def leave(self) -> None:
-        """Come back out."""
+        """End the innermost layer."""
         self._pass()
         self._within.pop()
 

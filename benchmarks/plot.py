@@ -1,4 +1,4 @@
-"""The figures as one SVG: bars for the promises, lines for growth."""
+"""SVG chart of the figures: bars for the promises, lines for growth."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -12,7 +12,7 @@ _FONT = 'font-family="system-ui, sans-serif" font-size="12"'
 
 
 def draw(results: Sequence[Result], growths: Sequence[Growth]) -> str:
-    """Return the drawing."""
+    """Return the SVG text."""
     bars, height = _bars(results, MARGIN)
     lines: list[str] = []
     for growth in growths:
@@ -30,7 +30,7 @@ def draw(results: Sequence[Result], growths: Sequence[Growth]) -> str:
 
 
 def _bars(results: Iterable[Result], top: int) -> tuple[list[str], int]:
-    """Draw what each promise's variant costs, as a share of what it may cost."""
+    """Draw the cost of each promise's variant as a share of the promised maximum."""
     parts = [_text(MARGIN, top, "Cost as a share of the promised ratio (line: the promise)")]
     left, full = 330, 380
     y = top + 14
@@ -40,9 +40,9 @@ def _bars(results: Iterable[Result], top: int) -> tuple[list[str], int]:
             share = ratio.middle / promise.most
             width = min(share, 1.35) * full / 1.35
             colour = COLOURS[0] if share <= 1 else "#dc2626"
-            told = f"{promise.name}: {ratio.middle:.3f} of {promise.to}, at most {promise.most}"
+            tooltip = f"{promise.name}: {ratio.middle:.3f} of {promise.to}, at most {promise.most}"
             parts += [
-                _rect(left, y, width, colour, told),
+                _rect(left, y, width, colour, tooltip),
                 _text(MARGIN, y + 12, f"{promise.name}  ({promise.to})"[:52]),
                 _text(left + round(width) + 6, y + 12, f"{ratio.middle:.3f} ≤ {promise.most}"),
             ]
@@ -56,7 +56,7 @@ def _bars(results: Iterable[Result], top: int) -> tuple[list[str], int]:
 
 
 def _lines(growth: Growth, top: int) -> list[str]:
-    """Draw one chart; both axes begin at zero."""
+    """Draw one line chart; both axes begin at zero."""
     left, right = 90, WIDTH - 220
     sizes = [size for line in growth.lines.values() for size, _ in line]
     most, dearest = max(sizes), max(cost for line in growth.lines.values() for _, cost in line)
@@ -83,9 +83,9 @@ def _lines(growth: Growth, top: int) -> list[str]:
     return parts
 
 
-def _rect(x: int, y: int, width: float, colour: str, told: str) -> str:
+def _rect(x: int, y: int, width: float, colour: str, tooltip: str) -> str:
     place = f'x="{x}" y="{y}" width="{width:.1f}" height="{BAR - 6}"'
-    return f'<rect {place} fill="{colour}"><title>{escape(told)}</title></rect>'
+    return f'<rect {place} fill="{colour}"><title>{escape(tooltip)}</title></rect>'
 
 
 def _text(x: int, y: int, text: str, colour: str = "#111") -> str:

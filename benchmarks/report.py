@@ -1,4 +1,4 @@
-"""The figures for people and for machines."""
+"""Output of the figures as text and as JSON."""
 
 import json
 import os
@@ -25,7 +25,7 @@ _LIBRARIES = (
 
 
 def kept(result: Result, promise: Promise) -> bool:
-    """Say whether a promise is kept."""
+    """Tell whether a promise is kept."""
     return result.measured.ratio(promise.of, promise.to).middle <= promise.most
 
 
@@ -63,7 +63,7 @@ def print_growth(growth: Growth) -> None:
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """Print names and what is to be said of them."""
+    """Print names with their texts."""
     print(f"\n{title}")
     width = max(map(len, facts))
     for name, text in facts.items():
@@ -71,7 +71,7 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
 
 
 def setting(effort: Effort) -> Mapping[str, str]:
-    """Say what was measured on, and how long."""
+    """Describe the machine, the libraries and the length of the measurement."""
     return {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {_processor()}",
         "load": ", ".join(f"{load:.1f}" for load in os.getloadavg()),
@@ -82,7 +82,7 @@ def setting(effort: Effort) -> Mapping[str, str]:
 
 
 def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping[str, Any]) -> str:
-    """Write everything for machines."""
+    """Return all results as JSON."""
     return json.dumps(
         {
             "setting": facts,
@@ -97,7 +97,7 @@ def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping
 
 
 def missed(results: Sequence[Result]) -> list[str]:
-    """Name the promises that are not kept."""
+    """Return the names of the promises that are not kept."""
     return [
         promise.name
         for result in results

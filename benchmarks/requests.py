@@ -41,7 +41,7 @@ STRAWBERRY = "Strawberry's router with its caches"
 
 @asynccontextmanager
 async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
-    """Prepare everything against the upstream server at *base*."""
+    """Yield the tables, prepared against the upstream server at *base*."""
     async with AsyncExitStack() as stack:
         yield (
             await _one_email(stack, base),
@@ -55,7 +55,7 @@ async def tables(base: str) -> AsyncIterator[Sequence[Table]]:
 
 
 async def _one_email(stack: AsyncExitStack, base: str) -> Table:
-    """Everything there is to do for one email, each side with its own client."""
+    """Compare all work for one email, each side with its own HTTP client."""
     us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_B"]))
     logging = await stack.enter_async_context(
         whole.ours(base, providers=["PROVIDER_B"], decision_days=90)
@@ -83,7 +83,7 @@ async def _one_email(stack: AsyncExitStack, base: str) -> Table:
 
 
 async def _one_email_from_memory(stack: AsyncExitStack) -> Table:
-    """Upstream answers both sides from memory, below httpx: its client layer counts, no socket."""
+    """Compare with responses from memory, below httpx: its client layer counts, no socket."""
     nowhere, memory = "http://upstream.invalid", whole.FromMemory(Corpus())
     us = await stack.enter_async_context(
         whole.ours(nowhere, providers=["PROVIDER_B"], transport=memory)
@@ -103,7 +103,7 @@ async def _one_email_from_memory(stack: AsyncExitStack) -> Table:
 
 
 async def _one_email_alone(stack: AsyncExitStack) -> Table:
-    """The records are there, the token is in a dict, nothing is counted: frameworks compared."""
+    """Compare the frameworks: records in memory, the token in a dict, no rate limits."""
     us = await stack.enter_async_context(
         whole.ours(
             "http://upstream.invalid",
@@ -120,7 +120,7 @@ async def _one_email_alone(stack: AsyncExitStack) -> Table:
     )
     for token in us.tokens.values():
         await asgi.call(us.gateway, "GET", AN_EMAIL, token)()
-    await us.gateway.background.drain()  # or each later use would be the first one
+    await us.gateway.background.drain()  # otherwise each later use would count as the first
     email = (await Inside().records(PAGE)).emails[7]
     whole.alone(us, msgspec.structs.replace(email, body=BODY, body_type="html"))
     return Table(
@@ -174,7 +174,7 @@ async def _many_calls(stack: AsyncExitStack, base: str) -> Table:
 
 
 def singly(run: Run) -> Run:
-    """Return *run* with every message fetched by a call of its own."""
+    """Return *run* with every message fetched by a separate call."""
 
     async def each() -> object:
         with patch("providers.connectors.provider_a.gmail.reading.batch.messages", _one_by_one):
@@ -224,22 +224,22 @@ def _graphql(page: Any) -> Table:
 
 
 def our_graphql(inside: Inside, page: Any) -> asgi.App:
-    """Return the gateway's endpoint; who comes in has *page* for a mailbox."""
+    """Return the gateway's endpoint, whose callers have *page* as their mailbox."""
 
-    async def caller(*_: Any) -> Caller:
+    async def authenticate(*_: Any) -> Caller:
         return inside.caller
 
-    async def let_in(*_: Any) -> Context:
+    async def charge_caller(*_: Any) -> Context:
         return inside.context(page=page)
 
-    door: Any = SimpleNamespace(
+    entry: Any = SimpleNamespace(
         request_id=lambda _: "00000000-0000-0000-0000-000000000000",
-        caller=caller,
-        let_in=let_in,
-        recorder=SimpleNamespace(graphql=lambda *_: None),  # no decision log
+        authenticate=authenticate,
+        charge_caller=charge_caller,
+        recorder=SimpleNamespace(record_graphql=lambda *_: None),  # no decision log
     )
-    ledger: Any = None  # only mutations are entered
-    answer = graphql_endpoint.endpoint(door, inside.graph, ledger)
+    ledger: Any = None  # only mutations are recorded
+    answer = graphql_endpoint.endpoint(entry, inside.graph, ledger)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         response = await answer(Request(scope, receive, send))

@@ -1,9 +1,9 @@
 """
-Interleaved rounds of CPU time.
+Measurement of CPU time in interleaved rounds.
 
-In every round each variant runs once, in shuffled order, for the same span; what counts is the
+In every round each variant runs once, in shuffled order, for the same time. The result is the
 median over rounds of the ratio *within* a round, so that a busy machine slows both sides alike.
-CPU time is that of this process alone: fake upstreams run in another one.
+Only the CPU time of this process counts: fake upstreams run in another process.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ MOST_CALLS = 20_000  # of one variant in one round
 @dataclass(frozen=True, slots=True)
 class Effort:
     """
-    How long to measure.
+    Length of a measurement.
 
     Attributes:
         rounds: At least nine.
-        seconds: CPU time of one variant in one round, about.
+        seconds: Approximate CPU time of one variant in one round.
     """
 
     rounds: int
@@ -36,7 +36,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Median and the quarters around it."""
+    """Median and quartiles."""
 
     low: float
     middle: float
@@ -51,12 +51,12 @@ class Spread:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """
-    One table.
+    Figures of one table.
 
     Attributes:
         micros: Variant -> CPU microseconds per call.
         costs: Variant -> CPU seconds per call of every round, in the same order.
-        noise: The first variant's share of itself, measured a second time; at best 1.00.
+        noise: Cost of the first variant, measured again, as a share of itself; ideally 1.00.
     """
 
     micros: Mapping[str, float]
@@ -72,14 +72,14 @@ class Measured:
 def measure(
     loop: asyncio.AbstractEventLoop, variants: Mapping[str, Run], effort: Effort
 ) -> Measured:
-    """Measure *variants*."""
+    """Measure *variants*; the first one runs twice per round, for the noise."""
     names = list(variants)
     order = [(name, variants[name]) for name in names]
     order.append((_AGAIN, variants[names[0]]))
     calls = {name: _calibrated(loop, run, effort.seconds) for name, run in variants.items()}
     calls[_AGAIN] = calls[names[0]]
     gc.unfreeze()
-    tune_garbage_collector()  # the same collector settings for everybody
+    tune_garbage_collector()  # the same settings for all variants
     costs: dict[str, list[float]] = {name: [] for name, _ in order}
     shuffler = random.Random(7)
     for _ in range(effort.rounds):
@@ -97,7 +97,7 @@ _AGAIN = "the first again"
 
 
 def _calibrated(loop: asyncio.AbstractEventLoop, run: Run, seconds: float) -> int:
-    """Warm *run* up, and return how many calls of it fill *seconds*."""
+    """Warm *run* up, and return the number of calls that fill *seconds*."""
     _cost(loop, run, 1)
     calls = 1
     while True:

@@ -1,4 +1,4 @@
-"""What is measured: tables of variants, and the promises that some must keep."""
+"""Tables of variants, the ratios promised for some of them, and the results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from benchmarks.rounds import Measured, Run
 @dataclass(frozen=True, slots=True)
 class Promise:
     """
-    What a variant may cost at most.
+    Maximum cost of a variant relative to another.
 
     Attributes:
-        name: "R1".
-        of, to: The variant that must keep it, and the one it is compared with.
-        most: The greatest ratio.
+        name: Short name, such as "R1".
+        of, to: The measured variant, and the baseline that it is compared with.
+        most: The greatest allowed ratio.
     """
 
     name: str
@@ -26,10 +26,10 @@ class Promise:
 @dataclass(frozen=True, slots=True)
 class Table:
     """
-    Variants that do the same work; shown as shares of the first one.
+    Variants that do the same work, shown as shares of the first one.
 
     Attributes:
-        layered: The variant of which every layer is told.
+        layered: The variant whose layers are measured; None for none.
     """
 
     title: str
@@ -55,10 +55,10 @@ class Result:
 @dataclass(slots=True)
 class Growth:
     """
-    How a cost grows.
+    Growth of a cost.
 
     Attributes:
-        by: What grows: "mails on the page".
+        by: The growing quantity, such as "mails on the page".
         lines: Name of a line -> (size, CPU microseconds per call).
     """
 

@@ -1,7 +1,7 @@
 """
-The fake upstreams as a server of their own process, so that their CPU time is nobody's here.
+Server of the fake upstreams in its own process, so that its CPU time is not measured.
 
-    python -m benchmarks.upstream      prints its address, serves until its standard input ends
+    python -m benchmarks.upstream      prints its address, and serves until its standard input ends
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from benchmarks.corpus import Corpus
 
 
 class Protocol(asyncio.Protocol):
-    """Answers one connection's requests, one after the other."""
+    """HTTP/1.1 server protocol that answers a connection's requests one after the other."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus

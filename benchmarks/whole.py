@@ -1,4 +1,4 @@
-"""Both sides as whole applications: the assembled gateway, and the plain one."""
+"""Both sides as complete applications: the assembled gateway, and the plain application."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from providers.http.origins import Origins
 from providers.records.mail import Email
 
 ADMIN = "the-admin-token-of-the-benchmark"
-PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never met
+PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never reached
 TOKENS = {
     "plain": Token(1),
     "masked": Token(
@@ -36,13 +36,13 @@ TOKENS = {
 
 
 class FromMemory(httpx.AsyncBaseTransport):
-    """Answers without a network."""
+    """httpx transport that answers from memory."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer from the corpus."""
+        """Return the response of the corpus."""
         body = await request.aread() if request.method == "POST" else b""
         reply = self._corpus.reply(request.url.raw_path.decode(), body)
         headers = {
@@ -55,10 +55,10 @@ class FromMemory(httpx.AsyncBaseTransport):
 @dataclass(frozen=True)
 class Ours:
     """
-    A gateway that runs.
+    A running gateway.
 
     Attributes:
-        tokens: By name, as in `TOKENS`.
+        tokens: Token texts by name, as in `TOKENS`.
     """
 
     gateway: Gateway
@@ -66,13 +66,13 @@ class Ours:
 
     @property
     def file(self) -> Path:
-        """Its database."""
+        """The file of its database."""
         path = self.gateway.services.database.path
         assert path is not None
         return path
 
     def decrypt(self, connection: int, sealed: bytes) -> bytes:
-        """Open a connection's credentials: one AES-GCM, as anybody would do it."""
+        """Decrypt a connection's credentials: one AES-GCM operation."""
         where = place("connections", connection, "credentials")
         return self.gateway.services.keyring.decrypt(sealed, place=where)
 
@@ -88,25 +88,25 @@ async def ours(
     """
     Run a gateway with one mailbox per member of *providers*, all at *base*.
 
-    The decision log is off, which no baseline has; *more* are other settings.
+    The decision log is off, because no baseline has one; *more* are further settings.
     """
     with TemporaryDirectory() as folder:
-        given = Settings(
+        configuration = Settings(
             _env_file=None,
             data_dir=Path(folder),
             admin_token=ADMIN,
-            secret_keys="a key of the benchmark alone",  # noqa: S106 - it protects nothing
+            secret_keys="a key of the benchmark alone",  # noqa: S106 - a throwaway key
             public_url="http://127.0.0.1:8000",
             provider_a_url=base,
             provider_b_url=base,
-            max_active=4096,  # also a thousand that are held
+            max_active=4096,  # room for a thousand waiting requests
             **{
                 "rate_limit_windows": dict.fromkeys(("email", "graphql", "management"), PLENTY),
                 "decision_days": 0,
                 **more,
             },
         )
-        gateway = assemble(given, origins=Origins(transport=transport))
+        gateway = assemble(configuration, origins=Origins(transport=transport))
         async with gateway.running():
             yield Ours(gateway, await _furnished(gateway, providers))
 
@@ -154,7 +154,7 @@ async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, st
 
 
 def theirs(base: str, client: httpx.AsyncClient, *, provider: str) -> asgi.App:
-    """Return the plain application; who calls it is known in memory, as "token-plain"."""
+    """Return the plain application with its tokens in memory, under names such as "token-plain"."""
     known = {f"token-{name}": token for name, token in TOKENS.items()}
     return fastapi_app.build(client, Known(known), base=base, provider=provider)
 
@@ -173,7 +173,7 @@ def beside(
 
 
 def alone(us: Ours, email: Email) -> None:
-    """Leave the gateway nothing to read: *email* is every mailbox's, and rows stay in a dict."""
+    """Remove all reads of the gateway: every mailbox returns *email*, and rows are cached."""
     services = us.gateway.services
     services.accounts.mailbox_for = lambda *_: _Holding(email)
     services.authenticator._reader = _Remembered(services.authenticator._reader)  # noqa: SLF001
@@ -189,7 +189,7 @@ class _Holding:
 
 @dataclass(frozen=True)
 class _Remembered:
-    """Reads every row once."""
+    """Row reader that reads every row once."""
 
     lookup: RowReader
     known: dict[Any, Any] = field(default_factory=dict)
@@ -205,10 +205,9 @@ class _Remembered:
 
 
 def same(body: bytes, other: bytes) -> bool:
-    """Say whether two answers hold the same; members that say nothing may be left out."""
-    return _told(body) == _told(other)
+    """Tell whether two response bodies are equal; null members may be absent."""
+    return _without_nulls(body) == _without_nulls(other)
 
 
-def _told(answer: bytes) -> Any:
-    read = json.loads(answer)
-    return {name: value for name, value in read.items() if value is not None}
+def _without_nulls(body: bytes) -> Any:
+    return {name: value for name, value in json.loads(body).items() if value is not None}

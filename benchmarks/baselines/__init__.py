@@ -1,1 +1,1 @@
-"""What one would write without this project; every doubtful choice is made in its favour."""
+"""Baselines: common alternatives to the gateway; doubtful choices are made in their favour."""

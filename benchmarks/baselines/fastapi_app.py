@@ -1,10 +1,10 @@
 """
-The same three calls as a plain FastAPI application, with the duties of the endpoint.
+The same three calls as a plain FastAPI application.
 
-Every request knows its token (`stores`), counts against its address and its token and tells so in
-headers, reads the documented parameters, hides what the token may not see as the models are built,
-and answers by its response model. It has no duty besides: no request id, no metrics, no log, no
-retries, deadlines or breaker around the upstream call.
+Every request looks its token up (`stores`), is counted against its address and its token, returns
+the rate limit headers, reads the documented parameters, omits masked fields when the models are
+built, and answers by its response model. The application does nothing else: no request id, no
+metrics, no log, no retries, deadlines or circuit breaker around the upstream call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from benchmarks.baselines import models
 from benchmarks.baselines.stores import Store, Token
 from benchmarks.baselines.windows import SlidingWindows, Windows
 
-PLENTY: Windows = ((10**9, 60), (10**9, 3600))  # counted, and never met
+PLENTY: Windows = ((10**9, 60), (10**9, 3600))  # counted, and never reached
 SELECT_B = (
     "id,receivedDateTime,isDraft,parentFolderId,conversationId,subject,from,sender,toRecipients,"
     "ccRecipients,bccRecipients,bodyPreview,sentDateTime,isRead,hasAttachments,categories,importance"
@@ -46,12 +46,12 @@ def build(
     Build the application.
 
     Args:
-        client: Calls upstream; not needed when all is *known*.
-        store: Who may call.
-        base: Upstream's address.
-        provider: Whose mailbox is connected: "a" or "b".
-        windows: The limits of an address; with none, nothing is counted at all.
-        known: What upstream answers, decoded; None asks it.
+        client: HTTP client for upstream; None when *known* has the response.
+        store: The tokens.
+        base: Base URL of upstream.
+        provider: Provider of the mailbox: "a" or "b".
+        windows: Rate limits of an address; when empty, nothing is counted.
+        known: Decoded response of upstream, used without a client.
     """
     app = FastAPI()
     limiter = SlidingWindows()
@@ -62,10 +62,10 @@ def build(
         token = store.find(authorization)
         if windows and request.client is not None:
             charges = ((request.client.host, windows), (f"token {token.id}", token.windows))
-            told = limiter.take(charges)
-            if told is None:
+            rate_headers = limiter.take(charges)
+            if rate_headers is None:
                 raise HTTPException(429)
-            response.headers.update(told)
+            response.headers.update(rate_headers)
         return token
 
     async def read(token: Token, path: str, params: Sequence[tuple[str, str]] = ()) -> Any:
@@ -94,8 +94,8 @@ def build(
     ) -> Any:
         if provider == "a":
             return await _page_a(read, token, limit)
-        found = await read(token, "/v1.0/me/messages", _params_b(limit))
-        return page_b([found], token, limit)
+        answer = await read(token, "/v1.0/me/messages", _params_b(limit))
+        return page_b([answer], token, limit)
 
     @app.get("/api/access/email/messages/{emailId}", response_model=models.EmailAnswer)
     async def get_email(
@@ -112,15 +112,16 @@ def build(
 
 
 async def _page_a(read: Any, token: Token, limit: int) -> models.EmailPage:
-    """One call for the ids, one for each message."""
+    """Read a page: one call for the ids, one for each message."""
     import asyncio
 
     root = "/gmail/v1/users/me/messages"
     listed = await read(token, root, (("maxResults", str(limit)),))
-    found = await asyncio.gather(
-        *(read(token, f"{root}/{one['id']}", (("format", "full"),)) for one in listed["messages"])
+    ids = [message["id"] for message in listed["messages"]]
+    messages = await asyncio.gather(
+        *(read(token, f"{root}/{id}", (("format", "full"),)) for id in ids)  # noqa: A001
     )
-    return page_a(found, token, limit)
+    return page_a(messages, token, limit)
 
 
 def _params_b(limit: int) -> tuple[tuple[str, str], ...]:
@@ -137,7 +138,7 @@ def _params_b(limit: int) -> tuple[tuple[str, str], ...]:
 
 
 def page_b(answers: Sequence[Mapping[str, Any]], token: Token, limit: int) -> models.EmailPage:
-    """Make the page of one or several mailboxes."""
+    """Build the page of one or several mailboxes."""
     wires = [wire for answer in answers for wire in answer["value"]]
     if len(answers) > 1:
         wires.sort(key=lambda wire: wire["receivedDateTime"], reverse=True)
@@ -151,16 +152,16 @@ def page_b(answers: Sequence[Mapping[str, Any]], token: Token, limit: int) -> mo
 
 
 def page_a(answers: Sequence[Mapping[str, Any]], token: Token, limit: int) -> models.EmailPage:
-    """Make the page of messages that were read one by one."""
+    """Build the page from messages that were read one by one."""
     emails = [models.email_a(wire, token.hidden, LABELS) for wire in answers]
     return models.page(emails, limit=limit, access_info=token.access_info)
 
 
 def one_b(answer: Mapping[str, Any], token: Token) -> models.Email:
-    """Make the answer of one message."""
-    found = models.email_b(answer, token.hidden, models.EmailAnswer)
-    found.accessInfo = token.access_info  # type: ignore[attr-defined]
-    return found
+    """Build the response of one message."""
+    email = models.email_b(answer, token.hidden, models.EmailAnswer)
+    email.accessInfo = token.access_info  # type: ignore[attr-defined]
+    return email
 
 
 def events_b(
@@ -170,8 +171,9 @@ def events_b(
     email: str,
     span: Sequence[datetime],
 ) -> models.EventPage:
-    """Make the page of all events, earliest first."""
-    events = [models.event_b(wire, place, token.hidden) for one in answers for wire in one["value"]]
+    """Build the page of all events, earliest first."""
+    wires = [wire for answer in answers for wire in answer["value"]]
+    events = [models.event_b(wire, place, token.hidden) for wire in wires]
     events.sort(key=lambda event: (event.startUtc, event.id))
     meta = models.EventPageMeta(
         count=len(events),
@@ -190,7 +192,7 @@ def events_b(
 
 
 class Sends:
-    """Turns what an endpoint returned into bytes, by FastAPI's own functions."""
+    """Serialiser of an endpoint's result to bytes, by FastAPI's own functions."""
 
     def __init__(self, model: Any) -> None:
         app = FastAPI()
@@ -203,9 +205,9 @@ class Sends:
         self._field = routes[-1].response_field
 
     async def __call__(self, page: Any) -> bytes:
-        """Validate and write."""
-        found = await serialize_response(
+        """Return the validated page as JSON."""
+        body = await serialize_response(
             field=self._field, response_content=page, is_coroutine=True, dump_json=True
         )
-        assert isinstance(found, bytes)
-        return found
+        assert isinstance(body, bytes)
+        return body

@@ -1,4 +1,4 @@
-"""The documented answers as pydantic models, and upstream's JSON mapped to them by hand."""
+"""Pydantic models of the documented responses, and mappings from upstream JSON to them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ class Participant(BaseModel):
 class Attachment(BaseModel):
     id: str
     name: str
-    contentType: str | None = None  # noqa: N815 - the JSON's own name costs least
+    contentType: str | None = None  # noqa: N815 - an alias would cost more
     size: int = 0
     isInline: bool = False  # noqa: N815
 
@@ -107,7 +107,7 @@ class EventPage(BaseModel):
 
 
 def email_b(wire: Mapping[str, Any], hidden: Collection[str], kind: type[Email] = Email) -> Email:
-    """Build the model; hidden members are left out as it is built."""
+    """Build the model without hidden members."""
     body = wire.get("body") or {}
     sees = _seeing(hidden)
     return kind(
@@ -115,9 +115,9 @@ def email_b(wire: Mapping[str, Any], hidden: Collection[str], kind: type[Email] 
         threadId=f"providerB:{wire['conversationId']}",
         subject=wire["subject"] if sees("subject") else None,
         from_=_person(wire["from"]) if sees("from") else None,
-        to=[_person(one) for one in wire["toRecipients"]] if sees("to") else None,
-        cc=[_person(one) for one in wire["ccRecipients"]] if sees("cc") else None,
-        bcc=[_person(one) for one in wire["bccRecipients"]] if sees("bcc") else None,
+        to=[_person(person) for person in wire["toRecipients"]] if sees("to") else None,
+        cc=[_person(person) for person in wire["ccRecipients"]] if sees("cc") else None,
+        bcc=[_person(person) for person in wire["bccRecipients"]] if sees("bcc") else None,
         bodyPreview=wire["bodyPreview"] if sees("bodyPreview") else None,
         body=body.get("content") if sees("body") else None,
         bodyType=body.get("contentType") if sees("body") else None,
@@ -125,7 +125,7 @@ def email_b(wire: Mapping[str, Any], hidden: Collection[str], kind: type[Email] 
         receivedAt=datetime.fromisoformat(wire["receivedDateTime"]) if sees("receivedAt") else None,
         isRead=wire["isRead"],
         hasAttachments=wire["hasAttachments"],
-        attachments=[_file(one) for one in wire["attachments"]] if sees("attachments") else None,
+        attachments=[_file(file) for file in wire["attachments"]] if sees("attachments") else None,
         labels=wire["categories"] if sees("labels") else None,
         importance=wire["importance"] if sees("importance") else None,
         provider="PROVIDER_B",
@@ -152,7 +152,7 @@ def _file(wire: Mapping[str, Any]) -> Attachment:
 
 
 def event_b(wire: Mapping[str, Any], place: str, hidden: Collection[str]) -> Event:
-    """Build the model; hidden members are left out as it is built."""
+    """Build the model without hidden members."""
     sees = _seeing(hidden)
     return Event(
         id=str(uuid5(_EVENTS, f"{place}|{wire['id']}")),
@@ -164,7 +164,7 @@ def event_b(wire: Mapping[str, Any], place: str, hidden: Collection[str]) -> Eve
         allDay=wire["isAllDay"],
         status="cancelled" if wire["isCancelled"] else "confirmed",
         organizer=wire["organizer"]["emailAddress"]["address"] if sees("organizer") else None,
-        attendees=[_guest(one) for one in wire["attendees"]] if sees("attendees") else None,
+        attendees=[_guest(guest) for guest in wire["attendees"]] if sees("attendees") else None,
         joinUrl=wire["onlineMeeting"]["joinUrl"] if sees("joinUrl") else None,
         labels=wire["categories"] if sees("labels") else None,
         isRecurringEvent=wire["type"] != "singleInstance",
@@ -186,9 +186,9 @@ def _utc(text: str) -> datetime:
 
 
 def email_a(wire: Mapping[str, Any], hidden: Collection[str], labels: Mapping[str, str]) -> Email:
-    """Build the model from a message and its parts."""
-    head = {one["name"].lower(): one["value"] for one in wire["payload"]["headers"]}
-    files = [one for one in wire["payload"]["parts"] if one["filename"]]
+    """Build the model of a message from its headers and parts."""
+    head = {header["name"].lower(): header["value"] for header in wire["payload"]["headers"]}
+    files = [part for part in wire["payload"]["parts"] if part["filename"]]
     sees = _seeing(hidden)
     received = datetime.fromtimestamp(int(wire["internalDate"]) / 1000, UTC)
     return Email(
@@ -206,8 +206,8 @@ def email_a(wire: Mapping[str, Any], hidden: Collection[str], labels: Mapping[st
         receivedAt=received if sees("receivedAt") else None,
         isRead="UNREAD" not in wire["labelIds"],
         hasAttachments=bool(files),
-        attachments=[_part(one) for one in files] if sees("attachments") else None,
-        labels=[labels[one] for one in wire["labelIds"]] if sees("labels") else None,
+        attachments=[_part(part) for part in files] if sees("attachments") else None,
+        labels=[labels[label_id] for label_id in wire["labelIds"]] if sees("labels") else None,
         importance=head["importance"] if sees("importance") else None,
         provider="PROVIDER_A",
     )
@@ -232,7 +232,7 @@ def _part(wire: Mapping[str, Any]) -> Attachment:
 
 
 def page(emails: Sequence[Email], *, limit: int, access_info: str | None) -> EmailPage:
-    """Put the newest first; they are all there are."""
+    """Build the page of all messages."""
     return EmailPage(
         emails=list(emails[:limit]),
         totalCount=len(emails),

@@ -1,4 +1,4 @@
-"""The same tokens through SQLModel: one session and one joined select per request."""
+"""Token store through SQLModel: one session and one joined select per request."""
 
 import hashlib
 import json
@@ -13,17 +13,17 @@ from gateway.store.tables import AccessToken, ConnectionRow, TokenResource
 
 
 class Models:
-    """Tokens in the gateway's SQLite file, as objects; see `stores.Database`."""
+    """Tokens in the gateway's SQLite file, read as objects; see `stores.Store`."""
 
     def __init__(self, path: Path, decrypt: Decrypt) -> None:
         self._engine = create_engine(f"sqlite:///{path}")
         self._decrypt = decrypt
 
     def find(self, header: str) -> Token:
-        """Read, in the event loop: a thread would cost more."""
+        """Read a token, in the event loop: a thread would cost more."""
         digest = hashlib.sha256(header.removeprefix("Bearer ").encode()).digest()
         with Session(self._engine) as session:
-            found = session.exec(
+            row = session.exec(
                 select(AccessToken, ConnectionRow)
                 .join(TokenResource, col(TokenResource.token_id) == col(AccessToken.id))
                 .join(
@@ -35,11 +35,11 @@ class Models:
                     ConnectionRow.status == "active",
                 )
             ).first()
-        if found is None:
+        if row is None:
             raise HTTPException(401)
-        token, connection = found
-        over = token.expires_at is not None and token.expires_at <= time.time() * 1000
-        if token.revoked_at is not None or over:
+        token, connection = row
+        expired = token.expires_at is not None and token.expires_at <= time.time() * 1000
+        if token.revoked_at is not None or expired:
             raise HTTPException(401)
         credentials = json.loads(self._decrypt(connection.id or 0, connection.credentials or b""))
         return allowed(token.id or 0, json.dumps(token.settings), credentials["accessToken"])

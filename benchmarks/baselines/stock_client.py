@@ -1,4 +1,4 @@
-"""httpx as it is installed, and as one tunes it."""
+"""httpx clients: with the defaults, and tuned."""
 
 import sys
 from types import ModuleType
@@ -14,20 +14,20 @@ def default() -> httpx.AsyncClient:
 
 
 def tuned(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """Return a client with few connections: what stock httpx is best at in bursts."""
+    """Return a client with few connections, with which httpx is fastest in bursts."""
     return httpx.AsyncClient(limits=TUNED, trust_env=False, transport=transport)
 
 
 def provide_sniffio() -> None:
     """
-    Stand in for the package `sniffio`.
+    Replace the package `sniffio`, with which httpx costs a third less.
 
-    httpcore asks it on every lock. anyio does not install it any more, and an import that fails
-    searches the whole path: with it, stock httpx costs a third less.
+    httpcore imports it for every lock. anyio does not install it any more, and a failing import
+    searches the whole path.
     """
     if "sniffio" in sys.modules:
         return
-    stand_in = ModuleType("sniffio")
-    stand_in.current_async_library = lambda: "asyncio"  # type: ignore[attr-defined]
-    stand_in.AsyncLibraryNotFoundError = RuntimeError  # type: ignore[attr-defined]
-    sys.modules["sniffio"] = stand_in
+    replacement = ModuleType("sniffio")
+    replacement.current_async_library = lambda: "asyncio"  # type: ignore[attr-defined]
+    replacement.AsyncLibraryNotFoundError = RuntimeError  # type: ignore[attr-defined]
+    sys.modules["sniffio"] = replacement

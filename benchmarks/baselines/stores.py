@@ -1,12 +1,12 @@
 """
-Who calls the plain application: its tokens, as a careful team would read them.
+Token stores of the plain application.
 
-    Known         in memory, by digest: for what is compared without a database
-    File          the gateway's own SQLite file, one joined read per request by the driver itself
-                  (`sqlmodel_store` reads the same through SQLModel)
+    Known         in memory, by digest, for comparisons without a database
+    File          the gateway's own SQLite file, one joined query per request by the driver
+                  (`sqlmodel_store` does the same through SQLModel)
 
-`File` is what promises are compared with: it costs least. Settings are read once per text, the
-stored credential is decrypted at every request.
+Promises are held against `File`, which costs least. Settings are parsed once per text, the stored
+credential is decrypted at every request.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from typing import Protocol
 
 from fastapi import HTTPException
 
-Decrypt = Callable[[int, bytes], bytes]  # connection id, sealed -> JSON
-UPSTREAM_TOKEN = "an-upstream-token"  # noqa: S105 - nobody checks it
+Decrypt = Callable[[int, bytes], bytes]  # connection id, ciphertext -> JSON
+UPSTREAM_TOKEN = "an-upstream-token"  # noqa: S105 - not checked
 NOTHING: frozenset[str] = frozenset()
 
 _FIND = """
@@ -38,13 +38,13 @@ SELECT a.id, a.settings, c.id, c.credentials
 @dataclass(frozen=True)
 class Token:
     """
-    What is known of a token.
+    A token and its settings.
 
     Attributes:
-        hidden: Members of the answers that it may not see.
-        access_info: That in words.
-        windows: (limit, seconds) of its own.
-        upstream: The token of its account.
+        hidden: Members of responses that are masked for it.
+        access_info: The masks as a sentence.
+        windows: Its own rate limits, as (limit, seconds).
+        upstream: Upstream token of its account.
     """
 
     id: int
@@ -55,10 +55,10 @@ class Token:
 
 
 class Store(Protocol):
-    """Where tokens are read."""
+    """Store of tokens."""
 
     def find(self, header: str) -> Token:
-        """Return the token of an Authorization header; 401 when there is none."""
+        """Return the token of an Authorization header; raise a 401 when there is none."""
 
 
 class Known:
@@ -68,7 +68,7 @@ class Known:
         self._known = {_digest(text): token for text, token in known.items()}
 
     def find(self, header: str) -> Token:
-        """Look up; see `Database`."""
+        """See `Store.find`."""
         token = self._known.get(_digest(header.removeprefix("Bearer ")))
         if token is None:
             raise HTTPException(401)
@@ -83,7 +83,7 @@ class File:
         self._decrypt = decrypt
 
     def find(self, header: str) -> Token:
-        """Read; see `Database`."""
+        """See `Store.find`."""
         digest = _digest(header.removeprefix("Bearer "))
         row = self._database.execute(_FIND, (digest, int(time.time() * 1000))).fetchone()
         if row is None:
@@ -98,7 +98,7 @@ class File:
 
 
 def allowed(token: int, settings: str, upstream: str) -> Token:
-    """Return the token if its settings let it read mail; 403 when they do not."""
+    """Return the token if its settings allow reading mail; else raise a 403."""
     reads, hidden, info, windows = _policy(settings)
     if not reads:
         raise HTTPException(403)
@@ -109,7 +109,7 @@ def allowed(token: int, settings: str, upstream: str) -> Token:
 def _policy(
     settings: str,
 ) -> tuple[bool, frozenset[str], str | None, tuple[tuple[int, int], ...]]:
-    """Return what is left of the settings for mail: may it, what it hides, in words, limits."""
+    """Return from the settings: whether mail may be read, hidden members, access info, limits."""
     read = json.loads(settings)
     visible = {*read["visibleEmailFields"]}
     hidden = [] if "all" in visible else [word for word in _MEMBERS if word not in visible]
@@ -123,7 +123,7 @@ def _policy(
     )
 
 
-# The settings' word for a field -> the member of the answers.
+# Mask word of a field -> member of responses.
 _MEMBERS: Mapping[str, str] = {
     "subject": "subject",
     "from": "from",

@@ -1,4 +1,4 @@
-"""The same schema served by Strawberry itself: its router, and its two caches."""
+"""The same schema served by Strawberry's router with its two caches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from graph.schema import _strawberry_schema as strawberry_schema
 
 @dataclass(kw_only=True)
 class RouterContext(Context, BaseContext):
-    """The request's context, as the router wants it."""
+    """Request context of the type that the router requires."""
 
 
 @cache
 def schema() -> strawberry.Schema:
-    """Build the schema; masks are the cheapest kind there is, a wrapped resolver."""
+    """Build the schema; masks are wrapped resolvers, the cheapest kind."""
     made = strawberry.Schema(
         Query,
         Mutation,
         config=strawberry_schema().config,
         extensions=[ParserCache(maxsize=128), ValidationCache(maxsize=128)],
     )
-    masks.apply(made._schema)  # noqa: SLF001 - strawberry names no public way to it
+    masks.apply(made._schema)  # noqa: SLF001 - there is no public access
     return made
 
 
 def build(context: Callable[[], Context]) -> FastAPI:
-    """Build the application; *context* makes what one request runs in."""
+    """Build the application; *context* returns the context of a request."""
 
     async def custom() -> Context:
         return context()

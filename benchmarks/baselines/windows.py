@@ -1,4 +1,4 @@
-"""Requests per window, counted in memory: as small as a careful team would write it."""
+"""Sliding-window rate limiter in memory, as small as a careful team would write it."""
 
 import math
 import time
@@ -9,7 +9,7 @@ Windows = Sequence[tuple[int, int]]  # (limit, seconds)
 
 
 class SlidingWindows:
-    """The moments of the requests of each address or token."""
+    """Rate limiter: the times of the requests of each address or token."""
 
     def __init__(self) -> None:
         self._hits: dict[tuple[str, int], deque[float]] = {}
@@ -28,7 +28,7 @@ class SlidingWindows:
                 logs.append((limit, seconds, log))
         for _, _, log in logs:
             log.append(now)
-        limit, seconds, log = min(logs, key=lambda one: one[0] - len(one[2]))
+        limit, seconds, log = min(logs, key=lambda window: window[0] - len(window[2]))
         return {
             "X-RateLimit-Limit": str(limit),
             "X-RateLimit-Remaining": str(limit - len(log)),
