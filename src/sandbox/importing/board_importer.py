@@ -76,125 +76,141 @@ def import_board(
     except csv_tables.NotATable as problem:
         raise CannotImport(str(problem)) from None
     with store.transaction():
-        return _Import(BoardStore(store), options.get("board_name") or path.stem).run(
+        return _BoardImport(BoardStore(store), options.get("board_name") or path.stem).run(
             table, progress
         )
 
 
-class _Import:
+class _BoardImport:
     def __init__(self, store: BoardStore, name: str) -> None:
         self._store = store
-        self._me = next(iter(store.users.all()), None) or _importer(store)
-        known = (one for one in store.boards.all() if one.type == "board" and one.name == name)
-        self._board = next(known, None) or store.add_board(
-            name, creator_id=self._me.id, groups=(Group(id="topics", title="Imported"),)
+        self._importer = next(iter(store.users.all()), None) or _create_importer(store)
+        boards = (
+            board for board in store.boards.all() if board.type == "board" and board.name == name
+        )
+        self._board = next(boards, None) or store.add_board(
+            name, creator_id=self._importer.id, groups=(Group(id="topics", title="Imported"),)
         )
         self._labels = LabelBook(makes=True)
 
     def run(self, table: csv_tables.Table, progress: Progress) -> ImportReport:
-        plan = self._planned(table)
-        there = {_fingerprint(one.name, one.values) for one in self._store.items.of(self._board.id)}
+        plan = self._plan_columns(table)
+        existing = {
+            _fingerprint(item.name, item.values) for item in self._store.items.of(self._board.id)
+        }
         skipped = [(f"line {line}", reason) for line, reason in table.unusable]
         imported = 0
-        for looked_at, (line, cells) in enumerate(table.rows, 1):
-            if looked_at % BATCH == 0:
-                progress(looked_at)
-            reason = self._add(plan, cells, there)
+        for processed, (line, cells) in enumerate(table.rows, 1):
+            if processed % BATCH == 0:
+                progress(processed)
+            reason = self._add(plan, cells, existing)
             imported += reason is None
             skipped += [] if reason is None else [(f"line {line}", reason)]
-        self._keep_labels()
+        self._save_labels()
         progress(len(table.rows))
         return ImportReport(imported=imported, skipped=tuple(skipped))
 
-    def _planned(self, table: csv_tables.Table) -> _Plan:
+    def _plan_columns(self, table: csv_tables.Table) -> _Plan:
         titles = [column.title.casefold() for column in table.columns]
-        group = next((titles.index(one) for one in _GROUPS if one in titles), None)
-        name = next((titles.index(one) for one in _NAMES if one in titles), None)
+        group = next((titles.index(title) for title in _GROUPS if title in titles), None)
+        name = next((titles.index(title) for title in _NAMES if title in titles), None)
         if name is None:
             texts = (csv_tables.TEXT, csv_tables.LONG_TEXT, csv_tables.CHOICE)
-            wordy = (
-                place
-                for place, one in enumerate(table.columns)
-                if one.kind in texts and place != group
+            text_columns = (
+                index
+                for index, column in enumerate(table.columns)
+                if column.kind in texts and index != group
             )
-            name = next(wordy, 0)
+            name = next(text_columns, 0)
         people = {
             text.casefold(): user.id
             for user in self._store.users.all()
             for text in (user.name, user.email)
         }
         columns = {
-            place: self._column(one, [cells[place] for _, cells in table.rows], people)
-            for place, one in enumerate(table.columns)
-            if place not in {name, group}
+            index: self._find_or_add_column(
+                column, [cells[index] for _, cells in table.rows], people
+            )
+            for index, column in enumerate(table.columns)
+            if index not in {name, group}
         }
         return _Plan(name=name, group=group, columns=columns, people=people)
 
-    def _column(
-        self, found: csv_tables.Column, cells: Sequence[csv_tables.Cell], people: Mapping[str, str]
+    def _find_or_add_column(
+        self, source: csv_tables.Column, cells: Sequence[csv_tables.Cell], people: Mapping[str, str]
     ) -> Column:
         for column in self._board.columns:
-            if column.title.casefold() == found.title.casefold():
+            if column.title.casefold() == source.title.casefold():
                 return column
-        kind = _kind(found, [str(cell) for cell in cells if cell is not None], people)
-        known = {one.id for one in self._board.columns}
-        new_id = next(one for n in range(10_000) if (one := f"{kind}_{n}") not in known)
+        kind = _column_type(source, [str(cell) for cell in cells if cell is not None], people)
+        used_ids = {candidate.id for candidate in self._board.columns}
+        new_id = next(
+            candidate
+            for number in range(10_000)
+            if (candidate := f"{kind}_{number}") not in used_ids
+        )
         settings: dict[str, Any] = {}
         if kind == "status":
-            settings = status_settings(found.choices or _distinct(cells))
+            settings = status_settings(source.choices or _distinct_texts(cells))
         elif kind == "dropdown":
             settings = dropdown_settings()
-        column = Column(id=new_id, title=found.title, type=kind, settings=settings)
+        column = Column(id=new_id, title=source.title, type=kind, settings=settings)
         self._board = self._store.change_board(self._board, columns=(*self._board.columns, column))
         return column
 
-    def _add(self, plan: _Plan, cells: Sequence[csv_tables.Cell], there: set[str]) -> str | None:
+    def _add(self, plan: _Plan, cells: Sequence[csv_tables.Cell], existing: set[str]) -> str | None:
         """Add a row; return why not when it cannot be added."""
-        name = _shown(cells[plan.name]).strip()
+        name = _cell_text(cells[plan.name]).strip()
         if not name:
             return "has no name"
         if len(name) > LONGEST_NAME:
             return f"its name is longer than {LONGEST_NAME} characters"
         values: dict[str, Any] = {}
-        for place, column in plan.columns.items():
+        for index, column in plan.columns.items():
             try:
-                written = self._written(plan, column, cells[place])
+                value = self._to_stored_value(plan, column, cells[index])
             except BadColumnValue as problem:
                 return f"{column.title}: {problem.message.partition('. ')[0]}"
-            if written is not None:
-                values[column.id] = written
+            if value is not None:
+                values[column.id] = value
         fingerprint = _fingerprint(name, values)
-        if fingerprint in there:
+        if fingerprint in existing:
             return ALREADY_THERE
-        there.add(fingerprint)
-        group = self._group(None if plan.group is None else cells[plan.group])
-        self._store.add_item(self._board, name, group=group, creator_id=self._me.id, values=values)
+        existing.add(fingerprint)
+        group = self._find_or_add_group(None if plan.group is None else cells[plan.group])
+        self._store.add_item(
+            self._board, name, group=group, creator_id=self._importer.id, values=values
+        )
         return None
 
-    def _written(self, plan: _Plan, column: Column, cell: csv_tables.Cell) -> Any:
+    def _to_stored_value(self, plan: _Plan, column: Column, cell: csv_tables.Cell) -> Any:
         if cell is None:
             return None
         writing = Writing(
             store=self._store, column=column, labels=self._labels, at=self._store.now()
         )
-        return write(writing, _given(column.type, cell, plan.people))
+        return write(writing, _to_api_value(column.type, cell, plan.people))
 
-    def _group(self, cell: csv_tables.Cell) -> str:
-        title = _shown(cell).strip()
+    def _find_or_add_group(self, cell: csv_tables.Cell) -> str:
+        title = _cell_text(cell).strip()
         groups = self._board.groups
         if not title:
-            return next(one.id for one in groups if not one.deleted)
+            return next(candidate.id for candidate in groups if not candidate.deleted)
         for group in groups:
             if group.title.casefold() == title.casefold() and not group.deleted:
                 return group.id
-        known = {one.id for one in groups}
-        new_id = next(one for n in range(10_000) if (one := f"group_{n}") not in known)
+        used_ids = {candidate.id for candidate in groups}
+        new_id = next(
+            candidate
+            for number in range(10_000)
+            if (candidate := f"group_{number}") not in used_ids
+        )
         color = GROUP_COLORS[len(groups) % len(GROUP_COLORS)]
         added = Group(id=new_id, title=title, color=color)
         self._board = self._store.change_board(self._board, groups=(*groups, added))
         return new_id
 
-    def _keep_labels(self) -> None:
+    def _save_labels(self) -> None:
         columns = tuple(
             msgspec.structs.replace(column, settings=self._labels.settings(column))
             for column in self._board.columns
@@ -202,7 +218,7 @@ class _Import:
         self._board = self._store.change_board(self._board, columns=columns)
 
 
-def _importer(store: BoardStore) -> User:
+def _create_importer(store: BoardStore) -> User:
     """Make the user whom imported items belong to when the account has none yet."""
     return store.users.put(
         User(
@@ -215,35 +231,39 @@ def _importer(store: BoardStore) -> User:
     )
 
 
-def _kind(found: csv_tables.Column, cells: Sequence[str], people: Mapping[str, str]) -> str:
-    if found.kind not in {csv_tables.TEXT, csv_tables.CHOICE}:
-        return _TYPES[found.kind]
-    if cells and _PEOPLE.search(found.title) and all(_known(cell, people) for cell in cells):
+def _column_type(source: csv_tables.Column, cells: Sequence[str], people: Mapping[str, str]) -> str:
+    if source.kind not in {csv_tables.TEXT, csv_tables.CHOICE}:
+        return _TYPES[source.kind]
+    if (
+        cells
+        and _PEOPLE.search(source.title)
+        and all(_are_all_people(cell, people) for cell in cells)
+    ):
         return "people"
-    if _LABELS.search(found.title):
+    if _LABELS.search(source.title):
         return "dropdown"
     if cells and all(_ADDRESS.fullmatch(cell) for cell in cells):
         return "email"
     if cells and all(cell.startswith(("http://", "https://")) for cell in cells):
         return "link"
-    few = len(set(cells)) <= _MOST_LABELS
-    if found.kind == csv_tables.CHOICE or (cells and few and _STATES.search(found.title)):
+    is_few = len(set(cells)) <= _MOST_LABELS
+    if source.kind == csv_tables.CHOICE or (cells and is_few and _STATES.search(source.title)):
         return "status"
     return "text"
 
 
-def _known(cell: str, people: Mapping[str, str]) -> bool:
+def _are_all_people(cell: str, people: Mapping[str, str]) -> bool:
     return all(part.casefold() in people for part in _PARTS.split(cell) if part)
 
 
-def _distinct(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_shown(cell) for cell in cells if cell is not None))
+def _distinct_texts(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_cell_text(cell) for cell in cells if cell is not None))
 
 
-def _given(kind: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
+def _to_api_value(column_type: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
     """Return a cell as a call would give it to a column of this type."""
-    text = _shown(cell)
-    match kind:
+    text = _cell_text(cell)
+    match column_type:
         case "checkbox":
             return {"checked": str(bool(cell)).lower()}
         case "date":
@@ -252,7 +272,7 @@ def _given(kind: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
         case "people":
             parts = [part.casefold() for part in _PARTS.split(text) if part]
             ids = [people.get(part) or part for part in parts]
-            return {"personsAndTeams": [{"id": id_, "kind": "person"} for id_ in ids]}
+            return {"personsAndTeams": [{"id": user_id, "kind": "person"} for user_id in ids]}
         case "dropdown":
             return {"labels": [part for part in _PARTS.split(text) if part]}
         case "status":
@@ -263,18 +283,18 @@ def _given(kind: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
             return text
 
 
-def _shown(cell: csv_tables.Cell) -> str:
+def _cell_text(cell: csv_tables.Cell) -> str:
     return "" if cell is None else str(cell)
 
 
 def _fingerprint(name: str, values: Mapping[str, Any]) -> str:
-    return repr((name, sorted(_timeless(values))))
+    return repr((name, sorted(_without_timestamps(values))))
 
 
-def _timeless(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _without_timestamps(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the values without the time at which they were written."""
     for column_id, value in values.items():
         if isinstance(value, dict):
-            yield column_id, repr({k: v for k, v in value.items() if k != "changed_at"})
+            yield column_id, repr({key: item for key, item in value.items() if key != "changed_at"})
         else:
             yield column_id, repr(value)

@@ -24,26 +24,26 @@ def import_calendar(
     if options:
         raise CannotImport(f"A calendar is imported without the options {sorted(options)}.")
     calendars = CalendarStore(store)
-    own = calendars.primary(into)
+    own_calendar = calendars.primary(into)
     account = MailStore(store).account(into).email
     try:
-        found = ical_files.read(path.read_bytes(), zone=own.zone, account=account)
+        calendar_file = ical_files.read(path.read_bytes(), zone=own_calendar.zone, account=account)
     except ValueError as problem:
         raise CannotImport(str(problem)) from None
-    name = found.name or path.stem
-    target = _calendar(calendars, into, name, found.zone or own.zone)
-    kept = {one.uid for one in calendars.events(target) if not one.is_deleted}
-    skipped = [(one.name, one.reason) for one in found.unusable]
-    fresh: list[NewEvent] = []
-    for event in found.events:
-        if event.uid in kept:
+    name = calendar_file.name or path.stem
+    target = _calendar(calendars, into, name, calendar_file.zone or own_calendar.zone)
+    known_uids = {event.uid for event in calendars.events(target) if not event.is_deleted}
+    skipped = [(event.name, event.reason) for event in calendar_file.unusable]
+    new_events: list[NewEvent] = []
+    for event in calendar_file.events:
+        if event.uid in known_uids:
             skipped.append((event.content.title or event.uid, ALREADY_THERE))
             continue
-        kept.add(event.uid)
-        fresh.append(event)
-    calendars.add_events(target, fresh)
-    progress(len(found.events))
-    return ImportReport(imported=len(fresh), skipped=tuple(skipped))
+        known_uids.add(event.uid)
+        new_events.append(event)
+    calendars.add_events(target, new_events)
+    progress(len(calendar_file.events))
+    return ImportReport(imported=len(new_events), skipped=tuple(skipped))
 
 
 def _calendar(calendars: CalendarStore, into: str, name: str, zone: str) -> StoredCalendar:

@@ -64,12 +64,12 @@ def import_table(
 def _open(database: Database) -> tuple[ContentStore, ContentBuilder, r.Site]:
     store = ContentStore.beside(database)
     store.refresh()
-    make = ContentBuilder(store, when=store.now(), author=STUDIO_ACCOUNT)
+    builder = ContentBuilder(store, when=store.now(), author=STUDIO_ACCOUNT)
     root = next((site for site in store.every(r.Site) if not site.path), None)
     if root is None:
-        root = make.site(HOST, "", "Imported")
-        make.keep()
-    return store, make, root
+        root = builder.site(HOST, "", "Imported")
+        builder.keep()
+    return store, builder, root
 
 
 # -- files
@@ -77,93 +77,95 @@ def _open(database: Database) -> tuple[ContentStore, ContentBuilder, r.Site]:
 
 class _FolderImport:
     def __init__(self, database: Database, path: Path, progress: Progress) -> None:
-        self._store, self._make, self._site = _open(database)
+        self._store, self._builder, self._site = _open(database)
         self._path = path
         self._progress = progress
         self._skipped: list[tuple[str, str]] = []
         self._imported = 0
-        self._looked_at = 0
+        self._processed = 0
 
     def run(self) -> ImportReport:
         self._fill(self._library(), self._path)
-        self._make.keep()
-        self._progress(self._looked_at)
+        self._builder.keep()
+        self._progress(self._processed)
         return ImportReport(imported=self._imported, skipped=tuple(self._skipped))
 
     def _library(self) -> r.Item:
         name = self._path.resolve().name or "Imported"
         for drive in self._store.every(r.Library):
             if drive.site_id == self._site.id and drive.name.casefold() == name.casefold():
-                self._make.continue_list(drive.list_id, drive.id)
+                self._builder.continue_list(drive.list_id, drive.id)
                 root = self._store.item(drive.id, drive.root_id)
                 if root is not None:
                     return root
-        made = self._make.library(self._site, name)
-        self._make.keep()
-        return made
+        imported = self._builder.library(self._site, name)
+        self._builder.keep()
+        return imported
 
     def _fill(self, folder: r.Item, path: Path) -> None:
         for entry, reason in _entries(path):
-            shown = str(entry.relative_to(self._path))
-            self._looked_at += 1
-            if self._looked_at % BATCH == 0:
-                self._make.keep()
-                self._progress(self._looked_at)
+            shown_path = str(entry.relative_to(self._path))
+            self._processed += 1
+            if self._processed % BATCH == 0:
+                self._builder.keep()
+                self._progress(self._processed)
             try:
                 name = validate_name(self._store, folder, entry.name)
             except Refusal as refusal:
-                self._skipped.append((shown, refusal.message))
+                self._skipped.append((shown_path, refusal.message))
                 continue
             if reason:
-                self._skipped.append((shown, reason))
+                self._skipped.append((shown_path, reason))
             elif entry.is_dir():
-                self._folder(folder, name, entry, shown)
+                self._folder(folder, name, entry, shown_path)
             else:
-                self._file(folder, name, entry, shown)
+                self._file(folder, name, entry, shown_path)
 
-    def _folder(self, parent: r.Item, name: str, path: Path, shown: str) -> None:
-        there = self._store.child(parent, name)
-        if there is not None and not there.is_folder:
-            self._skipped.append((shown, "there is a file of this name"))
+    def _folder(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
+        existing = self._store.child(parent, name)
+        if existing is not None and not existing.is_folder:
+            self._skipped.append((shown_path, "there is a file of this name"))
             return
-        if there is None:
-            there = self._make.folder(parent, name, modified=format_time(path.stat().st_mtime))
-            self._make.keep()
-        self._fill(there, path)
+        if existing is None:
+            existing = self._builder.folder(
+                parent, name, modified=format_time(path.stat().st_mtime)
+            )
+            self._builder.keep()
+        self._fill(existing, path)
 
-    def _file(self, parent: r.Item, name: str, path: Path, shown: str) -> None:
-        there = self._store.child(parent, name)
-        if there is not None and there.is_folder:
-            self._skipped.append((shown, "there is a folder of this name"))
+    def _file(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
+        existing = self._store.child(parent, name)
+        if existing is not None and existing.is_folder:
+            self._skipped.append((shown_path, "there is a folder of this name"))
             return
         blobs = self._store.blobs
         try:
             blob = _copy(path, self._store)
         except OSError as problem:
-            self._skipped.append((shown, problem.strerror or "cannot be read"))
+            self._skipped.append((shown_path, problem.strerror or "cannot be read"))
             return
-        if there is not None and there.quick_hash == blobs.quick_hash(blob):
+        if existing is not None and existing.quick_hash == blobs.quick_hash(blob):
             blobs.drop(blob)
-            self._skipped.append((shown, ALREADY_THERE))
+            self._skipped.append((shown_path, ALREADY_THERE))
             return
-        changed = path.stat().st_mtime
-        made = self._make.blob(
+        modified = path.stat().st_mtime
+        imported = self._builder.blob(
             parent,
             name,
             blob,
             path.stat().st_size,
-            created=format_time(changed),
-            modified=format_time(changed),
+            created=format_time(modified),
+            modified=format_time(modified),
         )
-        if there is not None:
-            blobs.drop(there.blob)
-            self._make.add(
+        if existing is not None:
+            blobs.drop(existing.blob)
+            self._builder.add(
                 msgspec.structs.replace(
-                    made,
-                    number=there.number,
-                    created=there.created,
-                    version=there.version + 1,
-                    content_version=there.content_version + 1,
+                    imported,
+                    number=existing.number,
+                    created=existing.created,
+                    version=existing.version + 1,
+                    content_version=existing.content_version + 1,
                 )
             )
         self._imported += 1
@@ -171,7 +173,7 @@ class _FolderImport:
 
 def _entries(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield what lies in a folder, by name, with the reason why it cannot come in."""
-    for entry in sorted(path.iterdir(), key=lambda one: one.name):
+    for entry in sorted(path.iterdir(), key=lambda entry: entry.name):
         if entry.is_symlink():
             yield entry, "a link"
             continue
@@ -194,52 +196,56 @@ def _copy(path: Path, store: ContentStore) -> str:
 def _table(
     database: Database, name: str, table: csv_tables.Table, progress: Progress
 ) -> ImportReport:
-    store, make, site = _open(database)
-    lead = _title_place(table)
-    columns = [_column(column, is_lead=place == lead) for place, column in enumerate(table.columns)]
+    store, builder, site = _open(database)
+    title_index = _title_place(table)
+    columns = [
+        _column(column, is_lead=index == title_index) for index, column in enumerate(table.columns)
+    ]
     target = next(
         (
-            one
-            for one in store.every(r.SiteList)
-            if one.site_id == site.id and one.title.casefold() == name.casefold()
+            column
+            for column in store.every(r.SiteList)
+            if column.site_id == site.id and column.title.casefold() == name.casefold()
         ),
         None,
     )
     if target is None:
-        target = make.list_in(site, name, [one for one in columns if one.name != "Title"])
+        target = builder.list_in(
+            site, name, [column for column in columns if column.name != "Title"]
+        )
     elif target.drive_id:
         raise CannotImport(f"{name!r} is a library, not a list.")
     else:
-        make.continue_list(target.id)
+        builder.continue_list(target.id)
         known = {column.name for column in target.columns} | {"Title"}
-        fresh = tuple(one for one in columns if one.name not in known)
-        target = msgspec.structs.replace(target, columns=(*target.columns, *fresh))
-        make.add(target)
-    there = Counter(_print(row.fields) for row in store.rows(target.id))
+        new_columns = tuple(column for column in columns if column.name not in known)
+        target = msgspec.structs.replace(target, columns=(*target.columns, *new_columns))
+        builder.add(target)
+    existing_rows = Counter(_print(row.fields) for row in store.rows(target.id))
     skipped = [(f"line {line}", reason) for line, reason in table.unusable]
     imported = 0
     for line, cells in table.rows:
         fields = _fields(columns, cells)
-        if there[_print(fields)]:
-            there[_print(fields)] -= 1
+        if existing_rows[_print(fields)]:
+            existing_rows[_print(fields)] -= 1
             skipped.append((f"line {line}", ALREADY_THERE))
             continue
-        make.row(target, fields)
+        builder.row(target, fields)
         imported += 1
         if imported % BATCH == 0:
-            make.keep()
+            builder.keep()
             progress(line)
-    make.keep()
+    builder.keep()
     progress(len(table.rows))
     return ImportReport(imported=imported, skipped=tuple(skipped))
 
 
 def _title_place(table: csv_tables.Table) -> int:
     """Return which column names a row: the one called so, else the first."""
-    for wanted in ("title", "name"):
-        for place, column in enumerate(table.columns):
-            if column.title.casefold() == wanted:
-                return place
+    for title in ("title", "name"):
+        for index, column in enumerate(table.columns):
+            if column.title.casefold() == title:
+                return index
     return 0
 
 

@@ -89,8 +89,8 @@ def read(path: Path) -> Table:
     except csv.Error as problem:
         unusable.append((reader.line_num, str(problem)))
     columns = tuple(
-        _column(title, [cells[place] for _, cells in lines], separator)
-        for place, title in enumerate(titles)
+        _column(title, [cells[index] for _, cells in lines], separator)
+        for index, title in enumerate(titles)
     )
     rows = tuple(
         (line, tuple(_cell(column, cell) for column, cell in zip(columns, cells, strict=True)))
@@ -119,33 +119,35 @@ def _separator(text: str) -> str:
 def _titles(heading: Sequence[str]) -> tuple[str, ...]:
     if not any(heading):
         raise NotATable("The first row names no columns.")
-    found: list[str] = []
-    for place, title in enumerate(heading, 1):
-        name = title or f"Column {place}"
+    titles: list[str] = []
+    for position, title in enumerate(heading, 1):
+        name = title or f"Column {position}"
         number = 1
-        while name.casefold() in (one.casefold() for one in found):
+        while name.casefold() in (taken.casefold() for taken in titles):
             number += 1
             name = f"{title} {number}"
-        found.append(name)
-    return tuple(found)
+        titles.append(name)
+    return tuple(titles)
 
 
 def _column(title: str, cells: Sequence[str], separator: str) -> Column:
-    given = [cell for cell in cells if cell]
-    if not given:
+    filled_cells = [cell for cell in cells if cell]
+    if not filled_cells:
         return Column(title=title, kind=TEXT)
-    if all(cell.casefold() in _YES | _NO for cell in given):
+    if all(cell.casefold() in _YES | _NO for cell in filled_cells):
         return Column(title=title, kind=BOOLEAN)
-    if all(_INTEGER.match(cell) or _POINT.match(cell) for cell in given):
+    if all(_INTEGER.match(cell) or _POINT.match(cell) for cell in filled_cells):
         return Column(title=title, kind=NUMBER)
-    if separator != "," and all(_INTEGER.match(cell) or _COMMA.match(cell) for cell in given):
+    if separator != "," and all(
+        _INTEGER.match(cell) or _COMMA.match(cell) for cell in filled_cells
+    ):
         return Column(title=title, kind=NUMBER)
-    if all(_moment(cell) is not None for cell in given):
+    if all(_moment(cell) is not None for cell in filled_cells):
         return Column(title=title, kind=MOMENT)
-    if any(len(cell) > _LONG or "\n" in cell for cell in given):
+    if any(len(cell) > _LONG or "\n" in cell for cell in filled_cells):
         return Column(title=title, kind=LONG_TEXT)
-    words = tuple(dict.fromkeys(given))
-    if len(words) <= MAX_CHOICES and len(given) >= 4 * len(words):
+    words = tuple(dict.fromkeys(filled_cells))
+    if len(words) <= MAX_CHOICES and len(filled_cells) >= 4 * len(words):
         return Column(title=title, kind=CHOICE, choices=words)
     return Column(title=title, kind=TEXT)
 
@@ -153,9 +155,9 @@ def _column(title: str, cells: Sequence[str], separator: str) -> Column:
 def _cell(column: Column, cell: str) -> Cell:
     if not cell:
         return None
-    readers: Mapping[str, Any] = {BOOLEAN: _yes, NUMBER: _number, MOMENT: _moment}
-    found: Cell = readers.get(column.kind, str)(cell)
-    return found
+    parsers: Mapping[str, Any] = {BOOLEAN: _yes, NUMBER: _number, MOMENT: _moment}
+    value: Cell = parsers.get(column.kind, str)(cell)
+    return value
 
 
 def _yes(cell: str) -> bool:
@@ -176,8 +178,8 @@ def _moment(cell: str) -> str | None:
     if not _DAY.match(cell):
         return None
     try:
-        found = datetime.fromisoformat(cell)
+        parsed = datetime.fromisoformat(cell)
     except ValueError:
         return None
-    known = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    return known.strftime("%Y-%m-%dT%H:%M:%SZ")
+    aware = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    return aware.strftime("%Y-%m-%dT%H:%M:%SZ")

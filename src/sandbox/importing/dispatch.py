@@ -51,10 +51,14 @@ def import_path(
     """
     if not path.exists():
         raise CannotImport(f"There is nothing at {path}.")
-    given = {name: value for name, value in options.items() if value}
+    set_options = {name: value for name, value in options.items() if value}
     importer = _importer(into, path)
     return importer(
-        store, into=into, path=path, progress=progress or _unheard, options=MappingProxyType(given)
+        store,
+        into=into,
+        path=path,
+        progress=progress or _ignore_progress,
+        options=MappingProxyType(set_options),
     )
 
 
@@ -65,13 +69,13 @@ def _importer(into: str, path: Path) -> Importer:
             f"Nothing can be imported into {into!r}, only into {', '.join(targets)}."
         )
     kind = FOLDER if path.is_dir() else path.suffix.lower()
-    found = IMPORTERS.get((into, kind))
-    if found is None and kind not in _OWN_KINDS | {FOLDER}:
-        found = IMPORTERS.get((into, ANY_FILE))
-    if found is None:
+    importer = IMPORTERS.get((into, kind))
+    if importer is None and kind not in _OWN_KINDS | {FOLDER}:
+        importer = IMPORTERS.get((into, ANY_FILE))
+    if importer is None:
         raise CannotImport(f"What ends in {kind!r} cannot be imported into {into}.")
-    return found
+    return importer
 
 
-def _unheard(looked_at: int) -> None:
+def _ignore_progress(_processed: int) -> None:
     """Tell nobody."""

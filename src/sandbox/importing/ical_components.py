@@ -108,9 +108,9 @@ def read(text: str) -> list[Component]:
     for raw in _FOLD.sub("", text).splitlines():
         line = _line(raw)
         if line is not None and line.name == "BEGIN":
-            made = Component(line.value.strip().upper())
-            (open_components[-1].inner if open_components else roots).append(made)
-            open_components.append(made)
+            component = Component(line.value.strip().upper())
+            (open_components[-1].inner if open_components else roots).append(component)
+            open_components.append(component)
         for component in open_components:
             component.source.append(raw)
         if not open_components or not raw.strip():
@@ -133,7 +133,7 @@ def split_values(value: str) -> Iterator[str]:
 
 def unescape(value: str) -> str:
     """Undo the escapes of a text value."""
-    return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
+    return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
 
 
 def parse_duration(text: str) -> Duration:
@@ -143,11 +143,11 @@ def parse_duration(text: str) -> Duration:
     Raises:
         ValueError: It is none.
     """
-    found = _DURATION.fullmatch(text.strip().upper())
-    if found is None or text.strip().upper()[-1:] in {"P", "T"}:
+    match = _DURATION.fullmatch(text.strip().upper())
+    if match is None or text.strip().upper()[-1:] in {"P", "T"}:
         raise ValueError(f"not a duration: {text}")
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
-    sign = -1 if found[1] == "-" else 1
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+    sign = -1 if match[1] == "-" else 1
     return Duration(
         days=sign * timedelta(weeks=weeks, days=days),
         exact=sign * timedelta(hours=hours, minutes=minutes, seconds=seconds),
@@ -155,14 +155,14 @@ def parse_duration(text: str) -> Duration:
 
 
 def _line(raw: str) -> Line | None:
-    found = _LINE.fullmatch(raw.strip())
-    if found is None:
+    match = _LINE.fullmatch(raw.strip())
+    if match is None:
         return None
     params = {
         name.upper(): _CARET.sub(_uncareted, _first(value))
-        for name, value in _PARAM.findall(found["params"])
+        for name, value in _PARAM.findall(match["params"])
     }
-    return Line(found["name"].upper(), params, found["value"])
+    return Line(match["name"].upper(), params, match["value"])
 
 
 def _first(value: str) -> str:
@@ -172,8 +172,8 @@ def _first(value: str) -> str:
     return value.partition(",")[0].strip()
 
 
-def _uncareted(found: re.Match[str]) -> str:
-    return {"^^": "^", "^'": '"'}.get(found[0], "\n")
+def _uncareted(match: re.Match[str]) -> str:
+    return {"^^": "^", "^'": '"'}.get(match[0], "\n")
 
 
 def _close(open_components: list[Component], name: str) -> None:

@@ -63,13 +63,13 @@ def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
         raise ValueError("It is no calendar file: nothing begins in it.")
     parts = [*calendars, loose] if loose.inner else calendars
     own_zone = next(
-        (found for part in parts if (found := iana_zone(part.text("X-WR-TIMEZONE")))), None
+        (zone_name for part in parts if (zone_name := iana_zone(part.text("X-WR-TIMEZONE")))), None
     )
     definitions = [inner for part in parts for inner in part.inner if inner.name == "VTIMEZONE"]
     reader = _Reader(ZoneTable(definitions), own_zone or zone, account)
     for part in parts:
         reader.calendar(part)
-    events, outdated = assemble_series(reader.found)
+    events, outdated = assemble_series(reader.events)
     for event in outdated:
         reader.refuse(event.name, "a newer version of the same event is taken")
     return CalendarFile(
@@ -84,7 +84,7 @@ class _Reader:
     def __init__(self, zones: ZoneTable, zone: str, account: str) -> None:
         self._times = TimeReader(zones, zone)
         self._account = account
-        self.found: list[FileEvent] = []
+        self.events: list[FileEvent] = []
         self.unusable: list[SkippedEvent] = []
 
     def calendar(self, component: Component) -> None:
@@ -100,7 +100,7 @@ class _Reader:
                 self.refuse(name, f"a {inner.name} is no event")
                 continue
             try:
-                self.found.append(self._event(inner, name, calls_off=calls_off))
+                self.events.append(self._event(inner, name, calls_off=calls_off))
             except ValueError as problem:
                 self.refuse(name, str(problem))
             except OverflowError:
@@ -114,12 +114,12 @@ class _Reader:
         for broken in component.broken:
             self.refuse(name, f"a line that cannot be read: {broken[:60]}")
         try:
-            found = self._told(component, name, self._times)
+            events = self._told(component, name, self._times)
         except NoMatchingZone as unlike:
-            found = self._told(component, name, replace(self._times, clock=unlike.clock))
+            events = self._told(component, name, replace(self._times, clock=unlike.clock))
         if calls_off:
-            found = replace(found, content=replace(found.content, status="cancelled"))
-        return found
+            events = replace(events, content=replace(events.content, status="cancelled"))
+        return events
 
     def _told(self, component: Component, name: str, times: TimeReader) -> FileEvent:
         start, end = times.span(component)
@@ -163,8 +163,8 @@ class _Reader:
         dropped = tuple(self._dropped(component, name, start, times))
         if not rules and not added:
             return None, ()
-        made = Recurrence(rules=rules, added=tuple(added), dropped=dropped)
-        return made, tuple(overrides)
+        recurrence = Recurrence(rules=rules, added=tuple(added), dropped=dropped)
+        return recurrence, tuple(overrides)
 
     def _rules(
         self, component: Component, name: str, start: EventTime, times: TimeReader

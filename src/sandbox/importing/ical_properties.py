@@ -17,9 +17,11 @@ def read_content(
 ) -> EventContent:
     """Return what an event says; *account* is the address whose answer is the owner's."""
     guests = tuple(read_attendees(component))
-    me = [guest.response for guest in guests if guest.email.casefold() == account.casefold()]
+    own_responses = [
+        guest.response for guest in guests if guest.email.casefold() == account.casefold()
+    ]
     status = component.text("STATUS").lower()
-    rich = next(
+    html = next(
         (line.text for line in component.every("X-ALT-DESC")
          if line.params.get("FMTTYPE", "").lower() == "text/html"),
         "",
@@ -29,8 +31,8 @@ def read_content(
         start=start,
         end=end,
         title=component.text("SUMMARY") or None,
-        description=plain or rich,
-        is_html=not plain and bool(rich),
+        description=plain or html,
+        is_html=not plain and bool(html),
         location=component.text("LOCATION"),
         organiser=read_organiser(component),
         attendees=guests,
@@ -45,18 +47,18 @@ def read_content(
             )
         ),
         is_private=component.text("CLASS").upper() in {"PRIVATE", "CONFIDENTIAL"},
-        my_response=me[0] if me else "accepted",
+        my_response=own_responses[0] if own_responses else "accepted",
         reminder=_reminder(component),
         importance=_importance(component),
     )
 
 
 def _shows_as(component: Component) -> str:
-    told = component.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
-    known_words = {"OOF": "oof", "TENTATIVE": "tentative", "WORKINGELSEWHERE": "workingElsewhere"}
-    if told in known_words:
-        return known_words[told]
-    is_free = told == "FREE" or component.text("TRANSP").upper() == "TRANSPARENT"
+    busy_status = component.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
+    known_states = {"OOF": "oof", "TENTATIVE": "tentative", "WORKINGELSEWHERE": "workingElsewhere"}
+    if busy_status in known_states:
+        return known_states[busy_status]
+    is_free = busy_status == "FREE" or component.text("TRANSP").upper() == "TRANSPARENT"
     return "free" if is_free else "busy"
 
 
@@ -80,8 +82,8 @@ def _reminder(component: Component) -> int | None:
         if line is None or line.params.get("RELATED", "START").upper() != "START":
             continue
         try:
-            long = ical_components.parse_duration(line.value)
-            minutes.append(int(-(long.days + long.exact).total_seconds() // 60))
+            offset = ical_components.parse_duration(line.value)
+            minutes.append(int(-(offset.days + offset.exact).total_seconds() // 60))
         except (ValueError, OverflowError):
             continue
     return max((minute for minute in minutes if minute >= 0), default=None)

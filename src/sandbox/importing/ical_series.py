@@ -41,7 +41,7 @@ class FileEvent:
     clock: tzinfo | None = None
 
 
-def assemble_series(found: Sequence[FileEvent]) -> tuple[list[NewEvent], list[FileEvent]]:
+def assemble_series(events: Sequence[FileEvent]) -> tuple[list[NewEvent], list[FileEvent]]:
     """
     Put series and what differs from them together.
 
@@ -50,52 +50,52 @@ def assemble_series(found: Sequence[FileEvent]) -> tuple[list[NewEvent], list[Fi
     """
     masters: dict[str, FileEvent] = {}
     outdated = []
-    for one in found:
-        if one.original is not None:
+    for event in events:
+        if event.original is not None:
             continue
-        known = masters.setdefault(one.uid, one)
-        if known is not one:
-            is_newer = one.sequence > known.sequence
-            masters[one.uid] = one if is_newer else known
-            outdated.append(known if is_newer else one)
-    lone = []
+        newest = masters.setdefault(event.uid, event)
+        if newest is not event:
+            is_newer = event.sequence > newest.sequence
+            masters[event.uid] = event if is_newer else newest
+            outdated.append(newest if is_newer else event)
+    standalone = []
     changed: dict[str, list[FileEvent]] = {}
-    for one in found:
-        if one.original is None:
+    for event in events:
+        if event.original is None:
             continue
-        master = masters.get(one.uid)
+        master = masters.get(event.uid)
         if master is None or master.recurrence is None:
-            lone.append(_alone(one))
+            standalone.append(_alone(event))
         else:
-            changed.setdefault(one.uid, []).append(one)
+            changed.setdefault(event.uid, []).append(event)
     wholes = [_whole(master, changed.get(uid, ())) for uid, master in masters.items()]
-    return [*lone, *wholes], outdated
+    return [*standalone, *wholes], outdated
 
 
-def _alone(one: FileEvent) -> NewEvent:
+def _alone(event: FileEvent) -> NewEvent:
     """Return an occurrence whose series is not in the file, as an event of its own."""
-    original = one.original or one.content.start
-    new = NewEvent(
-        uid=f"{one.uid}_{original.stamp}", content=one.content, created_ms=one.created_ms
+    original = event.original or event.content.start
+    new_event = NewEvent(
+        uid=f"{event.uid}_{original.stamp}", content=event.content, created_ms=event.created_ms
     )
-    return new if one.clock is None else _settled(new, one.clock)
+    return new_event if event.clock is None else _settled(new_event, event.clock)
 
 
 def _whole(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
     overrides = {override.original: override for override in master.overrides}
-    for one in changed:
-        original = _occurrence_of(master, one.original or one.content.start)
+    for event in changed:
+        original = _occurrence_of(master, event.original or event.content.start)
         overrides[original] = Override(
-            original=original, content=one.content, cancelled=one.content.status == "cancelled"
+            original=original, content=event.content, cancelled=event.content.status == "cancelled"
         )
-    new = NewEvent(
+    new_event = NewEvent(
         uid=master.uid,
         content=master.content,
         recurrence=master.recurrence,
         overrides=tuple(overrides.values()),
         created_ms=master.created_ms,
     )
-    return new if master.clock is None else _settled(new, master.clock)
+    return new_event if master.clock is None else _settled(new_event, master.clock)
 
 
 def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
@@ -104,35 +104,35 @@ def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
         return original
     day = original.instant - timedelta(days=1)
     series = SeriesStarts(master.content.start, master.recurrence)
-    near = series.between(day, day + timedelta(days=3))
-    return next((one for one in near if one.local.date() == original.day), original)
+    nearby = series.between(day, day + timedelta(days=3))
+    return next((start for start in nearby if start.local.date() == original.day), original)
 
 
 # A clock that is like no other
 
 
-def _settled(new: NewEvent, clock: tzinfo) -> NewEvent:
+def _settled(new_event: NewEvent, clock: tzinfo) -> NewEvent:
     """
     Turn times that *clock* tells, written as UTC, into moments.
 
     Rules cannot follow such a clock, so they become the dates that they give.
     """
-    start = new.content.start
-    recurrence = new.recurrence
+    start = new_event.content.start
+    recurrence = new_event.recurrence
     if recurrence is not None:
         until = max(start.instant, datetime.now(UTC)) + _LISTED
         starts = SeriesStarts(start, recurrence).between(None, until)
-        kept = {_real(one, clock) for one in starts}
+        actual_starts = {_real(start, clock) for start in starts}
         first = _real(start, clock)
         recurrence = Recurrence(
-            added=tuple(sorted(kept - {first}, key=lambda one: one.instant)),
-            dropped=() if first in kept else (first,),
+            added=tuple(sorted(actual_starts - {first}, key=lambda start: start.instant)),
+            dropped=() if first in actual_starts else (first,),
         )
     return replace(
-        new,
-        content=_real_content(new.content, clock),
+        new_event,
+        content=_real_content(new_event.content, clock),
         recurrence=recurrence,
-        overrides=tuple(_real_overrides(new.overrides, clock)),
+        overrides=tuple(_real_overrides(new_event.overrides, clock)),
     )
 
 

@@ -42,11 +42,11 @@ class TimeReader:
         if line is None:
             raise ValueError("it has no start")
         start = self.when(line, self.zone)
-        ending, long = component.first("DTEND"), component.first("DURATION")
-        if ending is not None:
-            end = _like(start, self.when(ending, start.zone))
-        elif long is not None:
-            end = _after(start, parse_duration(long.value))
+        end_line, length = component.first("DTEND"), component.first("DURATION")
+        if end_line is not None:
+            end = _like(start, self.when(end_line, start.zone))
+        elif length is not None:
+            end = _after(start, parse_duration(length.value))
         else:
             end = start.later(timedelta(days=1)) if start.is_day else start
         if start.is_day and end.instant == start.instant:
@@ -107,12 +107,12 @@ def read_dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
                 yield line, text.strip()
 
 
-def _after(start: EventTime, long: Duration) -> EventTime:
+def _after(start: EventTime, length: Duration) -> EventTime:
     """Add a duration: days by the clock, hours as they pass."""
-    later = start.later(long.days)
+    later = start.later(length.days)
     if start.is_day:
         return later
-    return from_instant(later.instant + long.exact, start.zone)
+    return from_instant(later.instant + length.exact, start.zone)
 
 
 def _of_its_kind(when: EventTime, start: EventTime) -> EventTime:

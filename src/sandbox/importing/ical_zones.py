@@ -39,7 +39,7 @@ class ZoneTable:
     def __init__(self, definitions: Iterable[Component]) -> None:
         """*definitions* are its VTIMEZONE components."""
         self._defined = {definition.text("TZID"): definition for definition in definitions}
-        self._known: dict[tuple[str, int], str | None] = {}
+        self._resolved: dict[tuple[str, int], str | None] = {}
 
     def name(self, tzid: str, year: int) -> str | None:
         """
@@ -52,11 +52,11 @@ class ZoneTable:
             ValueError: Its definition cannot be read.
         """
         key = tzid, year
-        if key not in self._known:
-            self._known[key] = self._found(tzid.strip().strip('"'), year)
-        return self._known[key]
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(tzid.strip().strip('"'), year)
+        return self._resolved[key]
 
-    def _found(self, tzid: str, year: int) -> str | None:
+    def _resolve(self, tzid: str, year: int) -> str | None:
         named = _named(tzid)
         if named is not None:
             return named
@@ -84,19 +84,19 @@ def _named(tzid: str) -> str | None:
     """Read a name of the IANA data, also one behind a vendor's prefix, or of another vendor."""
     parts = [part for part in tzid.split("/") if part]
     for start in range(max(0, len(parts) - 3), len(parts)):
-        found = iana_zone("/".join(parts[start:]))
-        if found is not None:
-            return found
+        zone_name = iana_zone("/".join(parts[start:]))
+        if zone_name is not None:
+            return zone_name
     return WINDOWS_TO_OLSON.get(tzid)
 
 
 def _clock(definition: Component, tzid: str) -> tzinfo:
     try:
-        read: Any = Timezone.from_ical("\r\n".join(definition.source) + "\r\n")
-        made: tzinfo = read.to_tz(lookup_tzid=False)
+        parsed: Any = Timezone.from_ical("\r\n".join(definition.source) + "\r\n")
+        clock: tzinfo = parsed.to_tz(lookup_tzid=False)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
         raise ValueError(f"its time zone {tzid!r} cannot be read") from problem
-    return made
+    return clock
 
 
 def _alike(clock: tzinfo, year: int) -> str:
@@ -110,5 +110,8 @@ def _alike(clock: tzinfo, year: int) -> str:
     raise NoMatchingZone(clock)
 
 
-def _same(one: tzinfo, other: tzinfo, moments: list[datetime]) -> bool:
-    return all(at.astimezone(one).utcoffset() == at.astimezone(other).utcoffset() for at in moments)
+def _same(first: tzinfo, second: tzinfo, moments: list[datetime]) -> bool:
+    return all(
+        moment.astimezone(first).utcoffset() == moment.astimezone(second).utcoffset()
+        for moment in moments
+    )

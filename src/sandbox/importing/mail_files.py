@@ -65,13 +65,15 @@ def read(path: Path) -> Iterator[StoredMessage | SkippedMessage]:
         return
     for folder, folders, names in os.walk(path):
         folders.sort()
-        here = Path(folder)
-        if _is_maildir(here):
+        directory = Path(folder)
+        if _is_maildir(directory):
             folders[:] = [name for name in folders if name not in {"cur", "new", "tmp"}]
-            yield from _maildir(here, path)
+            yield from _maildir(directory, path)
         for name in sorted(names):
             if name.lower() not in _SKIPPED_FILES:
-                yield from _file(here / name, str((here / name).relative_to(path)), sure=False)
+                yield from _file(
+                    directory / name, str((directory / name).relative_to(path)), sure=False
+                )
 
 
 def _file(path: Path, name: str, *, sure: bool) -> Iterator[StoredMessage | SkippedMessage]:
@@ -171,13 +173,13 @@ def _counted_end(content: mmap.mmap, start: int) -> int | None:
 
 def _next_from(content: mmap.mmap, start: int) -> int | None:
     """Return the place of the next From_ line at or after *start*."""
-    for found in _FROM_LINE.finditer(content, start):
-        place, end = found.span()
-        before = content[max(0, place - 4) : place]
-        alone = not before.strip() or before.endswith((b"\n\n", b"\n\r\n"))
-        headed = _HEADER_LINE.match(content[end : end + 80]) is not None
-        if (alone or headed) and _ENVELOPE.match(found[0].rstrip()):
-            return place
+    for match in _FROM_LINE.finditer(content, start):
+        position, end = match.span()
+        before = content[max(0, position - 4) : position]
+        follows_blank_line = not before.strip() or before.endswith((b"\n\n", b"\n\r\n"))
+        precedes_header = _HEADER_LINE.match(content[end : end + 80]) is not None
+        if (follows_blank_line or precedes_header) and _ENVELOPE.match(match[0].rstrip()):
+            return position
     return None
 
 
@@ -189,21 +191,21 @@ def _unquoted(raw: bytes) -> bytes:
 def _envelope_ms(line: bytes) -> int | None:
     """Return the time in a From_ line, taken for UTC where it names no zone."""
     words = line.decode("ascii", "replace").split()
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word[:3] in {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}:
-            return _asctime_ms(" ".join(words[place:]))
+            return _asctime_ms(" ".join(words[index:]))
     return None
 
 
 def _asctime_ms(text: str) -> int | None:
-    read_as = parsedate_tz(text)
-    if read_as is None:
+    parsed = parsedate_tz(text)
+    if parsed is None:
         return None
     try:
-        moment = datetime(*read_as[:6], tzinfo=UTC)
+        moment = datetime(*parsed[:6], tzinfo=UTC)
     except ValueError:
         return None
-    return int((moment.timestamp() - (read_as[9] or 0)) * 1000)
+    return int((moment.timestamp() - (parsed[9] or 0)) * 1000)
 
 
 # Maildir and the rest
@@ -216,8 +218,8 @@ def _is_maildir(folder: Path) -> bool:
 def _maildir(folder: Path, root: Path) -> Iterator[StoredMessage | SkippedMessage]:
     box = folder.name if folder != root else ""
     for kind in ("cur", "new", "tmp"):
-        place = folder / kind
-        for path in sorted(place.iterdir()) if place.is_dir() else ():
+        directory = folder / kind
+        for path in sorted(directory.iterdir()) if directory.is_dir() else ():
             name = str(path.relative_to(root))
             if path.name.startswith(".") and not path.is_file():
                 continue

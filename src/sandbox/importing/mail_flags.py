@@ -87,83 +87,83 @@ class MessageState:
     deleted: bool = False
 
 
-def read_state(found: StoredMessage) -> MessageState:
+def read_state(message: StoredMessage) -> MessageState:
     """Return what *found* brings along; a later source of `_SOURCES` wins over an earlier one."""
-    head = _HEADERS.parsebytes(found.raw)
-    known: dict[str, object] = {}
-    known = reduce(lambda so_far, source: so_far | source(found, head), _SOURCES, known)
-    return MessageState(**known)  # type: ignore[arg-type]  # the sources name members of Marks
+    head = _HEADERS.parsebytes(message.raw)
+    state: dict[str, object] = {}
+    state = reduce(lambda so_far, source: so_far | source(message, head), _SOURCES, state)
+    return MessageState(**state)  # type: ignore[arg-type]  # the sources name members of Marks
 
 
-def received_ms(found: StoredMessage) -> int:
+def received_ms(message: StoredMessage) -> int:
     """
     Return when *found* came in, in milliseconds since the epoch, UTC.
 
     The topmost Received header tells, else Date, else the container: the From_ line of an mbox or
     the file's own time.
     """
-    head = _HEADERS.parsebytes(found.raw)
-    traced = [_text(value).rpartition(";")[2] for value in head.get_all("Received", [])[:1]]
-    for value in (*traced, *(_text(date) for date in head.get_all("Date", [])[:1])):
+    head = _HEADERS.parsebytes(message.raw)
+    received_dates = [_text(value).rpartition(";")[2] for value in head.get_all("Received", [])[:1]]
+    for value in (*received_dates, *(_text(date) for date in head.get_all("Date", [])[:1])):
         moment = _moment_ms(value)
         if moment is not None:
             return moment
-    return found.container_ms
+    return message.container_ms
 
 
-def _by_box(found: StoredMessage, _head: Message) -> dict[str, object]:
-    name = _box_name(found.box)
+def _by_box(message: StoredMessage, _head: Message) -> dict[str, object]:
+    name = _box_name(message.box)
     folder = _FOLDERS.get(name.lower())
-    if folder is not None or not name or found.flags is None:
+    if folder is not None or not name or message.flags is None:
         return {"folder": folder} if folder else {}
     return {"labels": (name,)}
 
 
-def _by_flags(found: StoredMessage, _head: Message) -> dict[str, object]:
-    if found.flags is None:
+def _by_flags(message: StoredMessage, _head: Message) -> dict[str, object]:
+    if message.flags is None:
         return {}
-    known: dict[str, object] = {"is_read": "S" in found.flags, "is_starred": "F" in found.flags}
-    if "T" in found.flags:
-        known["folder"] = "trash"
-    elif "D" in found.flags:
-        known["folder"] = "drafts"
-    return known
+    state: dict[str, object] = {"is_read": "S" in message.flags, "is_starred": "F" in message.flags}
+    if "T" in message.flags:
+        state["folder"] = "trash"
+    elif "D" in message.flags:
+        state["folder"] = "drafts"
+    return state
 
 
-def _by_status(_found: StoredMessage, head: Message) -> dict[str, object]:
+def _by_status(_message: StoredMessage, head: Message) -> dict[str, object]:
     """``Status`` and ``X-Status``, as classic Unix mail programs write them."""
     if head.get("Status") is None and head.get("X-Status") is None:
         return {}
     status, more = str(head.get("Status", "")).upper(), str(head.get("X-Status", "")).upper()
-    known: dict[str, object] = {"is_read": "R" in status}
+    state: dict[str, object] = {"is_read": "R" in status}
     if "F" in more:
-        known["is_starred"] = True
+        state["is_starred"] = True
     if "T" in more:
-        known["folder"] = "drafts"
+        state["folder"] = "drafts"
     if "D" in more:
-        known["folder"] = "trash"
-    return known
+        state["folder"] = "trash"
+    return state
 
 
-def _by_mozilla(_found: StoredMessage, head: Message) -> dict[str, object]:
+def _by_mozilla(_message: StoredMessage, head: Message) -> dict[str, object]:
     """``X-Mozilla-Status`` (hexadecimal bits) and ``X-Mozilla-Keys`` (tags)."""
-    known: dict[str, object] = {}
+    state: dict[str, object] = {}
     status = str(head.get("X-Mozilla-Status", "")).strip()
     if re.fullmatch(r"[0-9A-Fa-f]{1,8}", status):
         bits = int(status, 16)
-        known = {
+        state = {
             "is_read": bool(bits & 0x0001),
             "is_starred": bool(bits & 0x0004),
             "deleted": bool(bits & 0x0008),
         }
     tags = _text(head.get("X-Mozilla-Keys", "")).split()
     if "junk" in (tag.lower() for tag in tags):
-        known["folder"] = "spam"
+        state["folder"] = "spam"
     labels = tuple(_MOZILLA_TAGS.get(tag.lower(), tag) for tag in tags if _is_label(tag))
-    return known | ({"labels": labels} if labels else {})
+    return state | ({"labels": labels} if labels else {})
 
 
-def _by_takeout(_found: StoredMessage, head: Message) -> dict[str, object]:
+def _by_takeout(_message: StoredMessage, head: Message) -> dict[str, object]:
     """``X-Gmail-Labels``: system words and user labels, separated by commas."""
     value = head.get("X-Gmail-Labels")
     if value is None:
@@ -198,8 +198,8 @@ def _listed(value: str) -> Iterator[str]:
 
 
 def _is_takeout_word(word: str) -> bool:
-    known = {"starred", "unread", "opened", "important", "chat", "muted", *_FOLDERS}
-    return word.lower() in known or word.lower().startswith("category ")
+    known_words = {"starred", "unread", "opened", "important", "chat", "muted", *_FOLDERS}
+    return word.lower() in known_words or word.lower().startswith("category ")
 
 
 def _system_labels(words: Iterable[str]) -> Iterator[str]:
@@ -219,11 +219,11 @@ def _text(value: object) -> str:
 
 def _moment_ms(value: str) -> int | None:
     """Read a header's date; None when it cannot be read or lies before 1970."""
-    read_as = parsedate_tz(value.strip())
-    if read_as is None:
+    parsed = parsedate_tz(value.strip())
+    if parsed is None:
         return None
     try:
-        moment = datetime(*read_as[:6], tzinfo=UTC) - timedelta(seconds=read_as[9] or 0)
+        moment = datetime(*parsed[:6], tzinfo=UTC) - timedelta(seconds=parsed[9] or 0)
     except (ValueError, OverflowError):
         return None
     milliseconds = int(moment.timestamp() * 1000)
@@ -240,10 +240,10 @@ def _box_name(box: str) -> str:
 def _from_utf7(value: str) -> str:
     """Decode the UTF-7 of mailbox names (RFC 3501, 5.1.3)."""
 
-    def shifted(found: re.Match[str]) -> str:
-        if not found[1]:
+    def shifted(match: re.Match[str]) -> str:
+        if not match[1]:
             return "&"
-        data = found[1].replace(",", "/")
+        data = match[1].replace(",", "/")
         return b64decode(data + "=" * (-len(data) % 4)).decode("utf-16-be", "replace")
 
     return re.sub(r"&([A-Za-z0-9+,]*)-", shifted, value)

@@ -28,9 +28,9 @@ def import_mail(
     seen = {_fingerprint(mail.raw) for mail in mails.all(into)}
     skipped: list[tuple[str, str]] = []
     batch: list[NewMail] = []
-    looked_at = imported = 0
-    for looked_at, found in enumerate(mail_files.read(path), 1):
-        mail = _new_mail(found, into, seen)
+    processed = imported = 0
+    for processed, message in enumerate(mail_files.read(path), 1):
+        mail = _new_mail(message, into, seen)
         if isinstance(mail, SkippedMessage):
             skipped.append((mail.name, mail.reason))
         else:
@@ -38,9 +38,9 @@ def import_mail(
             batch.append(replace(mail, folder=folder or mail.folder, labels=labels))
         if len(batch) == BATCH:
             imported += _write(mails, into, batch)
-            progress(looked_at)
+            progress(processed)
     imported += _write(mails, into, batch)
-    progress(looked_at)
+    progress(processed)
     return ImportReport(imported=imported, skipped=tuple(skipped))
 
 
@@ -55,36 +55,39 @@ def _mail_options(options: Mapping[str, str]) -> tuple[str | None, str | None]:
 
 
 def _new_mail(
-    found: StoredMessage | SkippedMessage, into: str, seen: set[bytes]
+    message: StoredMessage | SkippedMessage, into: str, seen: set[bytes]
 ) -> NewMail | SkippedMessage:
-    if isinstance(found, SkippedMessage):
-        return found
-    fingerprint = _fingerprint(found.raw)
+    if isinstance(message, SkippedMessage):
+        return message
+    fingerprint = _fingerprint(message.raw)
     if fingerprint in seen:
-        return SkippedMessage(found.name, ALREADY_THERE)
-    marked = mail_flags.read_state(found)
-    if marked.deleted:
-        return SkippedMessage(found.name, "deleted in its own mailbox, only not yet removed")
+        return SkippedMessage(message.name, ALREADY_THERE)
+    state = mail_flags.read_state(message)
+    if state.deleted:
+        return SkippedMessage(message.name, "deleted in its own mailbox, only not yet removed")
     seen.add(fingerprint)
-    system = marked.system_labels if into == PROVIDER_A else ()
+    system = state.system_labels if into == PROVIDER_A else ()
     return NewMail(
-        raw=found.raw,
-        folder=marked.folder,
-        labels=(*marked.labels, *system),
-        is_read=marked.is_read,
-        is_starred=marked.is_starred,
-        received_ms=mail_flags.received_ms(found),
+        raw=message.raw,
+        folder=state.folder,
+        labels=(*state.labels, *system),
+        is_read=state.is_read,
+        is_starred=state.is_starred,
+        received_ms=mail_flags.received_ms(message),
     )
 
 
 def _write(mails: MailStore, into: str, batch: list[NewMail]) -> int:
     """Write what has been collected, with its labels as they are spelt there; empty *batch*."""
-    known = {name: mails.add_label(into, name).name for name in dict.fromkeys(_user_labels(batch))}
-    spelt = [
-        replace(mail, labels=tuple(known.get(name, name) for name in mail.labels)) for mail in batch
+    spellings = {
+        name: mails.add_label(into, name).name for name in dict.fromkeys(_user_labels(batch))
+    }
+    normalized = [
+        replace(mail, labels=tuple(spellings.get(name, name) for name in mail.labels))
+        for mail in batch
     ]
     batch.clear()
-    return len(mails.add_many(into, spelt))
+    return len(mails.add_many(into, normalized))
 
 
 def _user_labels(batch: list[NewMail]) -> Iterator[str]:

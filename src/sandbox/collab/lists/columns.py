@@ -99,19 +99,21 @@ CONTENT_TYPE_SHAPE = Shape(
 )
 
 
-def all_columns(one: r.SiteList) -> tuple[Column, ...]:
+def all_columns(site_list: r.SiteList) -> tuple[Column, ...]:
     """Return every column of a list, its own after those that it shares with others."""
-    own = {column.name for column in one.columns}
-    shared = (TITLE, *LIST_COLUMNS, *(LIBRARY_COLUMNS if one.drive_id else ()))
-    return (*(column for column in shared if column.name not in own), *one.columns)
+    own = {column.name for column in site_list.columns}
+    shared = (TITLE, *LIST_COLUMNS, *(LIBRARY_COLUMNS if site_list.drive_id else ()))
+    return (*(column for column in shared if column.name not in own), *site_list.columns)
 
 
-def content_types(one: r.SiteList) -> tuple[ContentType, ...]:
+def content_types(site_list: r.SiteList) -> tuple[ContentType, ...]:
     """Return the content types of a list, the one of new items first."""
-    return one.content_types or (LIBRARY_CONTENT_TYPES if one.drive_id else DEFAULT_CONTENT_TYPES)
+    return site_list.content_types or (
+        LIBRARY_CONTENT_TYPES if site_list.drive_id else DEFAULT_CONTENT_TYPES
+    )
 
 
-def write_column(one: r.SiteList, column: Column) -> dict[str, Any]:
+def write_column(site_list: r.SiteList, column: Column) -> dict[str, Any]:
     """Write a column."""
     built_in = column in (TITLE, *LIST_COLUMNS, *LIBRARY_COLUMNS)
     return {
@@ -120,7 +122,7 @@ def write_column(one: r.SiteList, column: Column) -> dict[str, Any]:
         "displayName": column.title,
         "enforceUniqueValues": False,
         "hidden": column.is_hidden,
-        "id": str(uuid5(NAMESPACE_URL, f"{one.id}/{column.name}")),
+        "id": str(uuid5(NAMESPACE_URL, f"{site_list.id}/{column.name}")),
         "indexed": column.is_indexed,
         "name": column.name,
         "readOnly": column.is_read_only,
@@ -129,16 +131,16 @@ def write_column(one: r.SiteList, column: Column) -> dict[str, Any]:
     }
 
 
-def write_content_type(kind: ContentType) -> dict[str, Any]:
+def write_content_type(content_type: ContentType) -> dict[str, Any]:
     """Write a content type."""
     return {
         "description": "",
         "group": "List Content Types",
         "hidden": False,
-        "id": kind.id,
-        "isBuiltIn": len(kind.id) <= len("0x0120"),
-        "name": kind.name,
-        "parentId": kind.id[:-34] if len(kind.id) > 40 else "0x01",
+        "id": content_type.id,
+        "isBuiltIn": len(content_type.id) <= len("0x0120"),
+        "name": content_type.name,
+        "parentId": content_type.id[:-34] if len(content_type.id) > 40 else "0x01",
         "readOnly": False,
         "sealed": False,
     }

@@ -51,16 +51,16 @@ def person_number(store: ContentStore, email: str) -> str:
     return "1"
 
 
-def column_values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def column_values(store: ContentStore, site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
     """Return what stands in an item's columns, by their API names."""
     title = entry.fields.get("Title")
     shown = title
-    found: dict[str, Any] = {"id": str(entry.number)}
-    inside: list[r.Item] = []
+    values: dict[str, Any] = {"id": str(entry.number)}
+    children: list[r.Item] = []
     if isinstance(entry, r.Item):
-        inside = store.children(entry)
+        children = store.children(entry)
         shown = entry.name
-        found |= {
+        values |= {
             "FileLeafRef": entry.name,
             "LinkFilename": entry.name,
             "LinkFilenameNoMenu": entry.name,
@@ -68,9 +68,9 @@ def column_values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[st
             "DocIcon": "" if entry.is_folder else entry.name.rpartition(".")[2].lower(),
             "FileSizeDisplay": "" if entry.is_folder else str(entry.size),
         }
-    found |= entry.fields
-    return found | {
-        "ContentType": content_type_of(one, entry).name,
+    values |= entry.fields
+    return values | {
+        "ContentType": content_type_of(site_list, entry).name,
         "Modified": entry.modified,
         "Created": entry.created,
         "AuthorLookupId": person_number(store, entry.author),
@@ -79,47 +79,51 @@ def column_values(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[st
         "Attachments": False,
         "Edit": "",
         **({} if shown is None else {"LinkTitle": shown, "LinkTitleNoMenu": shown}),
-        "ItemChildCount": str(sum(not item.is_folder for item in inside)),
-        "FolderChildCount": str(sum(item.is_folder for item in inside)),
+        "ItemChildCount": str(sum(not item.is_folder for item in children)),
+        "FolderChildCount": str(sum(item.is_folder for item in children)),
     }
 
 
 def write_fields(
-    store: ContentStore, one: r.SiteList, entry: Entry, select: Sequence[str]
+    store: ContentStore, site_list: r.SiteList, entry: Entry, select: Sequence[str]
 ) -> dict[str, Any]:
     """Write the field value set, of the columns in *select* alone when there are any."""
-    texts = lookup_texts(store, one, entry)
-    whole = {**column_values(store, one, entry), **texts}
+    texts = lookup_texts(store, site_list, entry)
+    fields = {**column_values(store, site_list, entry), **texts}
     if select and "*" not in select:
-        whole = {name: whole[name] for name in select if name in whole}
+        fields = {name: fields[name] for name in select if name in fields}
     else:  # a look-up of one item is its number, unless its text is asked for by name
-        plain = {column.name for column in columns.all_columns(one) if _is_plain_lookup(column)}
-        whole = {name: value for name, value in whole.items() if name not in plain}
-    return {"@odata.etag": etag(entry), **whole}
+        plain_lookups = {
+            column.name for column in columns.all_columns(site_list) if _is_plain_lookup(column)
+        }
+        fields = {name: value for name, value in fields.items() if name not in plain_lookups}
+    return {"@odata.etag": etag(entry), **fields}
 
 
-def lookup_texts(store: ContentStore, one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def lookup_texts(store: ContentStore, site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
     """
     Return what the look-up columns of an item repeat of items in other lists.
 
     A column that `primaryLookupColumnId` names the look-up of shows another text of its item.
     """
-    found: dict[str, Any] = {}
-    for column in columns.all_columns(one):
+    texts_by_column: dict[str, Any] = {}
+    for column in columns.all_columns(site_list):
         if column.kind != "lookup":
             continue
-        held = entry.fields.get(f"{column.facet.get('primaryLookupColumnId', column.name)}LookupId")
-        numbers = held if isinstance(held, list) else [] if held is None else [held]
+        stored = entry.fields.get(
+            f"{column.facet.get('primaryLookupColumnId', column.name)}LookupId"
+        )
+        numbers = stored if isinstance(stored, list) else [] if stored is None else [stored]
         texts = [
             {"LookupId": int(number), "LookupValue": row.fields.get(_shown(column))}
             for number in numbers
             if (row := store.row(str(column.facet.get("listId", "")), int(number))) is not None
         ]
-        if held is numbers:
-            found[column.name] = texts
+        if stored is numbers:
+            texts_by_column[column.name] = texts
         elif texts:
-            found[column.name] = texts[0]["LookupValue"]
-    return found
+            texts_by_column[column.name] = texts[0]["LookupValue"]
+    return texts_by_column
 
 
 def _shown(column: r.Column) -> str:
@@ -131,40 +135,40 @@ def _is_plain_lookup(column: r.Column) -> bool:
     return column.kind == "lookup" and not several and not column.is_read_only
 
 
-def content_type_of(one: r.SiteList, entry: Entry) -> r.ContentType:
+def content_type_of(site_list: r.SiteList, entry: Entry) -> r.ContentType:
     """Return an item's content type."""
-    types = columns.content_types(one)
-    for kind in types:
-        if entry.content_type == kind.id:
-            return kind
+    content_types = columns.content_types(site_list)
+    for content_type in content_types:
+        if entry.content_type == content_type.id:
+            return content_type
     if isinstance(entry, r.Item):
-        return types[-1] if entry.is_folder else types[0]
-    return types[0]
+        return content_types[-1] if entry.is_folder else content_types[0]
+    return content_types[0]
 
 
-def item_url(call: CollabCall, one: r.SiteList, entry: Entry) -> str:
+def item_url(call: CollabCall, site_list: r.SiteList, entry: Entry) -> str:
     """Return the address of an item in the browser."""
     if isinstance(entry, r.Item):
         return items.web_url(call.store, entry)
-    return f"{list_url(call.store, one)}/{entry.number}_.000"
+    return f"{list_url(call.store, site_list)}/{entry.number}_.000"
 
 
-def list_url(store: ContentStore, one: r.SiteList) -> str:
+def list_url(store: ContentStore, site_list: r.SiteList) -> str:
     """Return the address of a list in the browser."""
-    site = store.get(r.Site, one.site_id)
+    site = store.get(r.Site, site_list.site_id)
     base = site.url if site else ""
-    if one.drive_id:
-        drive = store.get(r.Library, one.drive_id)
-        root = store.item(one.drive_id, drive.root_id) if drive else None
+    if site_list.drive_id:
+        drive = store.get(r.Library, site_list.drive_id)
+        root = store.item(site_list.drive_id, drive.root_id) if drive else None
         return items.web_url(store, root) if root else base
-    return f"{base}/Lists/{quote(one.name)}"
+    return f"{base}/Lists/{quote(site_list.name)}"
 
 
-def sharepoint_ids(one: r.SiteList, entry: Entry) -> dict[str, Any]:
+def sharepoint_ids(site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
     """Write the ids of a list item."""
-    _, collection, web = one.site_id.split(",")
+    _, collection, web = site_list.site_id.split(",")
     return {
-        "listId": one.id,
+        "listId": site_list.id,
         "listItemId": str(entry.number),
         "listItemUniqueId": entry.guid,
         "siteId": collection,
@@ -173,33 +177,33 @@ def sharepoint_ids(one: r.SiteList, entry: Entry) -> dict[str, Any]:
 
 
 def write_list_item(
-    call: CollabCall, one: r.SiteList, entry: Entry, options: Options
+    call: CollabCall, site_list: r.SiteList, entry: Entry, options: Options
 ) -> dict[str, Any]:
     """Write a list item as the query options ask for it."""
-    kind = content_type_of(one, entry)
+    content_type = content_type_of(site_list, entry)
     record: dict[str, Any] = {
         "@odata.etag": etag(entry),
         "createdDateTime": entry.created,
         "eTag": etag(entry),
         "id": str(entry.number),
         "lastModifiedDateTime": entry.modified,
-        "webUrl": item_url(call, one, entry),
+        "webUrl": item_url(call, site_list, entry),
         "createdBy": items.write_identity(call.store, entry.author),
         "lastModifiedBy": items.write_identity(call.store, entry.editor),
-        "parentReference": {"id": one.id, "siteId": one.site_id},
-        "contentType": {"id": kind.id, "name": kind.name},
+        "parentReference": {"id": site_list.id, "siteId": site_list.site_id},
+        "contentType": {"id": content_type.id, "name": content_type.name},
     }
-    names = {path.partition("/")[0] for path in options.select}
-    if "sharepointIds" in names:
-        record["sharepointIds"] = sharepoint_ids(one, entry)
+    selected_names = {path.partition("/")[0] for path in options.select}
+    if "sharepointIds" in selected_names:
+        record["sharepointIds"] = sharepoint_ids(site_list, entry)
     shown = selected(record, options.select, always=("id",))
-    if "fields" in options.expand or "fields" in names:
-        inner = options.expand.get("fields")
-        select = inner.select if inner else ()
+    if "fields" in options.expand or "fields" in selected_names:
+        field_options = options.expand.get("fields")
+        select = field_options.select if field_options else ()
         shown["fields@odata.context"] = call.context(
-            f"sites('{one.site_id}')/lists('{one.id}')/items('{entry.number}')/fields/$entity"
+            f"sites('{site_list.site_id}')/lists('{site_list.id}')/items('{entry.number}')/fields/$entity"
         )
-        shown["fields"] = write_fields(call.store, one, entry, select)
+        shown["fields"] = write_fields(call.store, site_list, entry, select)
     if "driveItem" in options.expand and isinstance(entry, r.Item):
         shown["driveItem"] = items.write_item(
             call, entry, options.expand["driveItem"], frozenset((items.DOWNLOAD_URL,))

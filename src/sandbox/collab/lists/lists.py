@@ -47,70 +47,76 @@ def install(door: CollabEndpoint) -> None:
     """Add the paths of lists."""
     add = door.routes.add
     add("GET", "/sites/{site}/lists", list_lists)
-    add("GET", "/sites/{site}/lists/{one}", get_list)
-    add("GET", "/sites/{site}/lists/{one}/columns", list_columns)
-    add("GET", "/sites/{site}/lists/{one}/contentTypes", list_content_types)
+    add("GET", "/sites/{site}/lists/{list_id}", get_list)
+    add("GET", "/sites/{site}/lists/{list_id}/columns", list_columns)
+    add("GET", "/sites/{site}/lists/{list_id}/contentTypes", list_content_types)
 
 
 def list_lists(call: CollabCall, site: str) -> Response:
     """List a site's lists; those of the system only when `$select` names `system`."""
-    found = call.site(site)
-    call.needs(READ_SITES, found)
+    requested_site = call.site(site)
+    call.needs(READ_SITES, requested_site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
-    every = [one for one in call.store.every(r.SiteList) if one.site_id == found.id]
+    site_lists = [
+        site_list
+        for site_list in call.store.every(r.SiteList)
+        if site_list.site_id == requested_site.id
+    ]
     if "system" not in options.select:
-        every = [one for one in every if not one.is_system]
+        site_lists = [site_list for site_list in site_lists if not site_list.is_system]
     if options.filter is not None:
         test = options.filter.matches
-        every = [one for one in every if test(_whole(call, one))]
+        site_lists = [site_list for site_list in site_lists if test(_whole(call, site_list))]
     if options.orderby:
-        whole = {one.id: _whole(call, one) for one in every}
-        order = [record["id"] for record in query_options.ordered(whole.values(), options.orderby)]
-        every.sort(key=lambda one: order.index(one.id))
+        records = {site_list.id: _whole(call, site_list) for site_list in site_lists}
+        order = [
+            record["id"] for record in query_options.ordered(records.values(), options.orderby)
+        ]
+        site_lists.sort(key=lambda site_list: order.index(site_list.id))
     return respond_with_page(
         call,
-        every,
+        site_lists,
         options,
-        key=lambda one: one.id,
-        write_record=lambda one: _written(call, one, options),
-        context=f"sites('{found.id}')/lists",
+        key=lambda site_list: site_list.id,
+        write_record=lambda site_list: _written(call, site_list, options),
+        context=f"sites('{requested_site.id}')/lists",
     )
 
 
-def get_list(call: CollabCall, site: str, one: str) -> Response:
+def get_list(call: CollabCall, site: str, list_id: str) -> Response:
     """Answer one list."""
-    found = call.list_in(call.site(site), one)
+    site_list = call.list_in(call.site(site), list_id)
     options, _ = call.options(SHAPE, expandable=_PARTS)
-    context = call.context(f"sites('{found.site_id}')/lists/$entity")
-    return ok({"@odata.context": context, **_written(call, found, options)})
+    context = call.context(f"sites('{site_list.site_id}')/lists/$entity")
+    return ok({"@odata.context": context, **_written(call, site_list, options)})
 
 
-def list_columns(call: CollabCall, site: str, one: str) -> Response:
+def list_columns(call: CollabCall, site: str, list_id: str) -> Response:
     """List the columns; hidden ones only when `$select` names `hidden`."""
-    found = call.list_in(call.site(site), one)
+    site_list = call.list_in(call.site(site), list_id)
     options, _ = call.options(columns.SHAPE)
-    value = _columns(found, options)
-    context = call.context(f"sites('{found.site_id}')/lists('{found.id}')/columns")
+    value = _columns(site_list, options)
+    context = call.context(f"sites('{site_list.site_id}')/lists('{site_list.id}')/columns")
     return ok({"@odata.context": context, "value": value})
 
 
-def list_content_types(call: CollabCall, site: str, one: str) -> Response:
+def list_content_types(call: CollabCall, site: str, list_id: str) -> Response:
     """List the content types."""
-    found = call.list_in(call.site(site), one)
+    site_list = call.list_in(call.site(site), list_id)
     options, _ = call.options(columns.CONTENT_TYPE_SHAPE)
     value = [
-        selected(columns.write_content_type(kind), options.select)
-        for kind in columns.content_types(found)
+        selected(columns.write_content_type(content_type), options.select)
+        for content_type in columns.content_types(site_list)
     ]
-    context = call.context(f"sites('{found.site_id}')/lists('{found.id}')/contentTypes")
+    context = call.context(f"sites('{site_list.site_id}')/lists('{site_list.id}')/contentTypes")
     return ok({"@odata.context": context, "value": value})
 
 
-def _columns(one: r.SiteList, options: Options) -> list[dict[str, Any]]:
+def _columns(site_list: r.SiteList, options: Options) -> list[dict[str, Any]]:
     shows_hidden = "hidden" in options.select
     records = [
-        columns.write_column(one, column)
-        for column in columns.all_columns(one)
+        columns.write_column(site_list, column)
+        for column in columns.all_columns(site_list)
         if shows_hidden or not column.is_hidden
     ]
     if options.filter is not None:
@@ -118,56 +124,57 @@ def _columns(one: r.SiteList, options: Options) -> list[dict[str, Any]]:
     return [selected(record, options.select) for record in records]
 
 
-def _whole(call: CollabCall, one: r.SiteList) -> dict[str, Any]:
+def _whole(call: CollabCall, site_list: r.SiteList) -> dict[str, Any]:
     store = call.store
     return {
-        "@odata.etag": f'"{one.id},1"',
-        "createdDateTime": one.created,
-        "description": one.description,
-        "eTag": f'"{one.id},1"',
-        "id": one.id,
-        "lastModifiedDateTime": one.modified,
-        "name": one.name,
-        "webUrl": list_item_views.list_url(store, one),
-        "displayName": one.title,
-        "createdBy": items.write_identity(store, one.author),
-        "lastModifiedBy": items.write_identity(store, one.author),
-        "parentReference": {"siteId": one.site_id},
+        "@odata.etag": f'"{site_list.id},1"',
+        "createdDateTime": site_list.created,
+        "description": site_list.description,
+        "eTag": f'"{site_list.id},1"',
+        "id": site_list.id,
+        "lastModifiedDateTime": site_list.modified,
+        "name": site_list.name,
+        "webUrl": list_item_views.list_url(store, site_list),
+        "displayName": site_list.title,
+        "createdBy": items.write_identity(store, site_list.author),
+        "lastModifiedBy": items.write_identity(store, site_list.author),
+        "parentReference": {"siteId": site_list.site_id},
         "list": {
-            "contentTypesEnabled": bool(one.content_types),
-            "hidden": one.is_hidden,
-            "template": one.template,
+            "contentTypesEnabled": bool(site_list.content_types),
+            "hidden": site_list.is_hidden,
+            "template": site_list.template,
         },
-        **({"system": {}} if one.is_system else {}),
+        **({"system": {}} if site_list.is_system else {}),
     }
 
 
-def _written(call: CollabCall, one: r.SiteList, options: Options) -> dict[str, Any]:
-    record = _whole(call, one)
+def _written(call: CollabCall, site_list: r.SiteList, options: Options) -> dict[str, Any]:
+    record = _whole(call, site_list)
     if "sharepointIds" in options.select:
-        _, collection, web = one.site_id.split(",")
-        record["sharepointIds"] = {"listId": one.id, "siteId": collection, "webId": web}
+        _, collection, web = site_list.site_id.split(",")
+        record["sharepointIds"] = {"listId": site_list.id, "siteId": collection, "webId": web}
     shown = selected(record, options.select, always=("id",))
     if "columns" in options.expand:
-        shown["columns"] = _columns(one, options.expand["columns"])
+        shown["columns"] = _columns(site_list, options.expand["columns"])
     if "contentTypes" in options.expand:
         shown["contentTypes"] = [
-            columns.write_content_type(kind) for kind in columns.content_types(one)
+            columns.write_content_type(content_type)
+            for content_type in columns.content_types(site_list)
         ]
-    if "drive" in options.expand and one.drive_id:
-        shown["drive"] = {"id": one.drive_id}
+    if "drive" in options.expand and site_list.drive_id:
+        shown["drive"] = {"id": site_list.drive_id}
     if "items" in options.expand:
         inner = options.expand["items"]
-        entries = list_entries(call, one)[: inner.top or 200]
+        entries = list_entries(call, site_list)[: inner.top or 200]
         shown["items"] = [
-            list_item_views.write_list_item(call, one, entry, inner) for entry in entries
+            list_item_views.write_list_item(call, site_list, entry, inner) for entry in entries
         ]
     return shown
 
 
-def list_entries(call: CollabCall, one: r.SiteList) -> list[list_item_views.Entry]:
+def list_entries(call: CollabCall, site_list: r.SiteList) -> list[list_item_views.Entry]:
     """Return the items of a list, by their numbers."""
-    if not one.drive_id:
-        return list(call.store.rows(one.id))
-    found = [item for item in call.store.items(one.drive_id) if item.parent_id]
-    return sorted(found, key=lambda item: item.number)
+    if not site_list.drive_id:
+        return list(call.store.rows(site_list.id))
+    files = [item for item in call.store.items(site_list.drive_id) if item.parent_id]
+    return sorted(files, key=lambda item: item.number)

@@ -30,7 +30,7 @@ _OUTSIDE = {"id": "ID", "createdDateTime": "Created", "lastModifiedDateTime": "M
 
 
 def apply_query(
-    call: CollabCall, one: r.SiteList, entries: Sequence[list_item_views.Entry]
+    call: CollabCall, site_list: r.SiteList, entries: Sequence[list_item_views.Entry]
 ) -> tuple[Sequence[list_item_views.Entry], Options]:
     """
     Return the items that the call's `$filter` lets pass in the order of its `$orderby`.
@@ -39,19 +39,24 @@ def apply_query(
         QueryError: The options are refused.
         Refusal: They name columns that the list cannot be asked by.
     """
-    options, asked = _options(call, one)
-    named = [*(asked.properties if asked else ()), *(order.path for order in options.orderby)]
-    if not named:
+    options, row_filter = _options(call, site_list)
+    paths = [
+        *(row_filter.properties if row_filter else ()),
+        *(order.path for order in options.orderby),
+    ]
+    if not paths:
         return entries, options
-    _check_columns(call, one, named)
-    views = {id(entry): _view(call, one, entry) for entry in entries}
+    _check_columns(call, site_list, paths)
+    views = {id(entry): _view(call, site_list, entry) for entry in entries}
     if len(entries) > call.store.settings.threshold:
-        _check_width(call, one, options, list(views.values()))
-    found = [entry for entry in entries if asked is None or asked.matches(views[id(entry)])]
+        _check_width(call, site_list, options, list(views.values()))
+    matching = [
+        entry for entry in entries if row_filter is None or row_filter.matches(views[id(entry)])
+    ]
     for order in reversed(options.orderby):
         key = _sort_key(order.path)
-        found.sort(key=lambda entry: key(views[id(entry)]), reverse=order.descending)
-    return found, options
+        matching.sort(key=lambda entry: key(views[id(entry)]), reverse=order.descending)
+    return matching, options
 
 
 def _sort_key(path: str) -> Any:
@@ -70,54 +75,54 @@ def _sort_key(path: str) -> Any:
     return key
 
 
-def _options(call: CollabCall, one: r.SiteList) -> tuple[Options, filters.Filter | None]:
+def _options(call: CollabCall, site_list: r.SiteList) -> tuple[Options, filters.Filter | None]:
     pairs = tuple(call.request.query)
     text = next((value for name, value in pairs if name.lower() == "$filter"), "")
-    bare = _QUOTED.sub("''", text)
-    beyond = _BEYOND.search(bare)
-    if beyond is not None:
-        raise QueryError(f"The operation '{beyond[1] or beyond[2]}' is not supported.")
-    kept = tuple((name, value) for name, value in pairs if name.lower() != "$filter")
+    unquoted = _QUOTED.sub("''", text)
+    unsupported = _BEYOND.search(unquoted)
+    if unsupported is not None:
+        raise QueryError(f"The operation '{unsupported[1] or unsupported[2]}' is not supported.")
+    other_pairs = tuple((name, value) for name, value in pairs if name.lower() != "$filter")
     options = query_options.read(
-        kept, list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE, max_top=5000
+        other_pairs, list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE, max_top=5000
     )
     if options.skip is not None:
         raise QueryError(
             "$skip is not supported on this API. Only URLs returned by the API can be used to page."
         )
     return options, filters.parse(
-        _timed(one, text), list_item_views.SHAPE
+        _timed(site_list, text), list_item_views.SHAPE
     ) if text.strip() else None
 
 
-def _timed(one: r.SiteList, text: str) -> str:
+def _timed(site_list: r.SiteList, text: str) -> str:
     """Write the times that date columns are compared with as they are kept."""
-    dates = {column.name for column in columns.all_columns(one) if column.kind == "dateTime"}
+    dates = {column.name for column in columns.all_columns(site_list) if column.kind == "dateTime"}
 
-    def written(match: re.Match[str]) -> str:
-        given = match[3] if match[3] is not None else match[4]
+    def rewrite(match: re.Match[str]) -> str:
+        literal = match[3] if match[3] is not None else match[4]
         if match[2] not in dates:
             return match[0]
         try:
-            moment = instant(given)
+            moment = instant(literal)
         except ValueError:
-            raise QueryError(f"'{given}' is not a valid date.") from None
+            raise QueryError(f"'{literal}' is not a valid date.") from None
         return f"{match[1]}'{moment.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
 
-    return _COMPARED.sub(written, text)
+    return _COMPARED.sub(rewrite, text)
 
 
-def _check_columns(call: CollabCall, one: r.SiteList, named: Sequence[str]) -> None:
-    known = {column.name: column for column in columns.all_columns(one)}
-    honours = PREFER in call.request.headers.get("prefer", "").lower()
-    for path in named:
+def _check_columns(call: CollabCall, site_list: r.SiteList, paths: Sequence[str]) -> None:
+    known = {column.name: column for column in columns.all_columns(site_list)}
+    allows_unindexed = PREFER in call.request.headers.get("prefer", "").lower()
+    for path in paths:
         name = _column_name(path)
         column = known.get(name) or known.get(name.removesuffix("LookupId"))
         if column is None:
             raise invalid_request(
                 f"Column '{name}' does not exist. It may have been deleted by another user."
             )
-        if not column.is_indexed and not honours:
+        if not column.is_indexed and not allows_unindexed:
             raise invalid_request(
                 f"Field '{name}' cannot be referenced in filter or orderby as it is not indexed. "
                 "Provide the 'Prefer: HonorNonIndexedQueriesWarningMayFailRandomly' header to "
@@ -131,18 +136,18 @@ def _column_name(path: str) -> str:
 
 
 def _check_width(
-    call: CollabCall, one: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
+    call: CollabCall, site_list: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
 ) -> None:
     """Refuse what would look at more rows than the threshold allows."""
-    indexed = {column.name for column in columns.all_columns(one) if column.is_indexed}
-    text = next((v for name, v in call.request.query if name.lower() == "$filter"), "")
+    indexed = {column.name for column in columns.all_columns(site_list) if column.is_indexed}
+    text = next((value for name, value in call.request.query if name.lower() == "$filter"), "")
     if text.strip():
-        first = next(_conjuncts(text))
-        clause = filters.parse(_timed(one, first), list_item_views.SHAPE)
+        first_condition = next(_conjuncts(text))
+        clause = filters.parse(_timed(site_list, first_condition), list_item_views.SHAPE)
         names = {_column_name(path).removesuffix("LookupId") for path in clause.properties}
         if names <= indexed:
-            wide = sum(1 for view in views if clause.matches(view))
-            if wide <= call.store.settings.threshold:
+            matches = sum(1 for view in views if clause.matches(view))
+            if matches <= call.store.settings.threshold:
                 return
     elif all(_column_name(order.path) in indexed for order in options.orderby):
         return
@@ -158,22 +163,22 @@ def _check_width(
 def _conjuncts(text: str) -> Any:
     """Split at each ``and`` that stands outside of parentheses; an ``or`` there makes it one."""
     depth, start, parts, quoted = 0, 0, [], False
-    for at, letter in enumerate(text):
-        if letter == "'":
+    for position, character in enumerate(text):
+        if character == "'":
             quoted = not quoted
         if quoted:
             continue
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and text[at : at + 4] == " or ":
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and text[position : position + 4] == " or ":
             return iter((text,))
-        if depth == 0 and text[at : at + 5] == " and ":
-            parts.append(text[start:at])
-            start = at + 5
+        if depth == 0 and text[position : position + 5] == " and ":
+            parts.append(text[start:position])
+            start = position + 5
     return iter((*parts, text[start:]))
 
 
-def _view(call: CollabCall, one: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
-    fields = list_item_views.column_values(call.store, one, entry)
+def _view(call: CollabCall, site_list: r.SiteList, entry: list_item_views.Entry) -> dict[str, Any]:
+    fields = list_item_views.column_values(call.store, site_list, entry)
     return {
         "id": str(entry.number),
         "createdDateTime": entry.created,

@@ -36,35 +36,35 @@ class SearchIndex:
     """All that can be found, made again when the shelf has changed."""
 
     def __init__(self) -> None:
-        self._made_at = -1
-        self._known: list[SearchDocument] = []
+        self._built_at = -1
+        self._documents: list[SearchDocument] = []
 
-    def known(self, store: ContentStore) -> list[SearchDocument]:
+    def documents(self, store: ContentStore) -> list[SearchDocument]:
         """Return everything."""
-        if store.changes != self._made_at:
-            self._known = list(_everything(store))
-            self._made_at = store.changes
-        return self._known
+        if store.changes != self._built_at:
+            self._documents = list(_everything(store))
+            self._built_at = store.changes
+        return self._documents
 
 
 def _everything(store: ContentStore) -> Iterator[SearchDocument]:
-    lists = {one.id: one for one in store.every(r.SiteList)}
-    by_drive = {list_.drive_id: list_ for list_ in lists.values() if list_.drive_id}
+    lists = {site_list.id: site_list for site_list in store.every(r.SiteList)}
+    by_drive = {site_list.drive_id: site_list for site_list in lists.values() if site_list.drive_id}
     urls = {drive: _Addresses(store, drive) for drive in by_drive}
     for site in store.every(r.Site):
         yield _of_site(site)
-        for list_ in lists.values():
-            if list_.site_id != site.id or list_.is_system or list_.is_hidden:
+        for site_list in lists.values():
+            if site_list.site_id != site.id or site_list.is_system or site_list.is_hidden:
                 continue
-            url = list_item_views.list_url(store, list_)
-            yield _of_list(site, list_, url)
-            if list_.drive_id:
-                for item in store.items(list_.drive_id):
+            url = list_item_views.list_url(store, site_list)
+            yield _of_list(site, site_list, url)
+            if site_list.drive_id:
+                for item in store.items(site_list.drive_id):
                     if item.parent_id:
-                        yield _of_item(store, site, by_drive[list_.drive_id], item, urls)
+                        yield _of_item(store, site, by_drive[site_list.drive_id], item, urls)
             else:
-                for row in store.rows(list_.id):
-                    yield _of_row(store, site, list_, row, url)
+                for row in store.rows(site_list.id):
+                    yield _of_row(store, site, site_list, row, url)
 
 
 class _Addresses:
@@ -109,38 +109,38 @@ def _of_site(site: r.Site) -> SearchDocument:
     )
 
 
-def _of_list(site: r.Site, one: r.SiteList, url: str) -> SearchDocument:
+def _of_list(site: r.Site, site_list: r.SiteList, url: str) -> SearchDocument:
     fields = {
-        "title": one.title,
+        "title": site_list.title,
         "path": url,
-        "created": one.created,
-        "lastmodifiedtime": one.modified,
-        "author": one.author,
+        "created": site_list.created,
+        "lastmodifiedtime": site_list.modified,
+        "author": site_list.author,
         "contenttype": "list",
         "iscontainer": "true",
         "isdocument": "false",
-        "listid": one.id,
+        "listid": site_list.id,
         "siteid": site.id.split(",")[1],
     }
     return SearchDocument(
         kind="list",
-        record=one,
-        of_list=one,
+        record=site_list,
+        of_list=site_list,
         site=site,
-        indexed=index_text(f"{one.title} {one.description}", fields),
-        title=one.title,
-        body=one.description,
+        indexed=index_text(f"{site_list.title} {site_list.description}", fields),
+        title=site_list.title,
+        body=site_list.description,
     )
 
 
 def _of_item(
     store: ContentStore,
     site: r.Site,
-    one: r.SiteList,
+    site_list: r.SiteList,
     item: r.Item,
     urls: dict[str, _Addresses],
 ) -> SearchDocument:
-    kind = list_item_views.content_type_of(one, item)
+    content_type = list_item_views.content_type_of(site_list, item)
     text = " ".join((item.name, item.description, item.words, *_texts(item.fields)))
     fields = {
         "title": str(item.fields.get("Title") or item.name.rpartition(".")[0] or item.name),
@@ -151,18 +151,18 @@ def _of_item(
         "path": urls[item.drive_id].of(item),
         "created": item.created,
         "lastmodifiedtime": item.modified,
-        "contenttype": kind.name,
-        "contenttypeid": kind.id,
+        "contenttype": content_type.name,
+        "contenttypeid": content_type.id,
         "isdocument": "false" if item.is_folder else "true",
         "iscontainer": "true" if item.is_folder else "false",
         "size": str(item.size),
-        "listid": one.id,
+        "listid": site_list.id,
         "siteid": site.id.split(",")[1],
     }
     return SearchDocument(
         kind="driveItem",
         record=item,
-        of_list=one,
+        of_list=site_list,
         site=site,
         indexed=index_text(text, fields),
         title=item.name,
@@ -171,11 +171,11 @@ def _of_item(
 
 
 def _of_row(
-    store: ContentStore, site: r.Site, one: r.SiteList, row: r.Row, url: str
+    store: ContentStore, site: r.Site, site_list: r.SiteList, row: r.Row, url: str
 ) -> SearchDocument:
-    kind = list_item_views.content_type_of(one, row)
+    content_type = list_item_views.content_type_of(site_list, row)
     title = str(row.fields.get("Title") or "")
-    text = " ".join((*_texts(row.fields), *_looked_up(store, one, row)))
+    text = " ".join((*_texts(row.fields), *_looked_up(store, site_list, row)))
     fields = {
         "title": title,
         "author": f"{store.name_of(row.author)} {row.author}",
@@ -183,17 +183,17 @@ def _of_row(
         "path": f"{url}/{row.number}_.000",
         "created": row.created,
         "lastmodifiedtime": row.modified,
-        "contenttype": kind.name,
-        "contenttypeid": kind.id,
+        "contenttype": content_type.name,
+        "contenttypeid": content_type.id,
         "isdocument": "false",
         "iscontainer": "false",
-        "listid": one.id,
+        "listid": site_list.id,
         "siteid": site.id.split(",")[1],
     }
     return SearchDocument(
         kind="listItem",
         record=row,
-        of_list=one,
+        of_list=site_list,
         site=site,
         indexed=index_text(text, fields),
         title=title,
@@ -201,20 +201,20 @@ def _of_row(
     )
 
 
-def _looked_up(store: ContentStore, one: r.SiteList, row: r.Row) -> list[str]:
+def _looked_up(store: ContentStore, site_list: r.SiteList, row: r.Row) -> list[str]:
     """Return the texts of other lists that an item is found by, as upstream finds it."""
-    if not any(column.kind == "lookup" for column in one.columns):
+    if not any(column.kind == "lookup" for column in site_list.columns):
         return []
-    texts = list_item_views.lookup_texts(store, one, row)
-    several = [
-        each["LookupValue"] for text in texts.values() if isinstance(text, list) for each in text
+    texts = list_item_views.lookup_texts(store, site_list, row)
+    multiple = [
+        entry["LookupValue"] for text in texts.values() if isinstance(text, list) for entry in text
     ]
-    return [*_texts(texts), *(str(text) for text in several)]
+    return [*_texts(texts), *(str(text) for text in multiple)]
 
 
 def _texts(fields: dict[str, Any]) -> list[str]:
-    found = [value for value in fields.values() if isinstance(value, str)]
+    texts = [value for value in fields.values() if isinstance(value, str)]
     for value in fields.values():
         if isinstance(value, list):
-            found += [one for one in value if isinstance(one, str)]
-    return found
+            texts += [text for text in value if isinstance(text, str)]
+    return texts

@@ -76,14 +76,14 @@ def split_words(text: str) -> list[str]:
 
 def index_text(text: str, fields: Mapping[str, str]) -> IndexedText:
     """Make an entry of a text and its fields."""
-    said = " ".join(split_words(text))
+    normalized = " ".join(split_words(text))
     return IndexedText(
         fields={
             name: (unquote(value) if name == "path" else value).casefold()
             for name, value in fields.items()
         },
-        text=f" {said} ",
-        words=frozenset(said.split()),
+        text=f" {normalized} ",
+        words=frozenset(normalized.split()),
     )
 
 
@@ -127,14 +127,14 @@ class _Reader:
             )
 
     def alternatives(self) -> Test:
-        found = [self._conjunction()]
+        tests = [self._conjunction()]
         while self._says("OR", "||"):
-            found.append(self._conjunction())
-        return found[0] if len(found) == 1 else lambda one: any(test(one) for test in found)
+            tests.append(self._conjunction())
+        return tests[0] if len(tests) == 1 else lambda indexed: any(test(indexed) for test in tests)
 
     def _conjunction(self) -> Test:
         tests: list[Test] = []
-        same: dict[str, list[Test]] = {}
+        tests_by_field: dict[str, list[Test]] = {}
         while True:
             while self._says("AND", "&&"):
                 pass
@@ -144,15 +144,15 @@ class _Reader:
             is_plain = token["field"] is not None and token["op"] == ":"
             test = self._negation()
             if is_plain:
-                same.setdefault(str(token["field"]).lower(), []).append(test)
+                tests_by_field.setdefault(str(token["field"]).lower(), []).append(test)
             else:
                 tests.append(test)
-        return _all((*tests, *(_any(group) for group in same.values())))
+        return _all((*tests, *(_any(group) for group in tests_by_field.values())))
 
     def _negation(self) -> Test:
         if self._says("NOT"):
             inner = self._negation()
-            return lambda one: not inner(one)
+            return lambda indexed: not inner(indexed)
         return self._single()
 
     def _single(self) -> Test:
@@ -188,13 +188,13 @@ class _Reader:
         return inner
 
     def _signed(self, sign: str | None, test: Test) -> Test:
-        return (lambda one: not test(one)) if sign == "-" else test
+        return (lambda indexed: not test(indexed)) if sign == "-" else test
 
     def _word(self, word: str) -> Test:
         parts = split_words(word)
         self.words += parts
         if not parts:
-            return lambda _one: True
+            return lambda _indexed: True
         if word.endswith("*"):
             return _all((*(_has(part) for part in parts[:-1]), _begins(parts[-1])))
         return _said(parts) if len(parts) > 1 else _has(parts[0])
@@ -222,41 +222,41 @@ class _Reader:
             return self._at_time(name, op, value)
         if op == "<>":
             inner = self._compare(field, "=", value, is_prefix=is_prefix)
-            return lambda one: not inner(one)
+            return lambda indexed: not inner(indexed)
         if name == "size":
             return _sized(op, value)
         wanted = value.casefold().rstrip("*").strip()
         if name == "path":
             wanted = unquote(wanted)
             bare = wanted.rstrip("/")
-            return lambda one: (
-                f"{one.fields.get(name, '')}/".startswith(f"{bare}/")
-                or (is_prefix and one.fields.get(name, "").startswith(wanted))
+            return lambda indexed: (
+                f"{indexed.fields.get(name, '')}/".startswith(f"{bare}/")
+                or (is_prefix and indexed.fields.get(name, "").startswith(wanted))
             )
         if op == "=" or name in ("filetype", "contenttypeid", "listid", "siteid", "isdocument",
                                  "iscontainer"):  # fmt: skip
             whole = {"1": "true", "0": "false"}.get(wanted, wanted)
-            return lambda one: (
-                one.fields.get(name, "") == whole
-                or (is_prefix and one.fields.get(name, "").startswith(whole))
+            return lambda indexed: (
+                indexed.fields.get(name, "") == whole
+                or (is_prefix and indexed.fields.get(name, "").startswith(whole))
             )
         parts = split_words(wanted)
         self.words += parts if name in ("title", "filename") else []
-        return lambda one: _in_field(one.fields.get(name), parts, is_prefix, is_phrase)
+        return lambda indexed: _in_field(indexed.fields.get(name), parts, is_prefix, is_phrase)
 
     def _at_time(self, name: str, op: str, value: str) -> Test:
         start, _, end = value.partition("..")
         low, high = self._day(start), self._day(end or start)
         day = timedelta(days=1)
         if op in (":", "=") or end:
-            return lambda one: low <= _moment(one.fields.get(name)) < high + day
+            return lambda indexed: low <= _moment(indexed.fields.get(name)) < high + day
         if op == "<>":
-            return lambda one: not low <= _moment(one.fields.get(name)) < high + day
+            return lambda indexed: not low <= _moment(indexed.fields.get(name)) < high + day
         bound = low if "T" in value else low + (day if op in (">", "<=") else timedelta())
         # "after the 5th" begins with the 6th, "up to the 5th" ends with it.
         order = _ORDER[{">": ">=", "<=": "<"}.get(op, op) if "T" not in value else op]
-        return lambda one: (
-            one.fields.get(name) is not None and order(_moment(one.fields.get(name)), bound)
+        return lambda indexed: (
+            indexed.fields.get(name) is not None and order(_moment(indexed.fields.get(name)), bound)
         )
 
     def _day(self, text: str) -> datetime:
@@ -292,42 +292,44 @@ def _sized(op: str, value: str) -> Test:
         raise invalid_request(f"'{value}' is not a size.", "BadRequest") from None
     order = _ORDER.get(op)
     if order is None:
-        return lambda one: one.fields.get("size") == str(bound)
-    return lambda one: (
-        one.fields.get("size", "").isdigit() and order(int(one.fields["size"]), bound)
+        return lambda indexed: indexed.fields.get("size") == str(bound)
+    return lambda indexed: (
+        indexed.fields.get("size", "").isdigit() and order(int(indexed.fields["size"]), bound)
     )
 
 
 def _in_field(value: str | None, parts: Sequence[str], is_prefix: bool, is_phrase: bool) -> bool:  # noqa: FBT001 - one caller
     if value is None:
         return False
-    said = split_words(value)
+    field_words = split_words(value)
     if is_phrase:
-        joined = f" {' '.join(said)} "
+        joined = f" {' '.join(field_words)} "
         wanted = " ".join(parts)
         return f" {wanted}" in joined if is_prefix else f" {wanted} " in joined
     if is_prefix and parts:
         last = parts[-1]
-        return set(parts[:-1]) <= set(said) and any(one.startswith(last) for one in said)
-    return set(parts) <= set(said)
+        return set(parts[:-1]) <= set(field_words) and any(
+            field_word.startswith(last) for field_word in field_words
+        )
+    return set(parts) <= set(field_words)
 
 
 def _has(word: str) -> Test:
-    return lambda one: word in one.words
+    return lambda indexed: word in indexed.words
 
 
 def _begins(prefix: str) -> Test:
-    return lambda one: f" {prefix}" in one.text
+    return lambda indexed: f" {prefix}" in indexed.text
 
 
 def _said(parts: Sequence[str]) -> Test:
     wanted = f" {' '.join(parts)} "
-    return lambda one: wanted in one.text
+    return lambda indexed: wanted in indexed.text
 
 
 def _all(tests: Sequence[Test]) -> Test:
-    return tests[0] if len(tests) == 1 else lambda one: all(test(one) for test in tests)
+    return tests[0] if len(tests) == 1 else lambda indexed: all(test(indexed) for test in tests)
 
 
 def _any(tests: Sequence[Test]) -> Test:
-    return tests[0] if len(tests) == 1 else lambda one: any(test(one) for test in tests)
+    return tests[0] if len(tests) == 1 else lambda indexed: any(test(indexed) for test in tests)

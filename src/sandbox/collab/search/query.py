@@ -39,29 +39,34 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
         raise access_denied("Search is not supported with selected sites.")
     if not call.scopes & (READ_FILES | READ_SITES):
         raise access_denied()
-    asked = _request(call)
-    test, words = parse(str(asked["query"]["queryString"]), _now(call))
-    kinds = set(asked["entityTypes"])
-    found = [
-        one
-        for one in index.known(call.store)
-        if _wanted(one, kinds) and test(one.indexed) and call.enters(one.site)
+    search_request = _request(call)
+    test, words = parse(str(search_request["query"]["queryString"]), _now(call))
+    entity_types = set(search_request["entityTypes"])
+    matching = [
+        document
+        for document in index.documents(call.store)
+        if _wanted(document, entity_types) and test(document.indexed) and call.enters(document.site)
     ]
-    found.sort(key=lambda one: (not set(words) & set(split_words(one.title)), one.title.casefold()))
+    matching.sort(
+        key=lambda document: (
+            not set(words) & set(split_words(document.title)),
+            document.title.casefold(),
+        )
+    )
     # A file is told of as a list item when only those are asked for, or as both.
-    hits = [(one, "driveItem" not in kinds) for one in found]
-    if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= kinds:
-        hits += [(one, True) for one in found if isinstance(one.record, r.Item)]
-    start, size = asked["from"], asked["size"]
+    hits = [(document, "driveItem" not in entity_types) for document in matching]
+    if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= entity_types:
+        hits += [(document, True) for document in matching if isinstance(document.record, r.Item)]
+    start, size = search_request["from"], search_request["size"]
     container: dict[str, Any] = {
         "total": len(hits),
         "moreResultsAvailable": start + size < len(hits),
     }
     if hits:
-        fields = _texts(asked.get("fields"))
+        fields = _texts(search_request.get("fields"))
         container["hits"] = [
-            _hit(call, one, rank, words, fields, as_row=as_row)
-            for rank, (one, as_row) in enumerate(hits[start : start + size], start + 1)
+            _hit(call, document, rank, words, fields, as_list_item=as_list_item)
+            for rank, (document, as_list_item) in enumerate(hits[start : start + size], start + 1)
         ]
     body = {
         "@odata.context": call.context("Collection(microsoft.graph.searchResponse)"),
@@ -77,79 +82,91 @@ def _request(call: CollabCall) -> dict[str, Any]:
     Raises:
         Refusal: There is none or more than one, or it is malformed.
     """
-    given = call.json().get("requests")
-    if not isinstance(given, list) or len(given) != 1 or not isinstance(given[0], dict):
+    search_requests = call.json().get("requests")
+    if (
+        not isinstance(search_requests, list)
+        or len(search_requests) != 1
+        or not isinstance(search_requests[0], dict)
+    ):
         raise invalid_request(
             "The request body must contain exactly one search request.", "BadRequest"
         )
-    asked = given[0]
-    kinds = asked.get("entityTypes")
-    known = (*_TYPES, *_OTHERS)
-    if not isinstance(kinds, list) or not kinds or any(kind not in known for kind in kinds):
+    search_request = search_requests[0]
+    entity_types = search_request.get("entityTypes")
+    known_types = (*_TYPES, *_OTHERS)
+    if (
+        not isinstance(entity_types, list)
+        or not entity_types
+        or any(kind not in known_types for kind in entity_types)
+    ):
         raise invalid_request("The entity types are not known.", "BadRequest")
-    if not set(kinds) <= set(_TYPES):
+    if not set(entity_types) <= set(_TYPES):
         raise invalid_request("The combination of entity types is not supported.", "BadRequest")
-    text = asked.get("query")
+    text = search_request.get("query")
     if not isinstance(text, dict) or not str(text.get("queryString") or "").strip():
         raise invalid_request("The query string is missing.", "BadRequest")
-    if call.app_only and not asked.get("region"):
+    if call.app_only and not search_request.get("region"):
         raise invalid_request(
             "SearchRequest Invalid (Region is required when request with application permission.)",
             "BadRequest",
         )
-    start, size = asked.get("from", 0), asked.get("size", DEFAULT_SIZE)
+    start, size = search_request.get("from", 0), search_request.get("size", DEFAULT_SIZE)
     for number in (start, size):
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise invalid_request("from and size are numbers, not negative.", "BadRequest")
     if size > MAX_SIZE:
         raise invalid_request(f"The size is larger than {MAX_SIZE}.", "BadRequest")
-    return {**asked, "from": start, "size": size}
+    return {**search_request, "from": start, "size": size}
 
 
-def _texts(given: Any) -> tuple[str, ...]:
-    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
-def _wanted(one: SearchDocument, kinds: set[str]) -> bool:
-    if one.kind == "driveItem":
-        return bool(kinds & {"driveItem", "listItem"})
-    if one.kind == "list" and one.of_list is not None and one.of_list.drive_id:
-        return bool(kinds & {"list", "drive"})
-    return one.kind in kinds
+def _wanted(document: SearchDocument, entity_types: set[str]) -> bool:
+    if document.kind == "driveItem":
+        return bool(entity_types & {"driveItem", "listItem"})
+    if document.kind == "list" and document.of_list is not None and document.of_list.drive_id:
+        return bool(entity_types & {"list", "drive"})
+    return document.kind in entity_types
 
 
 def _hit(
     call: CollabCall,
-    one: SearchDocument,
+    document: SearchDocument,
     rank: int,
     words: tuple[str, ...],
     fields: tuple[str, ...],
     *,
-    as_row: bool,
+    as_list_item: bool,
 ) -> dict[str, Any]:
-    resource = _resource(call, one, fields, as_row=as_row)
+    resource = _resource(call, document, fields, as_list_item=as_list_item)
     return {
         "hitId": resource.get("id", ""),
         "rank": rank,
-        "summary": _summary(one.body, words),
+        "summary": _summary(document.body, words),
         "resource": resource,
     }
 
 
 def _resource(
-    call: CollabCall, one: SearchDocument, fields: tuple[str, ...], *, as_row: bool
+    call: CollabCall, document: SearchDocument, fields: tuple[str, ...], *, as_list_item: bool
 ) -> dict[str, Any]:
-    store, record = call.store, one.record
-    if isinstance(record, r.Item) and not as_row:
-        whole = items.write_whole_item(call, record, is_found=True)
+    store, record = call.store, document.record
+    if isinstance(record, r.Item) and not as_list_item:
+        item = items.write_whole_item(call, record, is_found=True)
         ids = items.sharepoint_ids(store, record)
         parent = {**items.write_parent_reference(store, record, is_thin=True), "sharepointIds": ids}
         names = ("id", "name", "webUrl", "size", "createdDateTime", "lastModifiedDateTime",
                  "createdBy", "lastModifiedBy", "fileSystemInfo", "folder", "file")  # fmt: skip
-        kept = {name: whole[name] for name in names if name in whole}
-        return {"@odata.type": "#microsoft.graph.driveItem", **kept, "parentReference": parent}
-    if isinstance(record, (r.Item, r.Row)) and one.of_list is not None:
-        return _row(call, one.of_list, record, fields)
+        item_members = {name: item[name] for name in names if name in item}
+        return {
+            "@odata.type": "#microsoft.graph.driveItem",
+            **item_members,
+            "parentReference": parent,
+        }
+    if isinstance(record, (r.Item, r.Row)) and document.of_list is not None:
+        return _row(call, document.of_list, record, fields)
     if isinstance(record, r.SiteList):
         return {
             "@odata.type": "#microsoft.graph.list",
@@ -163,35 +180,35 @@ def _resource(
             "createdBy": items.write_identity(store, record.author),
             "parentReference": {"siteId": record.site_id},
         }
-    site = sites.write_site(one.site)
-    of_site = ("id", "name", "displayName", "description", "webUrl", "createdDateTime",
+    site = sites.write_site(document.site)
+    site_members = ("id", "name", "displayName", "description", "webUrl", "createdDateTime",
                "lastModifiedDateTime")  # fmt: skip
-    return {"@odata.type": "#microsoft.graph.site", **{name: site[name] for name in of_site}}
+    return {"@odata.type": "#microsoft.graph.site", **{name: site[name] for name in site_members}}
 
 
 def _row(
-    call: CollabCall, one: r.SiteList, record: r.Row | r.Item, fields: tuple[str, ...]
+    call: CollabCall, site_list: r.SiteList, record: r.Row | r.Item, fields: tuple[str, ...]
 ) -> dict[str, Any]:
-    ids = list_item_views.sharepoint_ids(one, record)
-    values = list_item_views.column_values(call.store, one, record)
+    ids = list_item_views.sharepoint_ids(site_list, record)
+    values = list_item_views.column_values(call.store, site_list, record)
     folded = {name.casefold(): (name, value) for name, value in values.items()}
     title = values.get("LinkTitle")
-    chosen = {} if title is None else {"title": title}
+    shown_fields = {} if title is None else {"title": title}
     for name in fields:
-        known = folded.get(name.casefold())
-        if known is not None:
-            chosen[name] = known[1]
+        match = folded.get(name.casefold())
+        if match is not None:
+            shown_fields[name] = match[1]
     return {
         "@odata.type": "#microsoft.graph.listItem",
         "id": record.guid,
-        "webUrl": list_item_views.item_url(call, one, record),
+        "webUrl": list_item_views.item_url(call, site_list, record),
         "createdDateTime": record.created,
         "lastModifiedDateTime": record.modified,
         "createdBy": items.write_identity(call.store, record.author),
         "lastModifiedBy": items.write_identity(call.store, record.editor),
-        "parentReference": {"siteId": one.site_id, "sharepointIds": {"listId": one.id}},
+        "parentReference": {"siteId": site_list.site_id, "sharepointIds": {"listId": site_list.id}},
         "sharepointIds": {name: ids[name] for name in ("listId", "listItemId", "listItemUniqueId")},
-        "fields": chosen,
+        "fields": shown_fields,
     }
 
 

@@ -23,47 +23,47 @@ ODD_NAMES = (
 
 
 def create_edge_cases(
-    make: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+    builder: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
     """Make them all."""
-    _company(make, sites[""], day)
-    _regatta(make, sites["/sites/regatta"])
-    _tight(make, sites["/sites/office"])
-    _personal(make, sites, labels, day)
-    _closed(make, sites["/sites/council"])
+    _company(builder, sites[""], day)
+    _regatta(builder, sites["/sites/regatta"])
+    _tight(builder, sites["/sites/office"])
+    _personal(builder, sites, labels, day)
+    _closed(builder, sites["/sites/council"])
 
 
-def _company(make: ContentBuilder, site: r.Site, day: date) -> None:
-    root = make.library(site, "Documents", segment="Shared Documents")
-    make.library(site, "Site Pages", is_system=True)
-    handbook = make.folder(root, "Handbook")
+def _company(builder: ContentBuilder, site: r.Site, day: date) -> None:
+    root = builder.library(site, "Documents", segment="Shared Documents")
+    builder.library(site, "Site Pages", is_system=True)
+    handbook = builder.folder(root, "Handbook")
     for chapter, title in enumerate(("Welcome", "Safety", "Labels", "Holidays", "Tools"), 1):
         when = f"{(day - timedelta(days=10 * chapter)).isoformat()}T10:00:00Z"
-        make.file(
+        builder.file(
             handbook,
             f"{chapter} {title}.docx",
             ("docx", f"{title} at Harbourlight", "Ask Linnea."),
             modified=when,
             description=f"Chapter {chapter}",
         )
-    make.notebook(root, "Ideas", modified=f"{day.isoformat()}T06:00:00Z")
-    shared = make.file(root, "Price list.pdf", ("pdf", "Prices", "Winter storage by the metre"))
-    make.share(shared, "link", "read", scope="anonymous", view="view")
-    make.share(shared, "link", "write", scope="organization", view="edit")
-    make.share(shared, "user", "write", to=("henrik@harbourlight-studio.example",))
-    make.share(shared, "group", "read", to=("team.yard@harbourlight.example",))
-    make.share(shared, "user", "read", to=("karin.wessel@oldtown-harbour.example",))
+    builder.notebook(root, "Ideas", modified=f"{day.isoformat()}T06:00:00Z")
+    shared = builder.file(root, "Price list.pdf", ("pdf", "Prices", "Winter storage by the metre"))
+    builder.share(shared, "link", "read", scope="anonymous", view="view")
+    builder.share(shared, "link", "write", scope="organization", view="edit")
+    builder.share(shared, "user", "write", to=("henrik@harbourlight-studio.example",))
+    builder.share(shared, "group", "read", to=("team.yard@harbourlight.example",))
+    builder.share(shared, "user", "read", to=("karin.wessel@oldtown-harbour.example",))
 
 
-def _regatta(make: ContentBuilder, site: r.Site) -> None:
-    root = make.library(site, "Dokument", segment="Delade dokument")
-    folder = make.folder(root, "Odd names & signs #1 (100%)")
+def _regatta(builder: ContentBuilder, site: r.Site) -> None:
+    root = builder.library(site, "Dokument", segment="Delade dokument")
+    folder = builder.folder(root, "Odd names & signs #1 (100%)")
     for name in ODD_NAMES:
-        make.file(folder, name, ("text", f"This file is called {name}."))
-    make.folder(folder, "empty")
-    make.add(
+        builder.file(folder, name, ("text", f"This file is called {name}."))
+    builder.folder(folder, "empty")
+    builder.add(
         msgspec.structs.replace(
-            make.file(root, "empty", ("text",), mime=""),
+            builder.file(root, "empty", ("text",), mime=""),
             size=0,
             source=(),
             quick_hash=HASH_OF_NOTHING,
@@ -71,44 +71,44 @@ def _regatta(make: ContentBuilder, site: r.Site) -> None:
     )
     deep = root
     for level in range(1, 13):
-        deep = make.folder(deep, f"level {level}")
-    make.file(deep, "bottom.txt", ("text", "Twelve folders down."))
+        deep = builder.folder(deep, f"level {level}")
+    builder.file(deep, "bottom.txt", ("text", "Twelve folders down."))
 
 
-def _tight(make: ContentBuilder, site: r.Site) -> None:
-    root = make.library(site, "Archive", description="Nearly full", quota=24_000)
-    make.file(root, "old ledgers.txt", ("text", *("an old ledger line" for _ in range(1200))))
+def _tight(builder: ContentBuilder, site: r.Site) -> None:
+    root = builder.library(site, "Archive", description="Nearly full", quota=24_000)
+    builder.file(root, "old ledgers.txt", ("text", *("an old ledger line" for _ in range(1200))))
 
 
 def _personal(
-    make: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
+    builder: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
     for site in sites.values():
         if not site.owner:
             continue
-        root = make.library(site, "Documents", quota=1 << 30)
+        root = builder.library(site, "Documents", quota=1 << 30)
         when = f"{(day - timedelta(days=3)).isoformat()}T18:20:00Z"
         own = {"author": site.owner, "editor": site.owner, "created": when, "modified": when}
-        folder = make.folder(root, "Notes", **own)
-        make.file(folder, "todo.md", ("text", "# To do", "", "- call the harbour master"), **own)
+        folder = builder.folder(root, "Notes", **own)
+        builder.file(folder, "todo.md", ("text", "# To do", "", "- call the harbour master"), **own)
         if site.owner == _JONAS:
-            lent = make.file(root, "Lines of Vesper.pdf", ("pdf", "Lines of Vesper"), **own)
-            make.share(lent, "user", "write", to=(STUDIO_ACCOUNT,))
+            shared = builder.file(root, "Lines of Vesper.pdf", ("pdf", "Lines of Vesper"), **own)
+            builder.share(shared, "user", "write", to=(STUDIO_ACCOUNT,))
             continue
-        broken = make.file(
+        broken = builder.file(
             root, "Bank agreement.docx", ("docx", "The agreement with the bank"), **own
         )
-        make.add(
+        builder.add(
             msgspec.structs.replace(
                 broken,
                 label=labels["Highly confidential"].id,
                 label_trouble="fileDoubleKeyEncrypted",
             )
         )
-        held = make.file(root, "Budget.xlsx", ("xlsx", "month;sum", "1;12000"), **own)
-        make.add(msgspec.structs.replace(held, is_locked=True))
+        locked = builder.file(root, "Budget.xlsx", ("xlsx", "month;sum", "1;12000"), **own)
+        builder.add(msgspec.structs.replace(locked, is_locked=True))
 
 
-def _closed(make: ContentBuilder, site: r.Site) -> None:
-    root = make.library(site, "Minutes")
-    make.file(root, "Minutes May.docx", ("docx", "What the council spoke about"), author=_JONAS)
+def _closed(builder: ContentBuilder, site: r.Site) -> None:
+    root = builder.library(site, "Minutes")
+    builder.file(root, "Minutes May.docx", ("docx", "What the council spoke about"), author=_JONAS)

@@ -18,11 +18,11 @@ _LABELS = (
 )
 
 
-def create_labels(make: ContentBuilder) -> Mapping[str, r.Label]:
+def create_labels(builder: ContentBuilder) -> Mapping[str, r.Label]:
     """Make the tenant's labels, by their names; the least sensitive first."""
-    made: dict[str, r.Label] = {}
-    for priority, (name, color, protects, active, above) in enumerate(_LABELS):
-        made[name] = r.Label(
+    labels: dict[str, r.Label] = {}
+    for priority, (name, color, protects, active, parent) in enumerate(_LABELS):
+        labels[name] = r.Label(
             id=str(uuid5(NAMESPACE_URL, f"label {name}")),
             name=name,
             description=f"For what is {name.lower()}.",
@@ -31,7 +31,7 @@ def create_labels(make: ContentBuilder) -> Mapping[str, r.Label]:
             priority=priority,
             is_active=active,
             is_protecting=protects,
-            parent=made[above].id if above else "",
+            parent=labels[parent].id if parent else "",
         )
-        make.add(made[name])
-    return made
+        builder.add(labels[name])
+    return labels

@@ -30,12 +30,12 @@ def column(name: str, kind: str, **more: Any) -> r.Column:
     return r.Column(name=name, title=title, kind=kind, **more)
 
 
-def choices(*words: str, many: bool = False) -> dict[str, Any]:
+def choices(*words: str, is_multiple: bool = False) -> dict[str, Any]:
     """Return the facet of a choice column."""
     return {
         "allowTextEntry": False,
         "choices": list(words),
-        "displayAs": "checkBoxes" if many else "dropDownMenu",
+        "displayAs": "checkBoxes" if is_multiple else "dropDownMenu",
     }
 
 
@@ -44,16 +44,16 @@ def timestamp(day: date, hour: int = 9) -> str:
     return f"{day.isoformat()}T{hour:02}:00:00Z"
 
 
-def create_lists(make: ContentBuilder, sites: Mapping[str, r.Site], day: date) -> None:
+def create_lists(builder: ContentBuilder, sites: Mapping[str, r.Site], day: date) -> None:
     """Make every list."""
-    _berths(make, sites["/sites/yard"], day)
-    _orders(make, sites["/sites/yard"], day)
-    _movements(make, sites["/sites/store"], day)
-    _templates(make, sites[""], day)
+    _berths(builder, sites["/sites/yard"], day)
+    _orders(builder, sites["/sites/yard"], day)
+    _movements(builder, sites["/sites/store"], day)
+    _templates(builder, sites[""], day)
 
 
-def _berths(make: ContentBuilder, site: r.Site, day: date) -> None:
-    chance = Random("berths")
+def _berths(builder: ContentBuilder, site: r.Site, day: date) -> None:
+    rng = Random("berths")
     columns = (
         column("Pontoon", "choice", facet=choices("A", "B", "C"), is_indexed=True),
         column("Length", "number", is_indexed=True, facet={"decimalPlaces": "one"}),
@@ -62,7 +62,7 @@ def _berths(make: ContentBuilder, site: r.Site, day: date) -> None:
         column("Until", "dateTime", facet={"displayAs": "default", "format": "dateOnly"}),
         column("Tenant", "text", facet={"maxLength": 255}, is_required=True),
         column("Fee", "currency", facet={"locale": "sv-SE"}),
-        column("Extras", "choice", facet=choices("Power", "Water", "Crane", many=True)),
+        column("Extras", "choice", facet=choices("Power", "Water", "Crane", is_multiple=True)),
         column("Harbour_x0020_note", "text", facet={"allowMultipleLines": True}),
         column("Code", "text", facet={"maxLength": 20}, is_read_only=True),
         column("Label", "calculated", facet={"formula": "=Pontoon&Length", "outputType": "text"}),
@@ -73,28 +73,28 @@ def _berths(make: ContentBuilder, site: r.Site, day: date) -> None:
         fields: dict[str, Any] = {
             "Title": f"Berth {number}",
             "Pontoon": "ABC"[number % 3],
-            "Length": 6 + chance.randint(0, 140) / 10,
+            "Length": 6 + rng.randint(0, 140) / 10,
             "Paid": number % 4 != 0,
-            "Tenant": chance.choice(_CUSTOMERS),
-            "Fee": 400 + 25 * chance.randint(0, 40),
+            "Tenant": rng.choice(_CUSTOMERS),
+            "Fee": 400 + 25 * rng.randint(0, 40),
             "Code": f"B-{number:03}",
             "Label": f"{'ABC'[number % 3]}{number}",
         }
         if number % 7:
-            fields["Draught"] = chance.randint(60, 240) / 100
+            fields["Draught"] = rng.randint(60, 240) / 100
         if number % 5:
-            fields["Until"] = timestamp(day + timedelta(days=chance.randint(-90, 400)), 0)
+            fields["Until"] = timestamp(day + timedelta(days=rng.randint(-90, 400)), 0)
         if number % 3 == 0:
-            fields["Extras"] = chance.sample(["Power", "Water", "Crane"], 2)
+            fields["Extras"] = rng.sample(["Power", "Water", "Crane"], 2)
         if number % 10 == 0:
             fields["Harbour_x0020_note"] = "Mind the ferry's wash.\nFenders on both sides."
         rows.append(fields)
-    make.list_in(site, "Berths", columns, rows, description="Who lies where, and until when")
+    builder.list_in(site, "Berths", columns, rows, description="Who lies where, and until when")
 
 
-def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
-    chance = Random("orders")
-    customers = make.list_in(
+def _orders(builder: ContentBuilder, site: r.Site, day: date) -> None:
+    rng = Random("orders")
+    customers = builder.list_in(
         site,
         "Customers",
         (
@@ -105,8 +105,8 @@ def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
         [
             {
                 "Title": name,
-                "Town": chance.choice(("Stockholm", "Hamburg", "Nantes", "Gdańsk", "Galway")),
-                "Since": timestamp(day - timedelta(days=chance.randint(100, 3000))),
+                "Town": rng.choice(("Stockholm", "Hamburg", "Nantes", "Gdańsk", "Galway")),
+                "Since": timestamp(day - timedelta(days=rng.randint(100, 3000))),
                 "Web": {"Url": f"https://customer-{number}.example/", "Description": name},
             }
             for number, name in enumerate(_CUSTOMERS, 1)
@@ -114,7 +114,7 @@ def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
         template="contacts",
     )
     lookup = {"allowMultipleValues": False, "columnName": "Title", "listId": customers.id}
-    orders = make.list_in(
+    orders = builder.list_in(
         site,
         "Work orders",
         (
@@ -128,15 +128,15 @@ def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
         template="tasks",
     )
     for number in range(1, 181):
-        make.row(
+        builder.row(
             orders,
             {
-                "Title": f"{chance.choice(_WORK)} #{number}",
-                "CustomerLookupId": str(chance.randint(1, len(_CUSTOMERS))),
-                "AssignedLookupId": str(FIRST_PERSON + chance.randint(0, 8)),
-                "State": chance.choice(("Open", "Doing", "Done")),
-                "Hours": chance.randint(1, 60),
-                "Due": timestamp(day + timedelta(days=chance.randint(-60, 60))),
+                "Title": f"{rng.choice(_WORK)} #{number}",
+                "CustomerLookupId": str(rng.randint(1, len(_CUSTOMERS))),
+                "AssignedLookupId": str(FIRST_PERSON + rng.randint(0, 8)),
+                "State": rng.choice(("Open", "Doing", "Done")),
+                "Hours": rng.randint(1, 60),
+                "Due": timestamp(day + timedelta(days=rng.randint(-60, 60))),
             },
             content_type=(URGENT if number % 12 == 0 else _ORDER).id,
             created=timestamp(day - timedelta(days=200 - number), 8),
@@ -144,11 +144,11 @@ def _orders(make: ContentBuilder, site: r.Site, day: date) -> None:
         )
 
 
-def _movements(make: ContentBuilder, site: r.Site, day: date) -> None:
+def _movements(builder: ContentBuilder, site: r.Site, day: date) -> None:
     """Make a list above the threshold: one of its indexed columns is narrow, one is not."""
-    make.library(site, "Documents", segment="Shared Documents")
-    chance = Random("stock")
-    one = make.list_in(
+    builder.library(site, "Documents", segment="Shared Documents")
+    rng = Random("stock")
+    site_list = builder.list_in(
         site,
         "Stock movements",
         (
@@ -164,14 +164,14 @@ def _movements(make: ContentBuilder, site: r.Site, day: date) -> None:
     start = day - timedelta(days=1500)
     for number in range(1, MOVEMENTS + 1):
         when = timestamp(start + timedelta(days=number // 4), 6 + number % 12)
-        make.row(
-            one,
+        builder.row(
+            site_list,
             {
                 "Title": f"M-{number:05}",
                 "Part": _STOCK[number % len(_STOCK)],
                 "Warehouse": "Quay" if number % 8 == 0 else "Main",
                 "Direction": "In" if number % 3 else "Out",
-                "Quantity": chance.randint(1, 400),
+                "Quantity": rng.randint(1, 400),
                 "Moved": when,
                 "Counted": number % 50 == 0,
             },
@@ -180,8 +180,8 @@ def _movements(make: ContentBuilder, site: r.Site, day: date) -> None:
         )
 
 
-def _templates(make: ContentBuilder, site: r.Site, day: date) -> None:
-    make.list_in(
+def _templates(builder: ContentBuilder, site: r.Site, day: date) -> None:
+    builder.list_in(
         site,
         "Announcements",
         (
@@ -198,7 +198,7 @@ def _templates(make: ContentBuilder, site: r.Site, day: date) -> None:
         ],
         template="announcements",
     )
-    make.list_in(
+    builder.list_in(
         site,
         "Moorings",
         (
@@ -217,6 +217,6 @@ def _templates(make: ContentBuilder, site: r.Site, day: date) -> None:
         ("Talk", "discussionBoard"),
     ):
         rows = [{"Title": f"{title} {number}"} for number in range(1, 6)]
-        make.list_in(site, title, (), rows, template=template)
-    make.list_in(site, "Workflow history", (), [{"Title": "run 1"}], is_hidden=True)
-    make.list_in(site, "appdata", (), is_system=True, is_hidden=True, template="noCodePublic")
+        builder.list_in(site, title, (), rows, template=template)
+    builder.list_in(site, "Workflow history", (), [{"Title": "run 1"}], is_hidden=True)
+    builder.list_in(site, "appdata", (), is_system=True, is_hidden=True, template="noCodePublic")

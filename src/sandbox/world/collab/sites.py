@@ -53,14 +53,14 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
     """Write the content once; later calls leave the shelf alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     store.refresh()
-    kept = database.meta(_SEEDED)
-    if kept is None:
+    seeded_day = database.meta(_SEEDED)
+    if seeded_day is None:
         with database.transaction():
             _fill(store, day)
             database.set_meta(_SEEDED, day.isoformat())
     return CollabWorld(
-        day=day if kept is None else date.fromisoformat(kept),
-        created=kept is None,
+        day=day if seeded_day is None else date.fromisoformat(seeded_day),
+        created=seeded_day is None,
         sites=MappingProxyType({site.path: site.id for site in store.every(r.Site)}),
         subjects=MappingProxyType(_subjects(store)),
     )
@@ -68,19 +68,19 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
 
 def _fill(store: ContentStore, day: date) -> None:
     started = f"{day.year - 3}-04-01T07:30:00Z"
-    make = ContentBuilder(store, when=started, author=STUDIO_ACCOUNT)
-    make.people({person.email: person.name for person in PEOPLE.values()})
-    label_ids = labels.create_labels(make)
-    sites = _sites(make)
-    project_files.create_project_files(make, sites, label_ids, day)
-    lists.create_lists(make, sites, day)
-    edge_cases.create_edge_cases(make, sites, label_ids, day)
+    builder = ContentBuilder(store, when=started, author=STUDIO_ACCOUNT)
+    builder.people({person.email: person.name for person in PEOPLE.values()})
+    label_ids = labels.create_labels(builder)
+    sites = _sites(builder)
+    project_files.create_project_files(builder, sites, label_ids, day)
+    lists.create_lists(builder, sites, day)
+    edge_cases.create_edge_cases(builder, sites, label_ids, day)
     for path, role in zip(SELECTED_PATHS, ("write", "read"), strict=True):
-        make.add(r.SiteGrant(site_id=sites[path].id, application=APPLICATION, role=role))
-    make.keep()
+        builder.add(r.SiteGrant(site_id=sites[path].id, application=APPLICATION, role=role))
+    builder.keep()
 
 
-def _sites(make: ContentBuilder) -> dict[str, r.Site]:
+def _sites(builder: ContentBuilder) -> dict[str, r.Site]:
     teams = (
         ("", "Harbourlight", "Boats and houses at the water: the whole company", "anonymous"),
         ("/sites/yard", "Yard", "Building and restoring wooden boats", "anonymous"),
@@ -89,8 +89,8 @@ def _sites(make: ContentBuilder) -> dict[str, r.Site]:
         ("/sites/store", "Store", "Timber, fittings and where they went", "organization"),
         ("/sites/regatta", "Sommarregatta 2026 ⛵", "The summer regatta, åäö and all", "anonymous"),
     )
-    made = {
-        path: make.site(
+    sites = {
+        path: builder.site(
             HOST,
             path,
             title,
@@ -100,13 +100,13 @@ def _sites(make: ContentBuilder) -> dict[str, r.Site]:
         )
         for path, title, text, sharing in teams
     }
-    made["/sites/council"] = make.site(
+    sites["/sites/council"] = builder.site(
         HOST, "/sites/council", "Works council", members=_YARD_PEOPLE, sharing=""
     )
     for owner, title in ((STUDIO_ACCOUNT, "Nora Lindqvist"), (_JONAS, "Jonas Ekström")):
         path = f"/personal/{owner.replace('@', '_').replace('.', '_')}"
-        made[path] = make.site(PEOPLE_HOST, path, title, owner=owner)
-    return made
+        sites[path] = builder.site(PEOPLE_HOST, path, title, owner=owner)
+    return sites
 
 
 # What a test or a demo may want to name.
@@ -130,8 +130,14 @@ SUBJECTS: Mapping[str, str] = MappingProxyType(
 
 
 def _subjects(store: ContentStore) -> dict[str, str]:
-    site_lists = {one.title: one for one in store.every(r.SiteList) if not one.drive_id}
-    drives = {(one.site_id, one.name): one for one in store.every(r.Library)}
+    site_lists = {
+        site_list.title: site_list
+        for site_list in store.every(r.SiteList)
+        if not site_list.drive_id
+    }
+    drives = {
+        (site_list.site_id, site_list.name): site_list for site_list in store.every(r.Library)
+    }
     yard = next(site for site in store.every(r.Site) if site.path == "/sites/yard")
     documents = drives[yard.id, "Documents"]
     items = store.items(documents.id)
