@@ -210,7 +210,7 @@ def serve_sandbox(port: int, folder: Path) -> None:
     make = ContentBuilder(shelf, when=content_world.WHEN, author=ANN)
     make.people({ANN: "Ann Miller", content_world.BOB: "Bob Stone"})
     things, labels = content_world.fill(make)
-    make.keep()
+    make.save()
     world = content_world.ContentWorld(None, make, things, labels)
     token = app.state.tokens.issue("collab", ANN, SCOPES)
     told = {"ids": {name: world.id(name) for name in things}, "token": token}

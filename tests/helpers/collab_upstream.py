@@ -130,7 +130,7 @@ class Tenant:
         )
         self.hidden = make.list_in(self.yard, "Hidden", (), is_hidden=True)
         self.system = make.list_in(self.yard, "System", (), is_system=True)
-        make.keep()
+        make.save()
         self._connections = 0
 
     @property

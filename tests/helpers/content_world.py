@@ -252,7 +252,7 @@ def fill(make: ContentBuilder) -> tuple[dict[str, Any], dict[str, r.Label]]:
 async def build(template: tuple[Path, Any], folder: Path) -> tuple[Path, Any]:
     """Add the content and its connections to a copy of the world; return it as a template."""
     async with worlds.opened(*template, folder) as world:
-        _fill_world(world).make.keep()
+        _fill_world(world).make.save()
         await connect(world, resource=MAIN, scopes=WRITE)
         await connect(world, resource=READ_ONLY, scopes=READ)
         broken = await connect(world, resource=BROKEN, scopes=WRITE)

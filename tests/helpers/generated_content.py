@@ -132,7 +132,7 @@ async def generate(world: World, chance: Random) -> GeneratedContent:
     make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
     generated = GeneratedContent(ContentWorld(world, make, {}, {}))
     _Generator(generated, make, chance).all()
-    make.keep()
+    make.save()
     await content_world.connect(world, resource=MAIN, scopes=WRITE)
     generated.content.forget_calls()
     return generated
@@ -244,7 +244,7 @@ class _Generator:
         chance = self.chance
         name, word = self.name()
         root = self.make.library(site, name)
-        self.make.keep()
+        self.make.save()
         library = self.make.store.get(r.Library, root.drive_id)
         assert library is not None
         guid = library.list_id

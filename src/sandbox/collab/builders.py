@@ -2,7 +2,7 @@
 Content made by hand: for the demo world, for imports and for tests.
 
 What is made has ids made from its names, so the same content gets the same ids. Nothing is kept
-before `ContentBuilder.keep`.
+before `ContentBuilder.save`.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ class ContentBuilder:
         """Take a record that was made elsewhere."""
         self._made.append(record)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Put everything made so far on the shelf."""
         self.store.put_many(self._made)
         for list_id, used in self._numbers.items():
@@ -174,7 +174,7 @@ class ContentBuilder:
     def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
         """Make a file out of bytes that were put in."""
         blobs = self.store.blobs
-        head = blobs.head(blob, content.MAX_INDEXED_BYTES)
+        head = blobs.read_head(blob, content.MAX_INDEXED_BYTES)
         return self._item(
             parent,
             name,

@@ -38,7 +38,7 @@ def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, .
                 raise not_found()
             return resolve_aliases(call, ("drives", drive, *rest))
         case ("sites", site, "lists", list_id, "drive", *rest):
-            site_list = call.list_in(call.site(site), list_id)
+            site_list = call.find_list(call.site(site), list_id)
             if not site_list.drive_id:
                 raise not_found()
             return resolve_aliases(call, ("drives", site_list.drive_id, *rest))
@@ -62,8 +62,10 @@ def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, .
             )
             return resolve_aliases(call, aliased)
         case ("sites", site, "lists", list_id, "items", number, "driveItem", *rest):
-            site_list = call.list_in(call.site(site), list_id)
-            list_item = call.store.item_by_number(site_list.drive_id, call.number(number))
+            site_list = call.find_list(call.site(site), list_id)
+            list_item = call.store.item_by_number(
+                site_list.drive_id, call.parse_item_number(number)
+            )
             if list_item is None:
                 raise not_found()
             return resolve_aliases(

@@ -56,7 +56,7 @@ class CollabCall:
 
     # -- permissions
 
-    def needs(self, scopes: Collection[str], site: r.Site | None = None) -> None:
+    def require_scopes(self, scopes: Collection[str], site: r.Site | None = None) -> None:
         """
         Demand one of *scopes*, and that the caller may enter *site*.
 
@@ -75,14 +75,14 @@ class CollabCall:
             raise access_denied()
 
     @property
-    def is_selected(self) -> bool:
+    def has_selected_sites_only(self) -> bool:
         """Whether the caller is an application with selected sites and nothing more."""
         return self.app_only and SELECTED_SITES in self.scopes and not self.scopes & READ_SITES
 
-    def enters(self, site: r.Site) -> bool:
+    def may_read(self, site: r.Site) -> bool:
         """Whether the caller may read in *site*."""
         try:
-            self.needs(READ_FILES, site)
+            self.require_scopes(READ_FILES, site)
         except Refusal:
             return False
         return True
@@ -92,7 +92,7 @@ class CollabCall:
             return site.owner == self.account or self.account in site.members
         return not site.members or self.account in site.members
 
-    def by(self) -> str:
+    def actor(self) -> str:
         """Return the address that changes are signed with."""
         return "app@sharepoint" if self.app_only else self.account
 
@@ -118,7 +118,7 @@ class CollabCall:
                 ),
                 None,
             ) or _raise(not_found("Requested site could not be found"))
-        self.needs(READ_FILES, site)
+        self.require_scopes(READ_FILES, site)
         return site
 
     def _site(self, head: str) -> r.Site:
@@ -179,7 +179,7 @@ class CollabCall:
         for name in path or ():
             item = self.store.child(item, name) if item is not None else None
         try:
-            self.needs(scopes, self.site_of(drive))
+            self.require_scopes(scopes, self.site_of(drive))
         except Refusal:
             if item is None or not self._is_shared(item, scopes):
                 raise
@@ -196,7 +196,7 @@ class CollabCall:
             for share in self.store.shares(ancestor)
         )
 
-    def changeable(self, drive_id: str, reference: str) -> r.Item:
+    def item_to_change(self, drive_id: str, reference: str) -> r.Item:
         """
         Find an item that is to be changed.
 
@@ -204,12 +204,12 @@ class CollabCall:
             Refusal: As `item`; or it is locked, or not at the version of `If-Match`.
         """
         item = self.item(drive_id, reference, scopes=WRITE_FILES)
-        self.unchanged(f'"{{{item.guid.upper()}}},{item.version}"')
+        self.check_if_match(f'"{{{item.guid.upper()}}},{item.version}"')
         if item.is_locked:
             raise locked()
         return item
 
-    def unchanged(self, etag: str) -> None:
+    def check_if_match(self, etag: str) -> None:
         """
         Hold `If-Match` against the current version.
 
@@ -220,7 +220,7 @@ class CollabCall:
         if expected and expected != "*" and etag not in _ETAG.findall(expected):
             raise etag_mismatch()
 
-    def list_in(
+    def find_list(
         self, site: r.Site, reference: str, *, scopes: Collection[str] = READ_SITES
     ) -> r.SiteList:
         """
@@ -229,7 +229,7 @@ class CollabCall:
         Raises:
             Refusal: It is unknown, or closed to the caller.
         """
-        self.needs(scopes, site)
+        self.require_scopes(scopes, site)
         folded = reference.casefold()
         for site_list in self.store.every(r.SiteList):
             if site_list.site_id == site.id and folded in (
@@ -240,7 +240,7 @@ class CollabCall:
                 return site_list
         raise not_found()
 
-    def number(self, reference: str) -> int:
+    def parse_item_number(self, reference: str) -> int:
         """
         Read the id of a list item.
 
@@ -258,7 +258,7 @@ class CollabCall:
         Raises:
             Refusal: It has none.
         """
-        self.needs(READ_FILES, site)
+        self.require_scopes(READ_FILES, site)
         for drive in self.store.every(r.Library):
             if drive.site_id == site.id:
                 return drive
@@ -271,13 +271,13 @@ class CollabCall:
         Raises:
             Refusal: An application has none.
         """
-        self.as_user()
+        self.require_user()
         for site in self.store.every(r.Site):
             if site.owner == self.account:
                 return self.default_drive(site)
         raise not_found("User's mysite not found.")
 
-    def as_user(self) -> None:
+    def require_user(self) -> None:
         """
         Refuse applications.
 
@@ -324,7 +324,7 @@ class CollabCall:
             raise invalid_request("Unable to read JSON request payload.", "BadRequest")
         return body
 
-    def inner(self, body: dict[str, Any], name: str) -> dict[str, Any]:
+    def object_member(self, body: dict[str, Any], name: str) -> dict[str, Any]:
         """
         Return the object in a body that has this name, an empty one when there is none.
 

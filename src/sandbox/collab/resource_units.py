@@ -32,7 +32,7 @@ class ResourceUnitMeter:
         budget = self._store.settings.units
         if budget is None:
             return {}
-        now = self._store.seconds()
+        now = self._store.now_seconds()
         spent = self._spent.setdefault(account, deque())
         while spent and spent[0][0] <= now - WINDOW:
             spent.popleft()

@@ -53,11 +53,11 @@ def install(door: CollabEndpoint) -> None:
 
 def get_user(call: CollabCall) -> Response:
     """Answer the calling user."""
-    call.as_user()
+    call.require_user()
     return ok(
         {
             "@odata.context": call.context("users/$entity"),
-            "displayName": call.store.name_of(call.account),
+            "displayName": call.store.display_name(call.account),
             "mail": call.account,
             "userPrincipalName": call.account,
             "id": person_id(call.account),
@@ -67,15 +67,15 @@ def get_user(call: CollabCall) -> Response:
 
 def search_sites(call: CollabCall) -> Response:
     """Find sites by a word of their name, title or address; ``*`` or nothing finds all."""
-    if call.is_selected:
+    if call.has_selected_sites_only:
         raise access_denied("Search is not supported for this permission.")
-    call.needs(READ_SITES)
+    call.require_scopes(READ_SITES)
     query = call.request.first("search") or call.request.first("$search")
     phrase = query.strip().strip('"').casefold()
     matching_sites = [
         site
         for site in call.store.every(r.Site)
-        if call.enters(site) and all(_says(site, word.strip("*")) for word in phrase.split())
+        if call.may_read(site) and all(_says(site, word.strip("*")) for word in phrase.split())
     ]
     return _page(call, matching_sites, "sites")
 
@@ -88,14 +88,14 @@ def list_all_sites(call: CollabCall) -> Response:
     """List every site: for applications with all sites alone."""
     if not call.app_only:
         raise access_denied("This API is not supported for delegated permissions.")
-    call.needs(READ_SITES)
+    call.require_scopes(READ_SITES)
     return _page(call, call.store.every(r.Site), "sites")
 
 
 def list_followed_sites(call: CollabCall) -> Response:
     """List the sites that the user follows."""
-    call.as_user()
-    call.needs(READ_SITES)
+    call.require_user()
+    call.require_scopes(READ_SITES)
     followed_sites = [site for site in call.store.every(r.Site) if call.account in site.followers]
     return _page(call, followed_sites, "sites")
 
@@ -119,7 +119,7 @@ def list_subsites(call: CollabCall, site: str) -> Response:
         and subsite.host == parent.host
         and subsite.path.startswith(f"{parent.path}/")
     ]
-    return _page(call, [subsite for subsite in subsites if call.enters(subsite)], "sites")
+    return _page(call, [subsite for subsite in subsites if call.may_read(subsite)], "sites")
 
 
 # -- what applications were granted
@@ -128,7 +128,7 @@ def list_subsites(call: CollabCall, site: str) -> Response:
 def list_grants(call: CollabCall, site: str) -> Response:
     """List the applications that a site was granted to."""
     granted_site = call.site(site)
-    call.needs(("Sites.FullControl.All",))
+    call.require_scopes(("Sites.FullControl.All",))
     site_grants = [
         site_grant
         for site_grant in call.store.every(r.SiteGrant)
@@ -141,7 +141,7 @@ def list_grants(call: CollabCall, site: str) -> Response:
 def create_grant(call: CollabCall, site: str) -> Response:
     """Grant a site to an application."""
     granted_site = call.site(site)
-    call.needs(("Sites.FullControl.All",))
+    call.require_scopes(("Sites.FullControl.All",))
     body = call.json()
     roles = body.get("roles")
     if not isinstance(roles, list) or len(roles) != 1 or roles[0] not in _ROLES:
@@ -149,7 +149,7 @@ def create_grant(call: CollabCall, site: str) -> Response:
     identities = body.get("grantedToIdentitiesV2") or body.get("grantedToIdentities")
     first = identities[0] if isinstance(identities, list) and identities else body.get("grantedTo")
     identity = first if isinstance(first, dict) else {}
-    application = call.inner(identity, "application").get("id")
+    application = call.object_member(identity, "application").get("id")
     if not isinstance(application, str) or not application:
         raise invalid_request("The application is not named.")
     site_grant = r.SiteGrant(site_id=granted_site.id, application=application, role=str(roles[0]))
@@ -160,10 +160,10 @@ def create_grant(call: CollabCall, site: str) -> Response:
 def delete_grant(call: CollabCall, site: str, permission: str) -> Response:
     """Take a site away from an application."""
     granted_site = call.site(site)
-    call.needs(("Sites.FullControl.All",))
+    call.require_scopes(("Sites.FullControl.All",))
     for site_grant in call.store.every(r.SiteGrant):
         if site_grant.site_id == granted_site.id and site_grant.application == permission:
-            call.store.drop(site_grant)
+            call.store.delete(site_grant)
             return empty(204)
     raise not_found()
 

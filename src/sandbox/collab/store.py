@@ -98,7 +98,7 @@ class ContentStore:
         self.changes = 0
         self.blobs = BlobStore(folder)
         self.settings = Settings()
-        self._forget()
+        self._clear()
         db.define(_TABLE)
 
     @classmethod
@@ -106,7 +106,7 @@ class ContentStore:
         """Open the shelf of a store, its files beside the store's own."""
         return cls(db, None if db.folder is None else db.folder / FILES_FOLDER, clock=clock)
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self.changes += 1
         self._all: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
         self._children: dict[tuple[str, str], dict[str, r.Item]] = defaultdict(dict)
@@ -122,10 +122,10 @@ class ContentStore:
         format_time = self._db.foreign_writes()
         if format_time == self._seen:
             return
-        self._forget()
+        self._clear()
         for kind, _key, body in self._db.rows("SELECT kind, key, body FROM collab ORDER BY seq"):
             if isinstance(body, bytes):
-                self._remember(_decoders[str(kind)](body))
+                self._index(_decoders[str(kind)](body))
         self._seen = format_time
 
     def put(self, *records: r.Record) -> None:
@@ -141,10 +141,10 @@ class ContentStore:
             rows.append((kind, key(record), _encode(record)))
         self._db.run_many(_WRITE, rows)
         for record in stored:
-            self._remember(record)
+            self._index(record)
         self.changes += 1
 
-    def drop(self, record: r.Record) -> None:
+    def delete(self, record: r.Record) -> None:
         """Forget a record for good."""
         kind, key = RECORD_KEYS[type(record)]
         self._db.run("DELETE FROM collab WHERE kind = ? AND key = ?", kind, key(record))
@@ -153,17 +153,17 @@ class ContentStore:
         if isinstance(record, r.Row):
             self._rows[record.list_id].pop(record.number, None)
         elif isinstance(record, r.Item):
-            self._leave(record)
+            self._unindex(record)
         elif isinstance(record, r.Share):
             self._shares[record.drive_id, record.item_id].pop(record.id, None)
 
-    def _remember(self, record: r.Record) -> None:
+    def _index(self, record: r.Record) -> None:
         kind, key = RECORD_KEYS[type(record)]
         name = key(record)
         if isinstance(record, r.Item):
             before = self._all[kind].get(name)
             if before is not None:
-                self._leave(before)
+                self._unindex(before)
             self._drives[record.drive_id][record.id] = record
             self._numbers[record.drive_id, record.number] = record.id
             if not record.gone:
@@ -174,7 +174,7 @@ class ContentStore:
             self._shares[record.drive_id, record.item_id][record.id] = record
         self._all[kind][name] = record
 
-    def _leave(self, item: r.Item) -> None:
+    def _unindex(self, item: r.Item) -> None:
         self._drives[item.drive_id].pop(item.id, None)
         self._numbers.pop((item.drive_id, item.number), None)
         self._children[item.drive_id, item.parent_id].pop(item.id, None)
@@ -251,14 +251,14 @@ class ContentStore:
         """Return what was given on this very item."""
         return list(self._shares.get((item.drive_id, item.id), {}).values())
 
-    def name_of(self, email: str) -> str:
+    def display_name(self, email: str) -> str:
         """Return somebody's name, made from the address when the directory has none."""
         person = self.get(r.Person, email)
         if person is not None:
             return person.name
         return " ".join(re.split(r"[._]", email.partition("@")[0])).title()
 
-    def used(self, drive_id: str) -> int:
+    def used_bytes(self, drive_id: str) -> int:
         """Return how many bytes a library holds, the recycle bin included."""
         return sum(item.size for item in self._drives.get(drive_id, {}).values())
 
@@ -280,11 +280,11 @@ class ContentStore:
             self._db.set_meta(_SECRET, secret_hex)
         return bytes.fromhex(secret_hex)
 
-    def seconds(self) -> float:
+    def now_seconds(self) -> float:
         """Return the time, in seconds since the epoch."""
         return self._clock()
 
-    def now(self) -> str:
+    def now_text(self) -> str:
         """Return the time as it is written."""
         return format_time(self._clock())
 

@@ -64,11 +64,11 @@ def import_table(
 def _open(database: Database) -> tuple[ContentStore, ContentBuilder, r.Site]:
     store = ContentStore.beside(database)
     store.refresh()
-    builder = ContentBuilder(store, when=store.now(), author=STUDIO_ACCOUNT)
+    builder = ContentBuilder(store, when=store.now_text(), author=STUDIO_ACCOUNT)
     root = next((site for site in store.every(r.Site) if not site.path), None)
     if root is None:
         root = builder.site(HOST, "", "Imported")
-        builder.keep()
+        builder.save()
     return store, builder, root
 
 
@@ -86,7 +86,7 @@ class _FolderImport:
 
     def run(self) -> ImportReport:
         self._fill(self._library(), self._path)
-        self._builder.keep()
+        self._builder.save()
         self._progress(self._processed)
         return ImportReport(imported=self._imported, skipped=tuple(self._skipped))
 
@@ -99,7 +99,7 @@ class _FolderImport:
                 if root is not None:
                     return root
         imported = self._builder.library(self._site, name)
-        self._builder.keep()
+        self._builder.save()
         return imported
 
     def _fill(self, folder: r.Item, path: Path) -> None:
@@ -107,7 +107,7 @@ class _FolderImport:
             shown_path = str(entry.relative_to(self._path))
             self._processed += 1
             if self._processed % BATCH == 0:
-                self._builder.keep()
+                self._builder.save()
                 self._progress(self._processed)
             try:
                 name = validate_name(self._store, folder, entry.name)
@@ -130,7 +130,7 @@ class _FolderImport:
             existing = self._builder.folder(
                 parent, name, modified=format_time(path.stat().st_mtime)
             )
-            self._builder.keep()
+            self._builder.save()
         self._fill(existing, path)
 
     def _file(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
@@ -145,7 +145,7 @@ class _FolderImport:
             self._skipped.append((shown_path, problem.strerror or "cannot be read"))
             return
         if existing is not None and existing.quick_hash == blobs.quick_hash(blob):
-            blobs.drop(blob)
+            blobs.delete(blob)
             self._skipped.append((shown_path, ALREADY_THERE))
             return
         modified = path.stat().st_mtime
@@ -158,7 +158,7 @@ class _FolderImport:
             modified=format_time(modified),
         )
         if existing is not None:
-            blobs.drop(existing.blob)
+            blobs.delete(existing.blob)
             self._builder.add(
                 msgspec.structs.replace(
                     imported,
@@ -184,9 +184,9 @@ def _entries(path: Path) -> Iterator[tuple[Path, str]]:
 
 def _copy(path: Path, store: ContentStore) -> str:
     with path.open("rb") as source:
-        blob = store.blobs.new()
+        blob = store.blobs.create()
         while piece := source.read(CHUNK_SIZE):
-            store.blobs.lengthen(blob, piece)
+            store.blobs.append_bytes(blob, piece)
     return blob
 
 
@@ -233,9 +233,9 @@ def _table(
         builder.row(target, fields)
         imported += 1
         if imported % BATCH == 0:
-            builder.keep()
+            builder.save()
             progress(line)
-    builder.keep()
+    builder.save()
     progress(len(table.rows))
     return ImportReport(imported=imported, skipped=tuple(skipped))
 

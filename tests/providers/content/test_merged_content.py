@@ -279,7 +279,7 @@ async def test_the_files_of_a_deep_folder_cost_the_calls_of_one(tenant):
         folder = tenant.make.folder(folder, str(number))
     for number in range(60):
         tenant.make.file(folder, f"{number}.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     content = tenant.delegated().content
     page = await content.files([key(folder)], FileQuery(limit=100), cursor=None, wanted=NAME)
     tenant.forget_calls()
@@ -308,7 +308,7 @@ async def test_ancestors_of_too_deep_files_are_unknown(tenant, depth):
     for number in range(depth):
         folder = tenant.make.folder(folder, str(number))
     file = tenant.make.file(folder, "deep.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
 
     above = (await tenant.delegated().content.ancestors([key(file)]))[key(file)]
 
@@ -349,7 +349,7 @@ def sorted_folder(tenant):
     made = [(tenant.make.file(folder, name, ("text", "x" * size)), *rest)
             for name, size, *rest in rows]  # fmt: skip
     made.append((tenant.make.folder(folder, "c"), 3, 5))
-    tenant.make.keep()
+    tenant.make.save()
     for item, when, created in made:
         tenant.store.put(
             msgspec.structs.replace(
@@ -377,7 +377,7 @@ async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
     places = [key(sorted_folder)]
     if limit == 2:  # several places are sorted here, one by upstream
         places.append(key(tenant.make.folder(tenant.boats, "Empty")))
-        tenant.make.keep()
+        tenant.make.save()
 
     found = await names(tenant.delegated().content, places, order=order, limit=limit)
 
@@ -451,7 +451,7 @@ async def test_listing_a_missing_folder_is_missing(tenant):
 
 async def test_searches_cover_whole_subtrees(tenant):
     tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
-    tenant.make.keep()
+    tenant.make.save()
     content = tenant.delegated().content
 
     found = await names(
@@ -482,7 +482,7 @@ async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, so
     query = FileQuery(order=BY_NAME, limit=2)
     first = await content.files([key(sorted_folder)], query, cursor=None, wanted=NAME)
     tenant.make.file(sorted_folder, "0.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
 
     rest = await content.files([key(sorted_folder)], query, cursor=first.next, wanted=NAME)
 
@@ -522,7 +522,7 @@ async def test_lists_are_sorted_by_name(tenant):
 
 async def test_list_items_come_from_the_connection_that_sees_them(tenant):
     one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
-    tenant.make.keep()
+    tenant.make.save()
     content = merged(tenant.delegated(), tenant.selected(tenant.board))
     keys = [RowKey(*list_key(one), "1"), RowKey(*list_key(tenant.berths), "2")]
 
@@ -561,7 +561,7 @@ async def test_upstream_calls_of_a_long_listing(tenant, order, calls):
     folder = tenant.make.folder(tenant.inner, "Many")
     for number in range(250):
         tenant.make.file(folder, f"{number:03}.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     content = tenant.delegated().content
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:

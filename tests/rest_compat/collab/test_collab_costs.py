@@ -8,7 +8,7 @@ async def test_a_listing_under_many_folder_rules_makes_few_calls(content):
     folder = content.resources["inner"]
     for number in range(300):
         make.file(folder, f"f{number:03}.txt", ("text", "x"))
-    make.keep()
+    make.save()
     rules = [("folder", f"b!other:01X{number}", "block") for number in range(2000)]
     token = await content.token(*rules)
     content.forget_calls()
@@ -41,7 +41,7 @@ async def test_a_page_is_filled_past_hidden_list_items(content):
         (content_world.column("Height", "number"),),
         [{"Title": f"Tide {n}", "Height": 1000 - n} for n in range(1, 301)],
     )
-    content.make.keep()
+    content.make.save()
     visible_rules = [("list_item_id", content.row("tides", number), "allow") for number in (1, 150)]
     token = await content.block_all_token(*visible_rules)
     content.forget_calls()

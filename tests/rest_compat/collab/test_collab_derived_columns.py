@@ -37,7 +37,7 @@ async def derived(content):
         ),
         [{"Title": "T", "Made": 2026, "Later": 2027, "Twice": 6, "Fee": 3, "BerthLookupId": "2"}],
     )
-    make.keep()
+    make.save()
     return content
 
 

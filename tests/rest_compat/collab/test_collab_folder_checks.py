@@ -45,7 +45,7 @@ DONE["delete"] = (204, None)
 async def shared(content):
     """A world in which the folder of the tests is already shared."""
     content.make.share(content.resources["boats"], "user", "read", to=(BOB,))
-    content.make.keep()
+    content.make.save()
     return content
 
 
@@ -157,7 +157,7 @@ async def test_checking_a_folder_costs_one_page_per_200_entries(content):
     make, wide = content.make, content.make.folder(content.resources["documents"], "Wide")
     for number in range(450):
         make.file(wide, f"{number}.txt", ("text", "x"))
-    make.keep()
+    make.save()
     content.resources["wide"] = wide
     token = await content.token(("mime_type", "video/*", "block"))
     content.forget_calls()

@@ -38,7 +38,7 @@ async def test_listing_5000_files_under_10000_rules_costs_a_known_number_of_call
     make = content.make
     content.resources["many"] = folder = make.folder(content.resources["inner"], "Many")
     files = [make.file(folder, f"{at:04}.txt", ("text", "x")) for at in range(FILES)]
-    make.keep()
+    make.save()
     names = [f"{at:04}.txt" for at in range(FILES)]
     drive = folder.drive_id
     others = [("folder", f"{drive}:01X{at}", "block") for at in range(RULES)]

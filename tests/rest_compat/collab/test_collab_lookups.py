@@ -43,7 +43,7 @@ async def tolls(content):
             for n, at in ((1, 4), (2, 1), (3, 2))
         ],
     )
-    make.keep()
+    make.save()
     content.forget_calls()
     return content
 
@@ -160,7 +160,7 @@ async def test_a_look_up_into_another_site_is_null(content):
         (column("Who", "lookup", facet=crew), column("Whom", "lookup", facet={})),
         [{"Title": "W", "WhoLookupId": "1"}],
     )
-    make.keep()
+    make.save()
     path, query = content.path("watches", 0), {"selectFields": "Who,WhoLookupId,Whom"}
     ruled = await content.block_all_token(
         *(rule(content, "site_id", site, "allow") for site in ("yard", "company"))
@@ -271,7 +271,7 @@ async def test_hidden_look_up_sources_do_not_change_any_response(tolls, case, wa
     before = await comparable_responses(tolls, token)
 
     if way == "gone":
-        shelf.drop(hidden)
+        shelf.delete(hidden)
     else:
         fields = {**hidden.fields, "Title": "Aaa", "State": "Let"}
         shelf.put(msgspec.structs.replace(hidden, fields=fields))

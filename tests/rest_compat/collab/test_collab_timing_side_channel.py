@@ -136,7 +136,7 @@ async def test_the_cost_does_not_reveal_which_connection_sees_a_file(content):
     other = make.site(content_world.PEOPLE, "/personal/bob", "Bob Stone", owner=BOB)
     content.resources["bobs"] = make.library(other, "OneDrive", segment="Documents")
     content.resources["diary"] = make.file(content.resources["bobs"], "diary.docx", ("docx", "x"))
-    make.keep()
+    make.save()
     await content_world.connect(content.world, resource=MAIN, scopes=WRITE, account=BOB)
     results = []
     for rules in ([FOLDERS], [LABELS], [FOLDERS, LABELS, PLACES]):

@@ -48,7 +48,7 @@ async def worlds(content_template, tmp_path_factory):
             description="Deep",
         )
         make.share(content.resources["plan"], "user", "read", to=(BOB,))
-        make.keep()
+        make.save()
         yield content
 
 
@@ -376,7 +376,7 @@ async def test_blocked_differences_do_not_change_any_response(worlds, case, way)
     try:
         if way == "gone":
             for word in hidden:
-                shelf.drop(word)
+                shelf.delete(word)
         else:
             shelf.put_many([changed_record(word) for word in hidden])
         token = await fresh_token(worlds, *given, collabAllowAllDefault=allow_all)

@@ -388,7 +388,7 @@ async def test_a_calculated_column_is_rejected_by_name(content):
         (column("Fee", "number"), column("Twice", "calculated", facet={"formula": "=Fee*2"})),
         [{"Title": "T", "Fee": 1}],
     )
-    content.make.keep()
+    content.make.save()
     content.forget_calls()
 
     response = await content.call("PATCH", content.path("tolls", 1), json={"fields": {"Twice": 4}})

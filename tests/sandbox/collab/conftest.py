@@ -105,7 +105,7 @@ class World:
         )
         self.hidden = make.list_in(self.yard, "Hidden", (), is_hidden=True)
         self.system = make.list_in(self.yard, "System", (), is_system=True)
-        make.keep()
+        make.save()
         self.store.put(r.SiteGrant(site_id=self.yard.id, application="app", role="read"))
 
     def token(self, *scopes: str, account: str = ANN, app_only: bool = False) -> str:

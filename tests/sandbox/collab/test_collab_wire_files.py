@@ -122,7 +122,7 @@ async def test_a_link_comes_unless_the_selection_leaves_it_out(client, world, qu
 async def test_a_page_ends_with_a_link_to_the_next(client, world):
     for number in range(5):
         world.make.file(world.boats, f"{number}.txt", ("text", "x"))
-    world.make.keep()
+    world.make.save()
     link, found = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2", []
     while link:
         page = (await client.get(link)).json()
@@ -135,11 +135,11 @@ async def test_a_page_ends_with_a_link_to_the_next(client, world):
 async def test_a_file_that_came_between_two_pages_doubles_nothing(client, world):
     for name in "bcd":
         world.make.file(world.boats, name, ("text", "x"))
-    world.make.keep()
+    world.make.save()
     path = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2"
     first = (await client.get(path)).json()
     world.make.file(world.boats, "a", ("text", "x"))
-    world.make.keep()
+    world.make.save()
 
     assert names(await client.get(first["@odata.nextLink"])) == ["d", "Inner #1 & 'co'"]
 

@@ -144,7 +144,7 @@ def test_a_table_is_read_whatever_wrote_it(tmp_path, content, columns):
 )
 def test_what_makes_no_sense_is_refused(tmp_path, world, name, content, options):
     world.make.library(world.root, "Only library")
-    world.make.keep()
+    world.make.save()
     path = tmp_path / name
     path.write_bytes(content)
 

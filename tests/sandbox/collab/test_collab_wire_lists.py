@@ -286,7 +286,7 @@ async def test_lookups_are_written_by_number_and_read_by_text_when_selected(clie
 async def test_a_library_takes_no_rows_but_changes_its_files_values(client, world, lists):
     rows = f"{lists}/Drawings/items"
     world.make.file(world.drawings, "a.pdf", ("pdf", "x"))
-    world.make.keep()
+    world.make.save()
     made = await client.post(rows, json={"fields": {"Title": "x"}})
     changed = await client.patch(f"{rows}/1/fields", json={"Scale": "1:10", "FileLeafRef": "b.pdf"})
 

@@ -167,7 +167,7 @@ async def test_a_body_that_breaks_off_leaves_nothing(client, world):
 
 async def test_a_full_library_takes_nothing(client, world):
     drive = world.store.get(r.Library, world.documents.drive_id)
-    room = world.store.used(drive.id) + 100
+    room = world.store.used_bytes(drive.id) + 100
     world.store.put(msgspec.structs.replace(drive, quota=room))
     place = f"/drives/{drive.id}/root:/x.bin"
     small = await client.put(f"{place}:/content", content=b"x" * 100)

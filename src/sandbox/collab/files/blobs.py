@@ -39,29 +39,23 @@ class BlobStore:
         """Return the file of a blob."""
         return self.folder / blob
 
-    def new(self) -> str:
+    def create(self) -> str:
         """Make an empty blob and return its name."""
         name = uuid4().hex
         self.path(name).touch(mode=0o600)
         return name
 
-    def keep(self, content: bytes) -> str:
-        """Make a blob of *content* and return its name."""
-        name = self.new()
-        self.path(name).write_bytes(content)
-        return name
-
-    def cut(self, blob: str, size: int) -> None:
+    def truncate(self, blob: str, size: int) -> None:
         """Keep the first *size* bytes of a blob."""
         with self.path(blob).open("r+b") as file:
             file.truncate(size)
 
-    def lengthen(self, blob: str, more: bytes) -> int:
+    def append_bytes(self, blob: str, more: bytes) -> int:
         """Put bytes behind a blob and return how many."""
         with self.path(blob).open("ab") as file:
             return file.write(more)
 
-    def drop(self, blob: str) -> None:
+    def delete(self, blob: str) -> None:
         """Remove a blob."""
         if blob:
             self.path(blob).unlink(missing_ok=True)
@@ -85,16 +79,12 @@ class BlobStore:
                 raise
         return written
 
-    def read(self, blob: str) -> bytes:
-        """Return a whole blob; only for small ones."""
-        return self.path(blob).read_bytes()
-
-    def head(self, blob: str, size: int) -> bytes:
+    def read_head(self, blob: str, size: int) -> bytes:
         """Return the first bytes of a blob."""
         with self.path(blob).open("rb") as file:
             return file.read(size)
 
-    async def pieces(self, blob: str, start: int, end: int) -> AsyncIterator[bytes]:
+    async def read_chunks(self, blob: str, start: int, end: int) -> AsyncIterator[bytes]:
         """Yield the bytes from *start* up to, not including, *end*."""
         with self.path(blob).open("rb") as file:
             file.seek(start)

@@ -61,7 +61,7 @@ def create_folder(call: CollabCall, drive: str, item: str) -> Response:
 
 def update(call: CollabCall, drive: str, item: str) -> Response:
     """Rename, move within the library, or describe."""
-    existing_item = call.changeable(drive, item)
+    existing_item = call.item_to_change(drive, item)
     body = call.json()
     parent = _destination(call, existing_item, body.get("parentReference"))
     name = existing_item.name
@@ -80,14 +80,14 @@ def update(call: CollabCall, drive: str, item: str) -> Response:
             name, replaced = resolve_name_conflict(call.store, parent, name, behaviour)
             if replaced is not None:
                 move_to_recycle_bin(call, replaced)
-    modified = _moment(call.inner(body, "fileSystemInfo").get("lastModifiedDateTime"))
+    modified = _moment(call.object_member(body, "fileSystemInfo").get("lastModifiedDateTime"))
     updated = msgspec.structs.replace(
         existing_item,
         name=name,
         parent_id=parent.id if existing_item.parent_id else "",
         description=str(body.get("description", existing_item.description) or ""),
-        modified=modified or call.store.now(),
-        editor=call.by(),
+        modified=modified or call.store.now_text(),
+        editor=call.actor(),
         version=existing_item.version + 1,
         mime=existing_item.mime if existing_item.is_folder else mime_type(name, existing_item.mime),
     )
@@ -97,7 +97,7 @@ def update(call: CollabCall, drive: str, item: str) -> Response:
 
 def recycle(call: CollabCall, drive: str, item: str) -> Response:
     """Put an item, and all in it, into the recycle bin."""
-    requested_item = call.changeable(drive, item)
+    requested_item = call.item_to_change(drive, item)
     if not requested_item.parent_id:
         raise invalid_request("The root of a library cannot be deleted.")
     locked_file = next(
@@ -112,10 +112,10 @@ def recycle(call: CollabCall, drive: str, item: str) -> Response:
 
 def delete_permanently(call: CollabCall, drive: str, item: str) -> Response:
     """Delete for good."""
-    requested_item = call.changeable(drive, item)
+    requested_item = call.item_to_change(drive, item)
     for deleted in (*call.store.below(requested_item), requested_item):
-        call.store.blobs.drop(deleted.blob)
-        call.store.drop(deleted)
+        call.store.blobs.delete(deleted.blob)
+        call.store.delete(deleted)
     return empty(204)
 
 
@@ -143,7 +143,7 @@ def recycle_bin(call: CollabCall, site: str) -> Response:
 
 def move_to_recycle_bin(call: CollabCall, item: r.Item) -> None:
     """Put an item, and all in it, into the recycle bin."""
-    now = call.store.now()
+    now = call.store.now_text()
     recycled = [item, *call.store.below(item)]
     call.store.put_many(
         msgspec.structs.replace(recycled_item, gone=now) for recycled_item in recycled
@@ -256,7 +256,7 @@ def new_item(call: CollabCall, parent: r.Item, name: str, **more: Any) -> r.Item
     """Return a new item of a folder, not yet kept."""
     drive = call.drive(parent.drive_id)
     guid = str(uuid4())
-    now = call.store.now()
+    now = call.store.now_text()
     is_folder = bool(more.get("is_folder"))
     return r.Item(
         id=item_id(drive.id, UUID(guid)),
@@ -267,8 +267,8 @@ def new_item(call: CollabCall, parent: r.Item, name: str, **more: Any) -> r.Item
         guid=guid,
         created=now,
         modified=now,
-        author=call.by(),
-        editor=call.by(),
+        author=call.actor(),
+        editor=call.actor(),
         content_type=FOLDER_TYPE if is_folder else FILE_TYPE,
         **more,
     )
@@ -282,7 +282,7 @@ def check_quota(call: CollabCall, drive_id: str, size: int, *, freed: int = 0) -
         Refusal: quotaLimitReached.
     """
     drive = call.drive(drive_id)
-    if call.store.used(drive.id) - freed + size > drive.quota:
+    if call.store.used_bytes(drive.id) - freed + size > drive.quota:
         raise quota_exceeded()
 
 

@@ -77,7 +77,7 @@ def generate(source: Sequence[str]) -> bytes:
 
 def read_chunks(blobs: BlobStore, item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
     """Yield the bytes of a file from *start* up to, not including, *end*."""
-    return blobs.pieces(item.blob, start, end) if item.blob else _made(item, start, end)
+    return blobs.read_chunks(item.blob, start, end) if item.blob else _made(item, start, end)
 
 
 async def _made(item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:

@@ -41,7 +41,7 @@ def write_identity(store: ContentStore, email: str) -> dict[str, Any]:
     """Write who did something."""
     if "@" not in email or email == "app@sharepoint":
         return {"application": {"id": person_id(email), "displayName": "Application"}}
-    user = {"email": email, "id": person_id(email), "displayName": store.name_of(email)}
+    user = {"email": email, "id": person_id(email), "displayName": store.display_name(email)}
     return {"user": user}
 
 
@@ -218,7 +218,7 @@ SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
 
 def download_url(call: CollabCall, item: r.Item) -> str:
     """Make an address that gives the bytes to whoever has it, for a while."""
-    expires = int(call.store.seconds()) + call.store.settings.link_seconds
+    expires = int(call.store.now_seconds()) + call.store.settings.link_seconds
     key = f"{item.drive_id} {item.id} {expires}"
     query = urlencode(
         {"UniqueId": item.guid, "at": f"{item.drive_id}.{item.id}.{expires}"}
@@ -237,4 +237,4 @@ def sees(call: CollabCall, item: r.Item) -> bool:
     drive = call.store.get(r.Library, item.drive_id)
     if drive is None or not call.scopes & READ_FILES:
         return False
-    return call.enters(call.site_of(drive))
+    return call.may_read(call.site_of(drive))

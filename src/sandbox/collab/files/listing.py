@@ -78,7 +78,7 @@ def list_root_drives(call: CollabCall) -> Response:
 def get_drive(call: CollabCall, drive: str) -> Response:
     """Answer one library."""
     library = call.drive(drive)
-    call.needs(READ_FILES, call.site_of(library))
+    call.require_scopes(READ_FILES, call.site_of(library))
     options, _ = call.options(DRIVE_SHAPE, expandable=_DRIVE_PARTS)
     return ok({"@odata.context": call.context("drives/$entity"), **_drive(call, library, options)})
 
@@ -115,7 +115,7 @@ def _drives(call: CollabCall, libraries: list[r.Library]) -> Response:
 
 def _drive(call: CollabCall, library: r.Library, options: Options) -> dict[str, Any]:
     store, site = call.store, call.site_of(library)
-    used = store.used(library.id)
+    used = store.used_bytes(library.id)
     share = used / library.quota if library.quota else 1.0
     state = "exceeded" if share >= 1 else "nearing" if share > 0.9 else "normal"
     url = items.web_url(store, _root(call, library))

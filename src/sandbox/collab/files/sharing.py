@@ -71,7 +71,7 @@ def change_role(call: CollabCall, drive: str, item: str, permission: str) -> Res
 
 def remove_permission(call: CollabCall, drive: str, item: str, permission: str) -> Response:
     """Take a permission away."""
-    call.store.drop(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
+    call.store.delete(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
     return empty(204)
 
 
@@ -96,7 +96,7 @@ def invite(call: CollabCall, drive: str, item: str) -> Response:
             item_id=requested_item.id,
             kind="group" if is_group else "user",
             role=role,
-            by=call.by(),
+            by=call.actor(),
             to=(address,),
             needs_sign_in=body.get("requireSignIn") is not False,
         )
@@ -123,7 +123,7 @@ def create_link(call: CollabCall, drive: str, item: str) -> Response:
         item_id=requested_item.id,
         kind="link",
         role="write" if view == "edit" else "read",
-        by=call.by(),
+        by=call.actor(),
         scope=scope,
         view=view,
     )
@@ -141,7 +141,7 @@ def write_permissions(call: CollabCall, item: r.Item) -> list[dict[str, Any]]:
     records = [_of_site(site)] if site.owner else [_of_group(site, *group) for group in _GROUPS]
     if site.owner:
         owner = records[0]["grantedToV2"]["user"]
-        owner["displayName"] = call.store.name_of(site.owner)
+        owner["displayName"] = call.store.display_name(site.owner)
     path_items = [*call.store.ancestors(item), item]
     records += [
         _written(call, share) for path_item in path_items for share in call.store.shares(path_item)
@@ -179,7 +179,7 @@ def _written(call: CollabCall, share: r.Share) -> dict[str, Any]:
     if share.kind == "link":
         return {**record, **_of_link(call, share)}
     email = share.to[0]
-    name = store.name_of(email)
+    name = store.display_name(email)
     who = {"email": email, "id": person_id(email), "displayName": name}
     if share.kind == "group":
         return {
@@ -215,7 +215,7 @@ def _of_link(call: CollabCall, share: r.Share) -> dict[str, Any]:
             "user": {
                 "email": email,
                 "id": person_id(email),
-                "displayName": call.store.name_of(email),
+                "displayName": call.store.display_name(email),
             }
         }
         for email in share.to

@@ -78,7 +78,7 @@ class _Places:
         signature = items.sign(self._store, f"{drive_id} {item_id} {expires}")
         if not hmac.compare_digest(signature, request.first("tempauth")):
             raise Refusal(401, "unauthenticated", "The address is not one of ours.")
-        if int(expires) < self._store.seconds():
+        if int(expires) < self._store.now_seconds():
             raise Refusal(401, "unauthenticated", "The address has expired.")
         item = self._store.item(drive_id, item_id)
         if item is None or item.is_folder:
@@ -104,7 +104,7 @@ class _Places:
         if not hmac.compare_digest(items.sign(self._store, token), request.first("tempauth")):
             raise Refusal(401, "unauthenticated", "The address is not one of ours.")
         session = self._store.get(r.Upload, token)
-        if session is None or session.expires < self._store.seconds():
+        if session is None or session.expires < self._store.now_seconds():
             raise not_found("The upload session was not found")
         return session
 
@@ -117,7 +117,7 @@ class _Places:
             session.blob, session.received, request.pieces()
         )
         if received_bytes != size:
-            self._store.blobs.cut(session.blob, session.received)
+            self._store.blobs.truncate(session.blob, session.received)
             raise invalid_request("The Content-Range does not go with the length of the body.")
         session = msgspec.structs.replace(
             session, received=session.received + size, total=part.total
@@ -131,7 +131,7 @@ class _Places:
         existing = self._store.item(session.drive_id, session.existing_id)
         drive = self._store.get(r.Library, session.drive_id)
         freed = existing.size if existing else 0
-        if drive and self._store.used(drive.id) - freed + total > drive.quota:
+        if drive and self._store.used_bytes(drive.id) - freed + total > drive.quota:
             self._end(session)
             raise quota_exceeded()
 
@@ -172,12 +172,12 @@ class _Places:
             mime=session.mime,
             description=session.description,
         )
-        store.drop(session)
+        store.delete(session)
         return ok(items.write_whole_item(call, file), 200 if existing else 201)
 
     def _end(self, session: r.Upload) -> None:
-        self._store.blobs.drop(session.blob)
-        self._store.drop(session)
+        self._store.blobs.delete(session.blob)
+        self._store.delete(session)
 
 
 def _part(request: Request, session: r.Upload) -> _Part:

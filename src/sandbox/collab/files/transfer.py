@@ -50,7 +50,7 @@ async def upload(call: CollabCall, drive: str, item: str) -> Response:
     )
     parent, name, existing = _target(call, drive, item, behaviour)
     changes.check_quota(call, parent.drive_id, declared, freed=existing.size if existing else 0)
-    blob = call.store.blobs.new()
+    blob = call.store.blobs.create()
     try:
         size = await call.store.blobs.append(blob, 0, call.request.pieces())
         _check_size(size)
@@ -59,7 +59,7 @@ async def upload(call: CollabCall, drive: str, item: str) -> Response:
         if existing is None:
             name, existing = changes.resolve_name_conflict(call.store, parent, name, behaviour)
     except BaseException:
-        call.store.blobs.drop(blob)
+        call.store.blobs.delete(blob)
         raise
     content_type = call.request.headers.get("content-type", "")
     file = store_upload(call, parent, name, existing, blob=blob, size=size, mime=content_type)
@@ -92,9 +92,9 @@ def create_session(call: CollabCall, drive: str, item: str) -> Response:
         parent_id=parent.id,
         name=name,
         conflict=behaviour,
-        by=call.by(),
-        blob=call.store.blobs.new(),
-        expires=call.store.seconds() + call.store.settings.session_seconds,
+        by=call.actor(),
+        blob=call.store.blobs.create(),
+        expires=call.store.now_seconds() + call.store.settings.session_seconds,
         existing_id=existing.id if existing and ":/" not in item else "",
         description=str(upload_properties.get("description") or ""),
     )
@@ -126,7 +126,7 @@ def _target(
 ) -> tuple[r.Item, str, r.Item | None]:
     """Return the folder, the name to use, and the file that is replaced."""
     if ":/" not in item:
-        file = call.changeable(drive, item)
+        file = call.item_to_change(drive, item)
         if file.is_folder or file.package:
             raise invalid_request("A folder has no content.")
         parent = call.store.item(file.drive_id, file.parent_id)
@@ -141,7 +141,7 @@ def _target(
     if existing is not None:
         if existing.is_folder or existing.package:
             raise name_taken()
-        call.changeable(drive, existing.id)
+        call.item_to_change(drive, existing.id)
     return parent, name, existing
 
 
@@ -159,7 +159,7 @@ def store_upload(
     """Make the uploaded blob a file's bytes, of a new one or of the one that is *there*."""
     store = call.store
     if store.settings.stamps_office_files and content.suffix(name) in _STAMPED:
-        size += store.blobs.lengthen(blob, b"\0" * 64)
+        size += store.blobs.append_bytes(blob, b"\0" * 64)
     contents = {
         "size": size,
         "blob": blob,
@@ -171,11 +171,11 @@ def store_upload(
     if existing is None:
         file = changes.new_item(call, parent, name, description=description, **contents)
     else:
-        store.blobs.drop(existing.blob)
+        store.blobs.delete(existing.blob)
         file = msgspec.structs.replace(
             existing,
-            modified=store.now(),
-            editor=call.by(),
+            modified=store.now_text(),
+            editor=call.actor(),
             version=existing.version + 1,
             content_version=existing.content_version + 1,
             **contents,
@@ -186,4 +186,6 @@ def store_upload(
 
 def extract_words(store: ContentStore, name: str, blob: str) -> str:
     """Return what search is to know of a file's bytes."""
-    return content.extract_text(name, store.blobs.head(blob, content.MAX_INDEXED_BYTES))[:20_000]
+    return content.extract_text(name, store.blobs.read_head(blob, content.MAX_INDEXED_BYTES))[
+        :20_000
+    ]

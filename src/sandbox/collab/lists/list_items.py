@@ -45,7 +45,7 @@ def write_list_item_of_file(call: CollabCall, item: r.Item, options: Options) ->
 
 def list_rows(call: CollabCall, site: str, list_id: str) -> Response:
     """List items, by id unless `$orderby` says otherwise."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     entries, options = apply_query(call, site_list, list_entries(call, site_list))
     return respond_with_page(
         call,
@@ -59,7 +59,7 @@ def list_rows(call: CollabCall, site: str, list_id: str) -> Response:
 
 def get_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
     """Answer one item."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
     entry = _entry(call, site_list, item)
     return ok(
@@ -74,20 +74,20 @@ def get_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
 
 def get_fields(call: CollabCall, site: str, list_id: str, item: str) -> Response:
     """Answer an item's values."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(list_item_views.EXPANDABLE["fields"])
     return _values(call, site_list, _entry(call, site_list, item), options.select)
 
 
 def create_row(call: CollabCall, site: str, list_id: str) -> Response:
     """Add an item."""
-    site_list = call.list_in(call.site(site), list_id, scopes=WRITE_SITES)
+    site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     if site_list.drive_id:
         raise invalid_request("Items of a library are made by uploading a file.", "notSupported")
     body = call.json()
-    new_fields = call.inner(body, "fields")
+    new_fields = call.object_member(body, "fields")
     content_types = columns.content_types(site_list)
-    content_type = call.inner(body, "contentType").get("id", content_types[0].id)
+    content_type = call.object_member(body, "contentType").get("id", content_types[0].id)
     if content_type not in [known_type.id for known_type in content_types]:
         raise invalid_request("The content type is not one of the list's.")
     fields = {
@@ -95,15 +95,15 @@ def create_row(call: CollabCall, site: str, list_id: str) -> Response:
         for name, value in validate_fields(site_list, new_fields).items()
         if value is not None
     }
-    now = call.store.now()
+    now = call.store.now_text()
     row = r.Row(
         list_id=site_list.id,
         number=call.store.next_number(site_list.id),
         guid=str(uuid4()),
         created=now,
         modified=now,
-        author=call.by(),
-        editor=call.by(),
+        author=call.actor(),
+        editor=call.actor(),
         fields=fields,
         content_type=content_type,
     )
@@ -116,12 +116,12 @@ def create_row(call: CollabCall, site: str, list_id: str) -> Response:
 
 def change_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
     """Change an item's values or content type."""
-    site_list = call.list_in(call.site(site), list_id, scopes=WRITE_SITES)
+    site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     body = call.json()
     entry = _entry(call, site_list, item)
-    call.unchanged(list_item_views.etag(entry))
-    new_fields = call.inner(body, "fields")
-    content_type = call.inner(body, "contentType").get("id", entry.content_type)
+    call.check_if_match(list_item_views.etag(entry))
+    new_fields = call.object_member(body, "fields")
+    content_type = call.object_member(body, "contentType").get("id", entry.content_type)
     if content_type not in [
         entry.content_type,
         *(known_type.id for known_type in columns.content_types(site_list)),
@@ -141,27 +141,27 @@ def change_row(call: CollabCall, site: str, list_id: str, item: str) -> Response
 
 def change_fields(call: CollabCall, site: str, list_id: str, item: str) -> Response:
     """Change the values that are named; null clears one."""
-    site_list = call.list_in(call.site(site), list_id, scopes=WRITE_SITES)
+    site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     new_fields = call.json()
     entry = _entry(call, site_list, item)
-    call.unchanged(list_item_views.etag(entry))
+    call.check_if_match(list_item_views.etag(entry))
     return _values(call, site_list, _changed(call, site_list, entry, new_fields), ())
 
 
 def delete_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
     """Remove an item; a library's file goes into the recycle bin."""
-    site_list = call.list_in(call.site(site), list_id, scopes=WRITE_SITES)
+    site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     entry = _entry(call, site_list, item)
-    call.unchanged(list_item_views.etag(entry))
+    call.check_if_match(list_item_views.etag(entry))
     if isinstance(entry, r.Item):
         changes.move_to_recycle_bin(call, entry)
     else:
-        call.store.drop(entry)
+        call.store.delete(entry)
     return empty(204)
 
 
 def _entry(call: CollabCall, site_list: r.SiteList, reference: str) -> list_item_views.Entry:
-    number = call.number(reference)
+    number = call.parse_item_number(reference)
     entry: list_item_views.Entry | None
     if site_list.drive_id:
         entry = call.store.item_by_number(site_list.drive_id, number)
@@ -185,8 +185,8 @@ def _changed(
     changed = msgspec.structs.replace(
         entry,
         fields=fields,
-        modified=call.store.now(),
-        editor=call.by(),
+        modified=call.store.now_text(),
+        editor=call.actor(),
         version=entry.version + 1,
     )
     if name and isinstance(changed, r.Item):

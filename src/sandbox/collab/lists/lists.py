@@ -55,7 +55,7 @@ def install(door: CollabEndpoint) -> None:
 def list_lists(call: CollabCall, site: str) -> Response:
     """List a site's lists; those of the system only when `$select` names `system`."""
     requested_site = call.site(site)
-    call.needs(READ_SITES, requested_site)
+    call.require_scopes(READ_SITES, requested_site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
     site_lists = [
         site_list
@@ -85,7 +85,7 @@ def list_lists(call: CollabCall, site: str) -> Response:
 
 def get_list(call: CollabCall, site: str, list_id: str) -> Response:
     """Answer one list."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(SHAPE, expandable=_PARTS)
     context = call.context(f"sites('{site_list.site_id}')/lists/$entity")
     return ok({"@odata.context": context, **_written(call, site_list, options)})
@@ -93,7 +93,7 @@ def get_list(call: CollabCall, site: str, list_id: str) -> Response:
 
 def list_columns(call: CollabCall, site: str, list_id: str) -> Response:
     """List the columns; hidden ones only when `$select` names `hidden`."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(columns.SHAPE)
     value = _columns(site_list, options)
     context = call.context(f"sites('{site_list.site_id}')/lists('{site_list.id}')/columns")
@@ -102,7 +102,7 @@ def list_columns(call: CollabCall, site: str, list_id: str) -> Response:
 
 def list_content_types(call: CollabCall, site: str, list_id: str) -> Response:
     """List the content types."""
-    site_list = call.list_in(call.site(site), list_id)
+    site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(columns.CONTENT_TYPE_SHAPE)
     value = [
         selected(columns.write_content_type(content_type), options.select)

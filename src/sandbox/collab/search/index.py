@@ -146,8 +146,8 @@ def _of_item(
         "title": str(item.fields.get("Title") or item.name.rpartition(".")[0] or item.name),
         "filename": item.name,
         "filetype": "" if item.is_folder else suffix(item.name).lstrip("."),
-        "author": f"{store.name_of(item.author)} {item.author}",
-        "editor": f"{store.name_of(item.editor)} {item.editor}",
+        "author": f"{store.display_name(item.author)} {item.author}",
+        "editor": f"{store.display_name(item.editor)} {item.editor}",
         "path": urls[item.drive_id].of(item),
         "created": item.created,
         "lastmodifiedtime": item.modified,
@@ -178,8 +178,8 @@ def _of_row(
     text = " ".join((*_texts(row.fields), *_looked_up(store, site_list, row)))
     fields = {
         "title": title,
-        "author": f"{store.name_of(row.author)} {row.author}",
-        "editor": f"{store.name_of(row.editor)} {row.editor}",
+        "author": f"{store.display_name(row.author)} {row.author}",
+        "editor": f"{store.display_name(row.editor)} {row.editor}",
         "path": f"{url}/{row.number}_.000",
         "created": row.created,
         "lastmodifiedtime": row.modified,

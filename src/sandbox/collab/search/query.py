@@ -35,7 +35,7 @@ def install(door: CollabEndpoint) -> None:
 
 def query(call: CollabCall, index: SearchIndex) -> Response:
     """Answer one question."""
-    if call.is_selected:
+    if call.has_selected_sites_only:
         raise access_denied("Search is not supported with selected sites.")
     if not call.scopes & (READ_FILES | READ_SITES):
         raise access_denied()
@@ -45,7 +45,9 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
     matching = [
         document
         for document in index.documents(call.store)
-        if _wanted(document, entity_types) and test(document.indexed) and call.enters(document.site)
+        if _wanted(document, entity_types)
+        and test(document.indexed)
+        and call.may_read(document.site)
     ]
     matching.sort(
         key=lambda document: (
@@ -225,4 +227,4 @@ def _summary(body: str, words: tuple[str, ...]) -> str:
 
 
 def _now(call: CollabCall) -> datetime:
-    return datetime.fromtimestamp(call.store.seconds(), UTC)
+    return datetime.fromtimestamp(call.store.now_seconds(), UTC)

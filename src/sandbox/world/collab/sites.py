@@ -77,7 +77,7 @@ def _fill(store: ContentStore, day: date) -> None:
     edge_cases.create_edge_cases(builder, sites, label_ids, day)
     for path, role in zip(SELECTED_PATHS, ("write", "read"), strict=True):
         builder.add(r.SiteGrant(site_id=sites[path].id, application=APPLICATION, role=role))
-    builder.keep()
+    builder.save()
 
 
 def _sites(builder: ContentBuilder) -> dict[str, r.Site]:

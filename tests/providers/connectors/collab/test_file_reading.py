@@ -71,7 +71,7 @@ async def test_invisible_libraries_are_none(tenant):
 
 async def test_reading_every_attribute_of_a_file(tenant):
     tenant.make.share(tenant.plan, "user", "write", to=(BOB,))
-    tenant.make.keep()
+    tenant.make.save()
 
     file = await tenant.delegated().port.files.get(key(tenant.plan), wanted=FILE | {"shared_with"})
 
@@ -159,7 +159,7 @@ async def test_a_file_known_under_another_id_is_missing(tenant):
 async def test_many_files_are_read_in_batches(tenant):
     for number in range(45):
         tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     port = tenant.delegated().port
     files = tenant.store.children(tenant.boats)
     absent = ItemKey(tenant.plan.drive_id, "01NOTHING")
@@ -186,7 +186,7 @@ async def test_unreadable_files_of_a_batch_are_unknown(tenant):
 async def test_listing_a_folder_page_by_page(tenant):
     for number in range(7):
         tenant.make.file(tenant.boats, f"{number}.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     port = tenant.delegated().port
     names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
@@ -210,7 +210,7 @@ async def test_listing_a_folder_page_by_page(tenant):
 async def test_listings_continue_after_any_file(tenant):
     for number in range(7):
         tenant.make.file(tenant.inner, f"{number}.txt", ("text", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     port = tenant.delegated().port
     second = await children(
         port, key(tenant.inner), cursor=(await children(port, key(tenant.inner), top=3)).next, top=3
@@ -235,7 +235,7 @@ async def test_orders_of_upstream(tenant, order, names):
     folder = tenant.make.folder(tenant.boats, "Sorted")
     for name, size, when, made in (("a", 1, 5, 9), ("b", 3, 6, 8), ("c", 2, 4, 7)):
         file = tenant.make.file(folder, f"{name}.txt", ("text", "x" * size))
-        tenant.make.keep()
+        tenant.make.save()
         tenant.store.put(
             msgspec.structs.replace(
                 file,
@@ -283,7 +283,7 @@ async def test_searches_cover_the_subtree_of_a_folder(tenant):
 async def test_items_shared_from_other_libraries_are_left_out(tenant):
     lent = tenant.make.file(tenant.minutes, "lent.txt", ("text", "lent"))
     tenant.make.share(lent, "user", "read", to=(ANN,))
-    tenant.make.keep()
+    tenant.make.save()
     root = ItemKey(tenant.own.drive_id, "root")
 
     page = await tenant.delegated().port.files.search(root, "lent", cursor=None, top=9, wanted=NAME)
@@ -321,7 +321,7 @@ async def test_permissions_are_mapped_to_api_words(tenant):
     tenant.make.share(tenant.text, "group", "read", to=("team.yard@x.test",))
     tenant.make.share(tenant.text, "link", "read", scope="anonymous", view="view")
     tenant.make.share(tenant.text, "link", "write", scope="organization", view="edit")
-    tenant.make.keep()
+    tenant.make.save()
 
     permissions = await tenant.delegated().port.files.permissions(key(tenant.text))
 
@@ -373,7 +373,7 @@ async def test_reading_the_label_of_a_file(tenant, wrapped):
     label = "0A000000-0000-4000-8000-000000000001"
     tenant.store.put(msgspec.structs.replace(tenant.plan, label=label, label_method="auto"))
     locked = tenant.make.file(tenant.boats, "locked.docx", ("docx", "x"))
-    tenant.make.keep()
+    tenant.make.save()
     tenant.store.put(msgspec.structs.replace(locked, label_trouble="fileDoubleKeyEncrypted"))
     keys = [key(item) for item in (tenant.plan, tenant.text, tenant.boats, locked, tenant.secret)]
 

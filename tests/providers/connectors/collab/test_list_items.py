@@ -213,7 +213,7 @@ async def test_a_throttled_filter_is_not_sent_again(tenant):
 async def test_ordering_and_filtering_a_long_list(tenant, port):
     rows = [{"Title": f"Row {number}", "Rank": number % 7} for number in range(1, 4602)]
     long = tenant.make.list_in(tenant.yard, "Long", (column("Rank", "number"),), rows)
-    tenant.make.keep()
+    tenant.make.save()
     tenant.store.settings.threshold = 1000
 
     query = RowQuery(order_by="Rank desc", filter="not Title eq 'Row 6'", limit=3)
@@ -233,7 +233,7 @@ async def test_ordering_and_filtering_a_long_list(tenant, port):
 async def test_ordered_listings_continue_after_their_last_item(tenant, port):
     query = RowQuery(order_by="Length desc", limit=2)
     first = await port.rows.page(list_key(tenant.berths), query, cursor=None, wanted=TITLE)
-    tenant.store.drop(tenant.store.row(tenant.berths.id, 7))
+    tenant.store.delete(tenant.store.row(tenant.berths.id, 7))
 
     rest = await port.rows.page(list_key(tenant.berths), query, cursor=first.next, wanted=TITLE)
     again = await port.rows.page(
@@ -254,7 +254,7 @@ async def test_foreign_cursors_are_invalid(tenant, port, cursor):
 
 async def test_invisible_list_items_are_missing(tenant, port):
     minutes = tenant.make.list_in(tenant.board, "Minutes list", (), [{"Title": "x"}])
-    tenant.make.keep()
+    tenant.make.save()
 
     with pytest.raises(Missing):
         await port.rows.page(list_key(minutes), RowQuery(), cursor=None, wanted=TITLE)
@@ -362,7 +362,7 @@ async def test_a_created_list_item_is_returned_even_when_rereading_fails(tenant,
 async def test_lists_of_values_are_sent_with_their_type(tenant, port):
     several = column("Tags", "choice", facet={"choices": ["a", "b"], "displayAs": "checkBoxes"})
     tagged = tenant.make.list_in(tenant.yard, "Tagged", (several,), [])
-    tenant.make.keep()
+    tenant.make.save()
 
     row = await port.row_writes.create(
         list_key(tagged), {"Title": "x", "Tags": ["a", "b"]}, wanted=ROW

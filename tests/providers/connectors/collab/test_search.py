@@ -84,7 +84,7 @@ async def test_hits_are_counted_and_paged(tenant):
 @pytest.mark.parametrize("mode", ["delegated", "selected"])
 async def test_searching_one_site(tenant, mode):
     tenant.make.file(tenant.own, "keel.txt", ("text", "keel"))
-    tenant.make.keep()
+    tenant.make.save()
     port = (tenant.delegated() if mode == "delegated" else tenant.selected(tenant.yard)).port
 
     page = await search(port, "keel OR nothing", site=tenant.yard.id)

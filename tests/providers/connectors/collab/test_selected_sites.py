@@ -22,7 +22,7 @@ async def test_only_selected_sites_are_visible(tenant):
 
 async def test_a_site_with_a_revoked_grant_disappears(tenant):
     port = tenant.selected(tenant.yard, tenant.board).port
-    tenant.store.drop(tenant.store.get(r.SiteGrant, f"{tenant.board.id} app"))
+    tenant.store.delete(tenant.store.get(r.SiteGrant, f"{tenant.board.id} app"))
 
     assert {site.display_name for site in await port.sites.visible()} == {"Yard"}
     with pytest.raises(Missing):
@@ -34,7 +34,7 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
     tenant.selected(tenant.board)
     port = tenant.selected(tenant.yard).port
     one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
-    tenant.make.keep()
+    tenant.make.save()
     tenant.forget_calls()
     secret, root = key(tenant.secret), ItemKey(tenant.minutes.drive_id, "root")
     row = RowKey(*list_key(one), "1")
