@@ -2,7 +2,7 @@
 Dispatch of REST and GraphQL requests past the routes of the FastAPI application.
 
 FastAPI would run its middleware stack and try its routes before either: 5 to 8 % of a whole REST
-request, see docs/adr/0016-rest-and-graphql-pass-the-framework-by.md.
+request, see docs/adr/0016-rest-and-graphql-bypass-framework-routes.md.
 """
 
 from collections.abc import Awaitable, Callable
