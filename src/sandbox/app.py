@@ -65,7 +65,9 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
 OPEN_HANDLERS = frozenset({("oauth", ()), ("collab", ("content",))})
 
 # Fault kinds that only one upstream has.
-OWN_FAULTS: Mapping[str, Mapping[str, Callable[..., Response]]] = {"tasks": board_answers.SPOKEN}
+OWN_FAULTS: Mapping[str, Mapping[str, Callable[..., Response]]] = {
+    "tasks": board_answers.FAULT_RESPONSES
+}
 
 MOUNTS: Mapping[str, str] = {
     "provider-a": "providerA",

@@ -165,7 +165,7 @@ def _boards(world: TaskWorld) -> None:
             )
         )
     for name in ("urgent", "winter"):
-        ids[name] = store.tag(name).id
+        ids[name] = store.get_or_create_tag(name).id
     me = ids["me"]
     kitchen = store.add_board(
         "Kitchen",
@@ -295,7 +295,7 @@ def _projects(world: TaskWorld) -> None:
     ids["untitled"] = store.sections.of(project.id)[0].id
     ids["sketches"] = store.add_section(project.id, "Sketches").id
     ids["p-tag"] = store.add_tag(space.id, "wet").id
-    place = Membership(project=project.id, section=ids["sketches"])
+    membership = Membership(project=project.id, section=ids["sketches"])
 
     def task(name: str, text: str, **more: Any) -> None:
         made = store.add_task(
@@ -306,7 +306,7 @@ def _projects(world: TaskWorld) -> None:
     task(
         "roof",
         "Draw the roof",
-        places=(place,),
+        memberships=(membership,),
         notes="Flat, or not.",
         assignee=ids["p-ana"],
         due_on="2026-12-24",
@@ -322,7 +322,9 @@ def _projects(world: TaskWorld) -> None:
         },
     )
     for number in range(3):
-        task(f"wall{number}", f"Build wall {number}", places=(place,), assignee=ids["p-me"])
+        task(
+            f"wall{number}", f"Build wall {number}", memberships=(membership,), assignee=ids["p-me"]
+        )
     task("gutter", "Fix the gutter", parent=ids["roof"])
     at = "2026-11-05T12:00:00Z"
     ids["remark"] = store.add_story(

@@ -1,4 +1,4 @@
-"""The complexity budget of an account: what a document costs, and how much is left this minute."""
+"""The complexity budget of an account, in points a minute, and the cost of a document."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,70 +17,79 @@ from graphql import (
     VariableNode,
 )
 
-from sandbox.boards.errors import Refused
+from sandbox.boards.errors import ApiError
 from sandbox.storage.database import Database
 
-MINUTE = 60  # seconds: how long a budget lasts
-MOST_A_QUERY = 5_000_000  # points; reference/wire.md 2.3
-USUAL = 10_000_000  # points a minute of a paid account; told, and not enforced unless set
+WINDOW_SECONDS = 60  # the budget is restored after each window
+# Points; see docs/spec/upstream/errors-and-throttling.md#monday-limits.
+MAX_QUERY_COST = 5_000_000
+DEFAULT_LIMIT = 10_000_000  # a minute, of a paid account; reported but not enforced
 
-_WRITE = 10_000  # points of a mutation
-_PAGED = {"boards": 25, "items": 25, "items_page": 25, "next_items_page": 25, "updates": 25}
-_SETTING = "boards:budget"  # meta key: points a minute
+_MUTATION_COST = 10_000  # points
+_DEFAULT_PAGE_SIZES = {
+    "boards": 25,
+    "items": 25,
+    "items_page": 25,
+    "next_items_page": 25,
+    "updates": 25,
+}
+_LIMIT_KEY = "boards:budget"  # meta key: points a minute
 
 
 def set_budget(store: Database, points: int | None) -> None:
-    """Hold the account to *points* a minute; None tells the usual number and holds to none."""
-    store.set_meta(_SETTING, "" if points is None else str(points))
+    """Enforce a budget of *points* a minute; None reports the default and enforces nothing."""
+    store.set_meta(_LIMIT_KEY, "" if points is None else str(points))
 
 
-class Budget:
+class ComplexityBudget:
     """
-    The account's points, full again every minute.
+    The account's points, restored every minute.
 
-    An account that no budget was set for never runs out: its points are full again when they are
-    spent. What a suite of tests asks for in a minute is not what a throttle is there for.
+    An account without a set budget never runs out: its points are restored when they are spent,
+    so that a test suite is not throttled by the number of its calls.
     """
 
     def __init__(self, store: Database, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
         self._spent = 0
-        self._until = 0.0
+        self._window_end = 0.0
 
     @property
     def limit(self) -> int:
         """Points a minute."""
-        return int(self._store.meta(_SETTING) or USUAL)
+        return int(self._store.meta(_LIMIT_KEY) or DEFAULT_LIMIT)
 
-    def charge(self, cost: int, version: str) -> "Meter":
+    def charge(self, cost: int, version: str) -> "QueryComplexity":
         """
-        Take *cost* points.
+        Take *cost* points from the budget.
 
         Raises:
-            Refused: There are fewer left, or no document may cost so much.
+            ApiError: Fewer points are left, or *cost* is more than `MAX_QUERY_COST`.
         """
         now = self._clock()
-        if now >= self._until:
-            self._spent, self._until = 0, now + MINUTE
+        if now >= self._window_end:
+            self._spent, self._window_end = 0, now + WINDOW_SECONDS
         limit, before = self.limit, self.limit - self._spent
-        reset = max(1, round(self._until - now))
-        if cost > MOST_A_QUERY:
-            raise Refused(
+        reset = max(1, round(self._window_end - now))
+        if cost > MAX_QUERY_COST:
+            raise ApiError(
                 "maxComplexityExceeded",
-                f"Query has complexity of {cost}, which exceeds max complexity of {MOST_A_QUERY}",
+                f"Query has complexity of {cost}, which exceeds max complexity of {MAX_QUERY_COST}",
             )
-        if cost > before and not self._store.meta(_SETTING):
-            self._spent, self._until = 0, now + MINUTE
-            before, reset = limit, MINUTE
+        if cost > before and not self._store.meta(_LIMIT_KEY):
+            self._spent, self._window_end = 0, now + WINDOW_SECONDS
+            before, reset = limit, WINDOW_SECONDS
         if cost > before:
-            raise exhausted(cost=cost, left=before, limit=limit, seconds=reset, version=version)
+            raise budget_exhausted(
+                cost=cost, left=before, limit=limit, seconds=reset, version=version
+            )
         self._spent += cost
-        return Meter(before, cost, reset)
+        return QueryComplexity(before, cost, reset)
 
 
-class Meter:
-    """What one document cost, as the wire's ``complexity`` shows it."""
+class QueryComplexity:
+    """The cost of one document, with the fields of the API's ``Complexity`` type."""
 
     def __init__(self, before: int, cost: int, reset: int) -> None:
         self.before = before
@@ -89,16 +98,16 @@ class Meter:
         self.reset_in_x_seconds = reset
 
 
-def exhausted(*, cost: int, left: int, limit: int, seconds: int, version: str) -> Refused:
-    """Word an empty budget as the API version does: legacy, 2025-01 or since 2025-07."""
+def budget_exhausted(*, cost: int, left: int, limit: int, seconds: int, version: str) -> ApiError:
+    """Build the error of an empty budget: legacy, of 2025-01, or since 2025-07."""
     if version < "2025-01":
-        return Refused(
+        return ApiError(
             "ComplexityException",
             f"Complexity budget exhausted, query cost {cost} budget remaining {left}"
             f" out of {limit} reset in {seconds} seconds",
         )
-    refusal = Refused("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity budget exhausted")
-    extensions = refusal.extensions or {}
+    error = ApiError("COMPLEXITY_BUDGET_EXHAUSTED", "Complexity budget exhausted")
+    extensions = error.extensions or {}
     extensions["retry_in_seconds"] = seconds
     del extensions["error_data"]
     if version >= "2025-07":
@@ -109,11 +118,11 @@ def exhausted(*, cost: int, left: int, limit: int, seconds: int, version: str) -
             "complexity_budget_left": left,
             "complexity_budget_limit": limit,
         }
-    return refusal
+    return error
 
 
-def cost_of(document: DocumentNode, variables: Mapping[str, Any]) -> int:
-    """Return the points of a document: a field costs one, a list its length times its fields."""
+def query_cost(document: DocumentNode, variables: Mapping[str, Any]) -> int:
+    """Return the points of a document: one a field, times the page size below a list."""
     fragments = {
         definition.name.value: definition
         for definition in document.definitions
@@ -127,7 +136,7 @@ def cost_of(document: DocumentNode, variables: Mapping[str, Any]) -> int:
     return sum(
         _cost(operation.selection_set, fragments, variables, 0)
         + (
-            _WRITE * len(operation.selection_set.selections)
+            _MUTATION_COST * len(operation.selection_set.selections)
             if operation.operation.value == "mutation"
             else 0
         )
@@ -136,37 +145,37 @@ def cost_of(document: DocumentNode, variables: Mapping[str, Any]) -> int:
 
 
 def _cost(
-    chosen: SelectionSetNode | None,
+    selection_set: SelectionSetNode | None,
     fragments: Mapping[str, FragmentDefinitionNode],
     variables: Mapping[str, Any],
     depth: int,
 ) -> int:
-    if chosen is None or depth > 30:
+    if selection_set is None or depth > 30:
         return 0
     total = 0
-    for selection in chosen.selections:
+    for selection in selection_set.selections:
         if isinstance(selection, FieldNode):
-            below = _cost(selection.selection_set, fragments, variables, depth + 1)
-            total += 1 + below * _times(selection, variables)
+            nested_cost = _cost(selection.selection_set, fragments, variables, depth + 1)
+            total += 1 + nested_cost * _list_size(selection, variables)
         elif isinstance(selection, InlineFragmentNode):
             total += _cost(selection.selection_set, fragments, variables, depth + 1)
         elif isinstance(selection, FragmentSpreadNode) and selection.name.value in fragments:
-            named = fragments[selection.name.value]
-            total += _cost(named.selection_set, fragments, variables, depth + 1)
+            fragment = fragments[selection.name.value]
+            total += _cost(fragment.selection_set, fragments, variables, depth + 1)
     return total
 
 
-def _times(node: FieldNode, variables: Mapping[str, Any]) -> int:
-    given = {argument.name.value: argument.value for argument in node.arguments or ()}
-    limit, ids = (_literal(given.get(name), variables) for name in ("limit", "ids"))
+def _list_size(node: FieldNode, variables: Mapping[str, Any]) -> int:
+    arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
+    limit, ids = (_argument_value(arguments.get(name), variables) for name in ("limit", "ids"))
     if isinstance(limit, int):
         return max(1, limit)
     if ids is not None:
         return max(1, len(ids)) if isinstance(ids, list) else 1
-    return _PAGED.get(node.name.value, 1)
+    return _DEFAULT_PAGE_SIZES.get(node.name.value, 1)
 
 
-def _literal(value: ValueNode | None, variables: Mapping[str, Any]) -> Any:
+def _argument_value(value: ValueNode | None, variables: Mapping[str, Any]) -> Any:
     if isinstance(value, VariableNode):
         return variables.get(value.name.value)
     if isinstance(value, IntValueNode):

@@ -1,76 +1,78 @@
-"""Who calls, with what, and what is at hand: the context of one document's execution."""
+"""Context of one document's execution: the caller, the scopes and the records within reach."""
 
 from dataclasses import dataclass
 
 from sandbox.boards import errors
-from sandbox.boards.complexity import Meter
+from sandbox.boards.complexity import QueryComplexity
 from sandbox.boards.records import Board, Item, User
 from sandbox.boards.store import BoardStore
 
 
 @dataclass(kw_only=True)
-class Desk:
+class ExecutionContext:
     """
-    The context.
+    The context value of graphql-core.
 
     Attributes:
-        scopes: Of the token; empty for a personal token, which may do what its user may.
-        version: The API version asked for, ``YYYY-MM``.
-        places: The address that the provider's own pages are under.
+        user: The caller.
+        scopes: Scopes of the token; empty for a personal token, which may do all that its user may.
+        version: The requested API version, ``YYYY-MM``.
+        complexity: Cost of this document.
+        web_url: Base URL of the web pages of boards, items and users.
     """
 
     store: BoardStore
-    me: User
+    user: User
     scopes: frozenset[str]
     version: str
-    meter: Meter
-    places: str = "https://harbourlight.boards.example"
+    complexity: QueryComplexity
+    web_url: str = "https://harbourlight.boards.example"
 
-    def need(self, scope: str) -> None:
+    def require_scope(self, scope: str) -> None:
         """
-        Demand a scope.
+        Check that the token has *scope*.
 
         Raises:
-            Refused: The token lacks it.
+            ApiError: The token lacks the scope.
         """
         if self.scopes and scope not in self.scopes:
-            raise errors.lacks_scope(scope)
+            raise errors.missing_scope(scope)
 
-    def need_write(self, scope: str) -> None:
+    def require_write_scope(self, scope: str) -> None:
         """
-        Demand a scope that changes something.
+        Check that the token has *scope* and that the user may write.
 
         Raises:
-            Refused: The token lacks it, or its user only looks.
+            ApiError: The token lacks the scope, or the user is a viewer.
         """
-        self.need(scope)
-        if self.me.kind == "view_only":
-            raise errors.not_allowed()
+        self.require_scope(scope)
+        if self.user.kind == "view_only":
+            raise errors.user_unauthorized()
 
-    def sees(self, board: Board) -> bool:
-        """Whether the user sees a board."""
-        return board.kind != "private" or self.me.id in (*board.subscribers, board.creator_id)
+    def can_see(self, board: Board) -> bool:
+        """Whether the user can see a board."""
+        return board.kind != "private" or self.user.id in (*board.subscribers, board.creator_id)
 
-    def board(self, board_id: object) -> Board:
+    def get_board(self, board_id: object) -> Board:
         """
-        Return a board that may be written to.
+        Return a board.
 
         Raises:
-            Refused: There is none for this user, or it is deleted.
+            ApiError: No such board, it is deleted, or the user cannot see it.
         """
         board = self.store.boards.find(str(board_id))
-        if board is None or not self.sees(board) or board.state == "deleted":
-            raise errors.no_board(str(board_id))
+        if board is None or not self.can_see(board) or board.state == "deleted":
+            raise errors.board_not_found(str(board_id))
         return board
 
-    def item(self, item_id: object) -> tuple[Item, Board]:
+    def get_item(self, item_id: object) -> tuple[Item, Board]:
         """
         Return an active item and its board.
 
         Raises:
-            Refused: There is none for this user.
+            ApiError: No such item, it is not active, or the user cannot see its board.
         """
         item = self.store.items.find(str(item_id))
         if item is None or item.state != "active":
-            raise errors.no_item(item_id)
-        return item, self.board(item.owner)
+            raise errors.item_not_found(item_id)
+        return item, self.get_board(item.owner)

@@ -1,4 +1,4 @@
-"""The board provider's one endpoint: ``POST /v2``, a document and its variables."""
+"""The one endpoint of the boards API: ``POST /v2`` with a document and its variables."""
 
 from typing import Any
 
@@ -13,98 +13,100 @@ from graphql import (
     validate,
 )
 
+from sandbox import error_bodies
 from sandbox.boards import responses, schema
-from sandbox.boards.complexity import Budget, cost_of
-from sandbox.boards.context import Desk
-from sandbox.boards.errors import Refused
+from sandbox.boards.complexity import ComplexityBudget, query_cost
+from sandbox.boards.context import ExecutionContext
+from sandbox.boards.errors import ApiError
 from sandbox.boards.store import BoardStore
-from sandbox.error_bodies import tasks as shaped
 from sandbox.http import Handler, Request, Response
 from sandbox.state import SandboxState
 
-_MOST_DOCUMENTS = 200  # kept after they were found valid
+_MAX_DOCUMENTS = 200  # validated documents in the cache
 
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of everything below ``/v2``."""
-    return Door(BoardStore(state.database, clock=state.clock))
+    return BoardsEndpoint(BoardStore(state.database, clock=state.clock))
 
 
-class Door:
-    """The endpoint over one store."""
+class BoardsEndpoint:
+    """The handler of requests to one store."""
 
     def __init__(self, store: BoardStore) -> None:
         self._store = store
-        self._budget = Budget(store.db, store.seconds)
-        self._valid: dict[str, DocumentNode] = {}
+        self._budget = ComplexityBudget(store.db, store.seconds)
+        self._documents: dict[str, DocumentNode] = {}
 
     async def __call__(self, request: Request) -> Response | None:
-        """Answer a call."""
+        """Return the response; None when the path is not of this API."""
         if request.segments[1:] == ("get_schema",) and request.method == "GET":
             return Response(body=schema.sdl().encode(), headers={"content-type": "text/plain"})
         if request.segments[1:]:
             return None
         if request.method != "POST":
-            return responses.unreadable("Use POST.")
+            return responses.bad_request("Use POST.")
         try:
             content = request.json()
-            text, variables, name = _read(content)
+            text, variables, name = _parse_body(content)
         except ValueError:
-            return responses.unreadable("The body is not a GraphQL request.")
-        return await self._answer(request, text, variables, name)
+            return responses.bad_request("The body is not a GraphQL request.")
+        return await self._execute(request, text, variables, name)
 
-    async def _answer(
+    async def _execute(
         self, request: Request, text: str, variables: dict[str, Any], name: str | None
     ) -> Response:
         version = responses.version_of(request)
-        document = self._valid.get(text)
+        document = self._documents.get(text)
         if document is None:
             try:
                 document = parse(text)
-            except GraphQLSyntaxError as problem:
-                return responses.invalid([problem], version, code="ParseError")
+            except GraphQLSyntaxError as error:
+                return responses.validation_response([error], version, code="ParseError")
             if problems := validate(schema.schema(), document):
-                return responses.invalid(problems, version)
-            if len(self._valid) < _MOST_DOCUMENTS:
-                self._valid[text] = document
-        desk = self._desk(request, version)
-        if desk is None:
-            return shaped(401)
+                return responses.validation_response(problems, version)
+            if len(self._documents) < _MAX_DOCUMENTS:
+                self._documents[text] = document
+        context = self._create_context(request, version)
+        if context is None:
+            return error_bodies.tasks(401)
         try:
-            desk.meter = self._budget.charge(cost_of(document, variables), version)
-        except Refused as refusal:
-            return responses.answered(None, [refusal], version)
-        outcome = await _executed(document, desk, variables, name)
-        return responses.answered(outcome.data, outcome.errors or (), version)
+            context.complexity = self._budget.charge(query_cost(document, variables), version)
+        except ApiError as error:
+            return responses.execution_response(None, [error], version)
+        result = await _execute_document(document, context, variables, name)
+        return responses.execution_response(result.data, result.errors or (), version)
 
-    def _desk(self, request: Request, version: str) -> Desk | None:
+    def _create_context(self, request: Request, version: str) -> ExecutionContext | None:
         if request.grant is None:
             return None
-        me = self._store.user_named(request.grant.account)
-        if me is None or me.status != "ACTIVE":
+        user = self._store.user_by_email(request.grant.account)
+        if user is None or user.status != "ACTIVE":
             return None
-        free = self._budget.charge(0, version)
+        uncharged = self._budget.charge(0, version)
         scopes = frozenset(request.grant.scopes)
-        return Desk(store=self._store, me=me, scopes=scopes, version=version, meter=free)
+        return ExecutionContext(
+            store=self._store, user=user, scopes=scopes, version=version, complexity=uncharged
+        )
 
 
-async def _executed(
-    document: DocumentNode, desk: Desk, variables: dict[str, Any], name: str | None
+async def _execute_document(
+    document: DocumentNode, context: ExecutionContext, variables: dict[str, Any], name: str | None
 ) -> ExecutionResult:
     try:
-        outcome = execute(
+        result = execute(
             schema.schema(),
             document,
-            context_value=desk,
+            context_value=context,
             variable_values=variables,
             operation_name=name,
         )
-    except GraphQLError as problem:
-        return ExecutionResult(data=None, errors=[problem])
-    return outcome if isinstance(outcome, ExecutionResult) else await outcome
+    except GraphQLError as error:
+        return ExecutionResult(data=None, errors=[error])
+    return result if isinstance(result, ExecutionResult) else await result
 
 
-def _read(content: Any) -> tuple[str, dict[str, Any], str | None]:
+def _parse_body(content: Any) -> tuple[str, dict[str, Any], str | None]:
     if not isinstance(content, dict) or not isinstance(content.get("query"), str):
         raise ValueError("no document")  # noqa: TRY004 - all are input errors
     variables = content.get("variables") or {}

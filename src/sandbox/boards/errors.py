@@ -1,4 +1,4 @@
-"""What the board provider refuses, with the code words of its wire."""
+"""Application errors of the boards API and their codes."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ _ADVICE = (
 )
 
 
-class Refused(GraphQLError):
-    """An application error: its code, the status it stands for, and what belongs to it."""
+class ApiError(GraphQLError):
+    """An application error: code, HTTP-like status and ``error_data``."""
 
     def __init__(self, code: str, message: str, **data: Any) -> None:
         super().__init__(
@@ -30,40 +30,40 @@ class Refused(GraphQLError):
         )
 
 
-class BadColumnValue(Refused):
+class BadColumnValue(ApiError):
     """A value that its column cannot take; nothing of the call is applied."""
 
-    def __init__(self, kind: str, problem: str = "invalid value") -> None:
-        super().__init__("ColumnValueException", f"{problem}. {_ADVICE}", column_type=kind)
+    def __init__(self, column_type: str, problem: str = "invalid value") -> None:
+        super().__init__("ColumnValueException", f"{problem}. {_ADVICE}", column_type=column_type)
 
 
-def no_board(board_id: str) -> Refused:
-    """Say that there is no such board for this user."""
-    return Refused("InvalidBoardIdException", "This board does not exist.", board_id=board_id)
+def board_not_found(board_id: str) -> ApiError:
+    """Build the error for a board that does not exist for this user."""
+    return ApiError("InvalidBoardIdException", "This board does not exist.", board_id=board_id)
 
 
-def no_item(item_id: object) -> Refused:
-    """Say that there is no such item for this user."""
-    return Refused("InvalidItemIdException", "This item does not exist.", item_id=str(item_id))
+def item_not_found(item_id: object) -> ApiError:
+    """Build the error for an item that does not exist for this user."""
+    return ApiError("InvalidItemIdException", "This item does not exist.", item_id=str(item_id))
 
 
-def no_column(column_id: str) -> Refused:
-    """Say that the board has no such column."""
-    return Refused(
+def column_not_found(column_id: str) -> ApiError:
+    """Build the error for a column that the board does not have."""
+    return ApiError(
         "InvalidColumnIdException",
         "This column ID doesn't exist for the board",
         column_id=column_id,
     )
 
 
-def not_allowed() -> Refused:
-    """Say that this user may not."""
-    return Refused("UserUnauthorizedException", "User unauthorized to perform action")
+def user_unauthorized() -> ApiError:
+    """Build the error for an action that the user may not take."""
+    return ApiError("UserUnauthorizedException", "User unauthorized to perform action")
 
 
-def lacks_scope(scope: str) -> Refused:
-    """Say that the token lacks a scope."""
-    return Refused(
+def missing_scope(scope: str) -> ApiError:
+    """Build the error for a scope that the token lacks."""
+    return ApiError(
         "missingRequiredPermissions",
         "The token does not have the required permissions.",
         required_scopes=[scope],

@@ -1,4 +1,4 @@
-"""What the wire shows of each type: a resolver per field that is not simply a record's own."""
+"""Resolvers of the fields of each type, where the field is not an attribute of the record."""
 
 import html
 import re
@@ -11,13 +11,13 @@ import orjson
 
 from sandbox.boards import paging
 from sandbox.boards.column_values import Cell
-from sandbox.boards.errors import Refused
-from sandbox.boards.queries import account_shown
+from sandbox.boards.errors import ApiError
+from sandbox.boards.queries import account_fields
 from sandbox.boards.records import Board, Column, Group, Item, Tag, Update, User, Workspace
-from sandbox.boards.resolver_helpers import Info, Resolver, by_ids, desk_of, paged
+from sandbox.boards.resolver_helpers import Info, Resolver, context_of, filter_by_ids, paginate
 from sandbox.boards.store import ACCOUNT_ID
 
-_TAGS = re.compile(r"<br\s*/?>|</p>")
+_LINE_BREAKS = re.compile(r"<br\s*/?>|</p>")
 _MARKUP = re.compile(r"<[^>]*>")
 
 
@@ -25,14 +25,11 @@ _MARKUP = re.compile(r"<[^>]*>")
 
 
 def _groups(board: Board, _: Info, *, ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    shown = [
-        {"board": board, "group": group, "position": f"{place * 65536}.0"}
-        for place, group in enumerate(board.groups, 1)
-        if not group.deleted and not group.archived
+    return [
+        {"board": board, "group": group, "position": f"{number * 65536}.0"}
+        for number, group in enumerate(board.groups, 1)
+        if not group.deleted and not group.archived and (ids is None or group.id in ids)
     ]
-    if ids is None:
-        return shown
-    return [one for one in shown if _group_of(one).id in set(ids)]
 
 
 def _group_of(source: dict[str, Any]) -> Group:
@@ -43,10 +40,13 @@ def _group_of(source: dict[str, Any]) -> Group:
 def _columns(
     board: Board, _: Info, *, ids: Sequence[str] | None = None, types: Sequence[str] | None = None
 ) -> list[Column]:
-    found = [column for column in board.columns if not column.archived]
-    if ids is not None:
-        found = [column for column in found if column.id in set(ids)]
-    return found if types is None else [one for one in found if one.type in set(types)]
+    return [
+        column
+        for column in board.columns
+        if not column.archived
+        and (ids is None or column.id in ids)
+        and (types is None or column.type in types)
+    ]
 
 
 def _board_items_page(
@@ -86,49 +86,51 @@ def _items_page(
     group: str | None = None,
 ) -> dict[str, Any]:
     if cursor and query:
-        raise Refused(
+        raise ApiError(
             "InvalidArgumentException", "cursor and query_params cannot be used together."
         )
     if cursor:
-        return paging.next_page(desk_of(info), cursor, limit)
-    return paging.first_page(desk_of(info), board.id, group=group, query=query or {}, limit=limit)
+        return paging.next_page(context_of(info), cursor, limit)
+    return paging.first_page(
+        context_of(info), board.id, group=group, query=query or {}, limit=limit
+    )
 
 
 def _workspace(board: Board, info: Info) -> Workspace | None:
-    return desk_of(info).store.workspaces.find(board.workspace_id or "")
+    return context_of(info).store.workspaces.find(board.workspace_id or "")
 
 
 def _board_tags(board: Board, info: Info) -> list[Tag]:
-    return by_ids(desk_of(info).store.tags.all(), board.tags)
+    return filter_by_ids(context_of(info).store.tags.all(), board.tags)
 
 
 def _board_updates(
     board: Board, info: Info, *, limit: int = 25, page: int = 1, **_more: Any
 ) -> list[Update]:
-    desk_of(info).need("updates:read")
-    store = desk_of(info).store
-    every = [comment for item in store.items.of(board.id) for comment in store.comments(item.id)]
-    every.sort(key=lambda one: (one.created_at, one.id), reverse=True)
-    return paged(every, limit, page)
+    context_of(info).require_scope("updates:read")
+    store = context_of(info).store
+    comments = [comment for item in store.items.of(board.id) for comment in store.comments(item.id)]
+    comments.sort(key=lambda comment: (comment.created_at, comment.id), reverse=True)
+    return paginate(comments, limit, page)
 
 
 # Item
 
 
 def _item_board(item: Item, info: Info) -> Board | None:
-    return desk_of(info).store.boards.find(item.owner)
+    return context_of(info).store.boards.find(item.owner)
 
 
 def _item_group(item: Item, info: Info) -> dict[str, Any] | None:
-    board = desk_of(info).store.boards.find(item.owner)
-    found = [] if board is None else _groups(board, info, ids=[item.group])
-    return found[0] if found else None
+    board = context_of(info).store.boards.find(item.owner)
+    groups = [] if board is None else _groups(board, info, ids=[item.group])
+    return groups[0] if groups else None
 
 
 def _column_values(
     item: Item, info: Info, *, ids: Sequence[str] | None = None, types: Sequence[str] | None = None
 ) -> list[Cell]:
-    store = desk_of(info).store
+    store = context_of(info).store
     board = store.boards.find(item.owner)
     if board is None:
         return []
@@ -141,16 +143,16 @@ def _column_values(
 def _item_updates(
     item: Item, info: Info, *, limit: int = 25, page: int = 1, ids: Sequence[str] | None = None
 ) -> list[Update]:
-    desk_of(info).need("updates:read")
-    return paged(by_ids(desk_of(info).store.comments(item.id), ids), limit, page)
+    context_of(info).require_scope("updates:read")
+    return paginate(filter_by_ids(context_of(info).store.comments(item.id), ids), limit, page)
 
 
 def _parent(item: Item, info: Info) -> Item | None:
-    return desk_of(info).store.items.find(item.parent or "")
+    return context_of(info).store.items.find(item.parent or "")
 
 
 def _item_url(item: Item, info: Info) -> str:
-    return f"{desk_of(info).places}/boards/{item.owner}/pulses/{item.id}"
+    return f"{context_of(info).web_url}/boards/{item.owner}/pulses/{item.id}"
 
 
 # Column, Update, User
@@ -161,22 +163,22 @@ def _settings(column: Column, _: Info) -> str:
 
 
 def _text_body(update: Update, _: Info) -> str:
-    return html.unescape(_MARKUP.sub("", _TAGS.sub("\n", update.body))).strip()
+    return html.unescape(_MARKUP.sub("", _LINE_BREAKS.sub("\n", update.body))).strip()
 
 
 def _creator(record: Board | Item | Update, info: Info) -> User | None:
-    return desk_of(info).store.users.find(record.creator_id)
+    return context_of(info).store.users.find(record.creator_id)
 
 
-def _user_of(ids: Iterable[str], info: Info) -> list[User]:
-    return by_ids(desk_of(info).store.users.all(), list(ids))
+def _users_by_id(ids: Iterable[str], info: Info) -> list[User]:
+    return filter_by_ids(context_of(info).store.users.all(), list(ids))
 
 
-def _null(_: Any, __: Info) -> None:
+def _none(_: Any, __: Info) -> None:
     return None
 
 
-def _none(_: Any, __: Info) -> list[Any]:
+def _empty_list(_: Any, __: Info) -> list[Any]:
     return []
 
 
@@ -187,35 +189,37 @@ RESOLVERS: Mapping[str, Mapping[str, Resolver]] = MappingProxyType(
             "board_kind": lambda board, _: board.kind,
             "columns": _columns,
             "creator": _creator,
-            "folder": lambda board, info: desk_of(info).store.folders.find(board.folder_id or ""),
+            "folder": lambda board, info: context_of(info).store.folders.find(
+                board.folder_id or ""
+            ),
             "groups": _groups,
             "item_terminology": lambda *_: "item",
-            "items_count": lambda board, info: len(desk_of(info).store.board_items(board)),
+            "items_count": lambda board, info: len(context_of(info).store.board_items(board)),
             "items_limit": lambda *_: 10_000,
             "items_page": _board_items_page,
             "owner": _creator,
-            "owners": lambda board, info: _user_of([board.creator_id], info),
+            "owners": lambda board, info: _users_by_id([board.creator_id], info),
             "permissions": lambda *_: "everyone",
-            "subscribers": lambda board, info: _user_of(board.subscribers, info),
+            "subscribers": lambda board, info: _users_by_id(board.subscribers, info),
             "tags": _board_tags,
             "top_group": lambda board, info: _groups(board, info)[0],
             "updates": _board_updates,
-            "url": lambda board, info: f"{desk_of(info).places}/boards/{board.id}",
+            "url": lambda board, info: f"{context_of(info).web_url}/boards/{board.id}",
             "workspace": _workspace,
         },
         "Column": {
             "revision": lambda column, _: f"{crc32(column.id.encode()):08x}",
             "settings": _settings,
             "settings_str": _settings,
-            "width": _null,
+            "width": _none,
         },
         "Group": {
-            "archived": lambda one, _: _group_of(one).archived,
-            "color": lambda one, _: _group_of(one).color,
-            "deleted": lambda one, _: _group_of(one).deleted,
-            "id": lambda one, _: _group_of(one).id,
+            "archived": lambda source, _: _group_of(source).archived,
+            "color": lambda source, _: _group_of(source).color,
+            "deleted": lambda source, _: _group_of(source).deleted,
+            "id": lambda source, _: _group_of(source).id,
             "items_page": _group_items_page,
-            "title": lambda one, _: _group_of(one).title,
+            "title": lambda source, _: _group_of(source).title,
         },
         "Item": {
             "assets": lambda *_, **__: [],
@@ -226,40 +230,40 @@ RESOLVERS: Mapping[str, Mapping[str, Resolver]] = MappingProxyType(
             "group": _item_group,
             "parent_item": _parent,
             "relative_link": lambda item, _: f"/boards/{item.owner}/pulses/{item.id}",
-            "subitems": lambda item, info: list(desk_of(info).store.sub_items(item)),
-            "subscribers": lambda item, info: _user_of([item.creator_id], info),
+            "subitems": lambda item, info: list(context_of(info).store.subitems(item)),
+            "subscribers": lambda item, info: _users_by_id([item.creator_id], info),
             "updates": _item_updates,
             "url": _item_url,
         },
         "Update": {
-            "assets": _none,
+            "assets": _empty_list,
             "creator": _creator,
             "edited_at": lambda update, _: update.updated_at,
-            "item": lambda update, info: desk_of(info).store.items.find(update.owner),
+            "item": lambda update, info: context_of(info).store.items.find(update.owner),
             "item_id": lambda update, _: update.owner,
-            "original_creation_date": _null,
-            "replies": lambda update, info: list(desk_of(info).store.replies(update)),
+            "original_creation_date": _none,
+            "replies": lambda update, info: list(context_of(info).store.replies(update)),
             "text_body": _text_body,
         },
         "Reply": {
-            "assets": _none,
+            "assets": _empty_list,
             "creator": _creator,
             "edited_at": lambda update, _: update.updated_at,
             "kind": lambda *_: "reply",
             "text_body": _text_body,
         },
         "User": {
-            "account": lambda _, info: account_shown(info),
+            "account": lambda *_: account_fields(),
             "account_id": lambda *_: str(ACCOUNT_ID),
             "country_code": lambda *_: "SE",
             "is_deleted": lambda *_: False,
             "is_email_confirmed": lambda *_: True,
             "mobile_phone": lambda user, _: user.phone,
-            "teams": lambda user, info, **_: by_ids(
-                desk_of(info).store.teams.all(), list(user.teams)
+            "teams": lambda user, info, **_: filter_by_ids(
+                context_of(info).store.teams.all(), list(user.teams)
             ),
             "time_zone_identifier": lambda user, _: user.time_zone,
-            "url": lambda user, info: f"{desk_of(info).places}/users/{user.id}",
+            "url": lambda user, info: f"{context_of(info).web_url}/users/{user.id}",
             "utc_hours_diff": lambda *_: 1.0,
             "enabled": lambda user, _: user.status == "ACTIVE",
             "is_admin": lambda user, _: user.kind == "admin",
@@ -270,16 +274,18 @@ RESOLVERS: Mapping[str, Mapping[str, Resolver]] = MappingProxyType(
         "Team": {
             "is_guest": lambda *_: False,
             "users": lambda team, info, **_: [
-                one for one in desk_of(info).store.users.all() if team.id in one.teams
+                user for user in context_of(info).store.users.all() if team.id in user.teams
             ],
         },
         "Folder": {
             "children": lambda folder, info: [
-                one for one in desk_of(info).store.boards.all() if one.folder_id == folder.id
+                board
+                for board in context_of(info).store.boards.all()
+                if board.folder_id == folder.id
             ],
-            "owner_id": _null,
-            "parent": _null,
-            "workspace": lambda folder, info: desk_of(info).store.workspaces.find(folder.owner),
+            "owner_id": _none,
+            "parent": _none,
+            "workspace": lambda folder, info: context_of(info).store.workspaces.find(folder.owner),
         },
         "Workspace": {
             "is_default_workspace": lambda workspace, _: workspace.position == 0,

@@ -1,7 +1,6 @@
-"""What the wire changes of items. A call that is refused has changed nothing."""
+"""Mutations of items. A mutation that fails has changed nothing."""
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,66 +9,68 @@ import msgspec
 import orjson
 
 from sandbox.boards import errors
-from sandbox.boards.column_writers import Writing, write
-from sandbox.boards.context import Desk
-from sandbox.boards.errors import BadColumnValue, Refused
-from sandbox.boards.labels import LabelBook
+from sandbox.boards.column_parsers import ColumnWrite, parse_value
+from sandbox.boards.context import ExecutionContext
+from sandbox.boards.errors import ApiError, BadColumnValue
+from sandbox.boards.labels import LabelResolver
 from sandbox.boards.records import Board, Column, Group, Item
-from sandbox.boards.resolver_helpers import Info, Resolver, desk_of
+from sandbox.boards.resolver_helpers import Info, Resolver, context_of
 from sandbox.boards.settings import status_settings
 from sandbox.storage.database import Database
 
-LONGEST_NAME = 255  # characters of an item's name
-_HOLD = "boards:hold"  # meta key: seconds that a write holds its board
-_BUSY = "Resource is currently locked"
+MAX_NAME_LENGTH = 255  # characters of an item's name
+_LOCK_SECONDS = "boards:hold"  # meta key: seconds that a write locks its board
+_LOCKED_CODE = "Resource is currently locked"
 
-_held: dict[tuple[int, str], int] = {}
+_locked_boards: set[tuple[int, str]] = set()  # (id() of the database, board id)
 
 
-def set_hold(store: Database, seconds: float) -> None:
+def set_board_lock(store: Database, seconds: float) -> None:
     """
-    Let every write hold its board for so long; another write meanwhile is refused as locked.
+    Make every write lock its board for *seconds*; another write fails during that time.
 
-    0, as at first, lets writes follow each other at any pace.
+    0, the default, disables the lock.
     """
-    store.set_meta(_HOLD, str(seconds))
+    store.set_meta(_LOCK_SECONDS, str(seconds))
 
 
-def _writes_item(change: Callable[..., Item]) -> Resolver:
-    """Make a resolver of *change(desk, **arguments)*: needs the scope, holds the board."""
+def _item_mutation(change: Callable[..., Item]) -> Resolver:
+    """Make a resolver of ``change(context, **arguments)``: check the scope, lock the board."""
 
     async def resolve(_: Any, info: Info, **arguments: Any) -> Item:
-        desk = desk_of(info)
-        desk.need_write("boards:write")
-        board_id = str(arguments.get("board_id") or _board_of(desk, arguments))
-        return await _holding(desk, board_id, lambda: change(desk, **arguments))
+        context = context_of(info)
+        context.require_write_scope("boards:write")
+        board_id = str(arguments.get("board_id") or _board_id(context, arguments))
+        return await _run_locked(context, board_id, lambda: change(context, **arguments))
 
     return resolve
 
 
-def _board_of(desk: Desk, arguments: Mapping[str, Any]) -> str:
-    wanted = arguments.get("item_id") or arguments.get("parent_item_id")
-    item = desk.store.items.find(str(wanted))
+def _board_id(context: ExecutionContext, arguments: Mapping[str, Any]) -> str:
+    item_id = arguments.get("item_id") or arguments.get("parent_item_id")
+    item = context.store.items.find(str(item_id))
     return "" if item is None else item.owner
 
 
-async def _holding(desk: Desk, board_id: str, run: Callable[[], Item]) -> Item:
-    seconds = float(desk.store.db.meta(_HOLD) or 0)
+async def _run_locked(context: ExecutionContext, board_id: str, run: Callable[[], Item]) -> Item:
+    seconds = float(context.store.db.meta(_LOCK_SECONDS) or 0)
     if not seconds:
         return run()
-    key = (id(desk.store.db), board_id)
-    if key in _held:
-        raise Refused(_BUSY, "Resource is currently locked by another operation, please retry.")
-    _held[key] = 1
+    key = (id(context.store.db), board_id)
+    if key in _locked_boards:
+        raise ApiError(
+            _LOCKED_CODE, "Resource is currently locked by another operation, please retry."
+        )
+    _locked_boards.add(key)
     try:
         await asyncio.sleep(seconds)
         return run()
     finally:
-        del _held[key]
+        _locked_boards.remove(key)
 
 
 def _create_item(
-    desk: Desk,
+    context: ExecutionContext,
     *,
     board_id: str,
     item_name: str,
@@ -79,58 +80,66 @@ def _create_item(
     position_relative_method: str | None = None,
     relative_to: str | None = None,
 ) -> Item:
-    board = desk.board(board_id)
-    group = group_named(board, group_id)
-    values, columns = _written(desk, board, {}, column_values, makes=create_labels_if_missing)
-    name = _name(values.pop("name", item_name))
-    with desk.store.db.transaction():
-        desk.store.change_board(board, columns=columns)
-        item = desk.store.add_item(
-            board, name, group=group.id, creator_id=desk.me.id, values=values
+    board = context.get_board(board_id)
+    group = get_group(board, group_id)
+    values, columns = _apply_values(
+        context, board, {}, column_values, create_labels=create_labels_if_missing
+    )
+    name = _validate_name(values.pop("name", item_name))
+    with context.store.db.transaction():
+        context.store.change_board(board, columns=columns)
+        item = context.store.add_item(
+            board, name, group=group.id, creator_id=context.user.id, values=values
         )
         if relative_to is None:
             return item
-        return _moved(desk, item, relative_to, after=position_relative_method != "before_at")
+        return _move_next_to(
+            context, item, relative_to, after=position_relative_method != "before_at"
+        )
 
 
-def _moved(desk: Desk, item: Item, relative_to: str, *, after: bool) -> Item:
-    other, _ = desk.item(relative_to)
-    around = [one.position for one in desk.store.items.of(other.owner)]
+def _move_next_to(context: ExecutionContext, item: Item, relative_to: str, *, after: bool) -> Item:
+    other, _ = context.get_item(relative_to)
+    positions = [sibling.position for sibling in context.store.items.of(other.owner)]
     if after:
-        edge = min((one for one in around if one > other.position), default=math.inf)
-        place = other.position + 1 if math.isinf(edge) else (other.position + edge) / 2
+        following = (position for position in positions if position > other.position)
+        neighbor = min(following, default=other.position + 2)
     else:
-        edge = max((one for one in around if one < other.position), default=-math.inf)
-        place = other.position - 1 if math.isinf(edge) else (other.position + edge) / 2
-    return desk.store.items.put(msgspec.structs.replace(item, position=place, group=other.group))
+        preceding = (position for position in positions if position < other.position)
+        neighbor = max(preceding, default=other.position - 2)
+    position = (other.position + neighbor) / 2
+    moved = msgspec.structs.replace(item, position=position, group=other.group)
+    return context.store.items.put(moved)
 
 
 def _create_subitem(
-    desk: Desk,
+    context: ExecutionContext,
     *,
     parent_item_id: str,
     item_name: str,
     column_values: str | None = None,
     create_labels_if_missing: bool | None = None,
 ) -> Item:
-    parent, board = desk.item(parent_item_id)
-    below = desk.store.sub_board(board.id)
-    if below is None:
-        below = _sub_board(desk, board)
-    values, columns = _written(desk, below, {}, column_values, makes=create_labels_if_missing)
-    desk.store.change_board(below, columns=columns)
-    return desk.store.add_item(
-        below,
-        _name(item_name),
-        group=below.groups[0].id,
-        creator_id=desk.me.id,
+    parent, board = context.get_item(parent_item_id)
+    subitems_board = context.store.subitems_board(board.id)
+    if subitems_board is None:
+        subitems_board = _create_subitems_board(context, board)
+    values, columns = _apply_values(
+        context, subitems_board, {}, column_values, create_labels=create_labels_if_missing
+    )
+    context.store.change_board(subitems_board, columns=columns)
+    return context.store.add_item(
+        subitems_board,
+        _validate_name(item_name),
+        group=subitems_board.groups[0].id,
+        creator_id=context.user.id,
         values=values,
         parent=parent.id,
     )
 
 
-def _sub_board(desk: Desk, board: Board) -> Board:
-    below = desk.store.add_board(
+def _create_subitems_board(context: ExecutionContext, board: Board) -> Board:
+    subitems_board = context.store.add_board(
         f"Subitems of {board.name}",
         creator_id=board.creator_id,
         type="sub_items_board",
@@ -143,32 +152,35 @@ def _sub_board(desk: Desk, board: Board) -> Board:
         ),
     )
     column = Column(
-        id="subitems", title="Subitems", type="subtasks", settings={"boardIds": [int(below.id)]}
+        id="subitems",
+        title="Subitems",
+        type="subtasks",
+        settings={"boardIds": [int(subitems_board.id)]},
     )
-    desk.store.change_board(board, columns=(*board.columns, column))
-    return below
+    context.store.change_board(board, columns=(*board.columns, column))
+    return subitems_board
 
 
-def _change_many(
-    desk: Desk,
+def _change_values(
+    context: ExecutionContext,
     *,
     board_id: str,
     column_values: str,
     item_id: str | None = None,
     create_labels_if_missing: bool | None = None,
 ) -> Item:
-    item, board = _item_on(desk, board_id, item_id)
-    values, columns = _written(
-        desk, board, item.values, column_values, makes=create_labels_if_missing
+    item, board = _get_item_of_board(context, board_id, item_id)
+    values, columns = _apply_values(
+        context, board, item.values, column_values, create_labels=create_labels_if_missing
     )
-    name = _name(values.pop("name", item.name))
-    with desk.store.db.transaction():
-        desk.store.change_board(board, columns=columns)
-        return desk.store.change_item(item, by=desk.me.id, values=values, name=name)
+    name = _validate_name(values.pop("name", item.name))
+    with context.store.db.transaction():
+        context.store.change_board(board, columns=columns)
+        return context.store.change_item(item, by=context.user.id, values=values, name=name)
 
 
-def _change_one(
-    desk: Desk,
+def _change_value(
+    context: ExecutionContext,
     *,
     board_id: str,
     column_id: str,
@@ -176,18 +188,18 @@ def _change_one(
     item_id: str | None = None,
     create_labels_if_missing: bool | None = None,
 ) -> Item:
-    given = orjson.dumps({column_id: read_json(value)}).decode()
-    return _change_many(
-        desk,
+    column_values = orjson.dumps({column_id: parse_json(value)}).decode()
+    return _change_values(
+        context,
         board_id=board_id,
-        column_values=given,
+        column_values=column_values,
         item_id=item_id,
         create_labels_if_missing=create_labels_if_missing,
     )
 
 
-def _change_simple(
-    desk: Desk,
+def _change_simple_value(
+    context: ExecutionContext,
     *,
     board_id: str,
     column_id: str,
@@ -195,8 +207,8 @@ def _change_simple(
     item_id: str | None = None,
     create_labels_if_missing: bool | None = None,
 ) -> Item:
-    return _change_many(
-        desk,
+    return _change_values(
+        context,
         board_id=board_id,
         column_values=orjson.dumps({column_id: value or ""}).decode(),
         item_id=item_id,
@@ -204,114 +216,124 @@ def _change_simple(
     )
 
 
-def _move_to_group(desk: Desk, *, group_id: str, item_id: str | None = None) -> Item:
-    item, board = desk.item(item_id)
-    return desk.store.change_item(item, by=desk.me.id, group=group_named(board, group_id).id)
+def _move_to_group(context: ExecutionContext, *, group_id: str, item_id: str | None = None) -> Item:
+    item, board = context.get_item(item_id)
+    return context.store.change_item(item, by=context.user.id, group=get_group(board, group_id).id)
 
 
-def _archive_item(desk: Desk, *, item_id: str | None = None) -> Item:
-    item, _ = desk.item(item_id)
-    return desk.store.change_item(item, by=desk.me.id, state="archived")
+def _archive_item(context: ExecutionContext, *, item_id: str | None = None) -> Item:
+    item, _ = context.get_item(item_id)
+    return context.store.change_item(item, by=context.user.id, state="archived")
 
 
-def _delete_item(desk: Desk, *, item_id: str | None = None) -> Item:
-    item = desk.store.items.find(str(item_id))
+def _delete_item(context: ExecutionContext, *, item_id: str | None = None) -> Item:
+    item = context.store.items.find(str(item_id))
     if item is None or item.state == "deleted":
-        raise errors.no_item(item_id)
-    desk.board(item.owner)
-    for below in desk.store.sub_items(item):
-        desk.store.change_item(below, by=desk.me.id, state="deleted")
-    return desk.store.change_item(item, by=desk.me.id, state="deleted")
+        raise errors.item_not_found(item_id)
+    context.get_board(item.owner)
+    for subitem in context.store.subitems(item):
+        context.store.change_item(subitem, by=context.user.id, state="deleted")
+    return context.store.change_item(item, by=context.user.id, state="deleted")
 
 
-def _written(
-    desk: Desk,
+def _apply_values(
+    context: ExecutionContext,
     board: Board,
-    kept: Mapping[str, Any],
+    current: Mapping[str, Any],
     column_values: str | None,
     *,
-    makes: bool | None,
+    create_labels: bool | None,
 ) -> tuple[dict[str, Any], tuple[Column, ...]]:
-    """Return an item's values (the pseudo column ``name`` among them) and the board's columns."""
-    given = read_json(column_values) if column_values is not None else {}
-    if not isinstance(given, dict):
-        raise Refused("JsonParseException", "column_values must be a JSON object.")
-    values, labels, at = dict(kept), LabelBook(makes=bool(makes)), desk.store.now()
-    for column_id, value in given.items():
+    """
+    Apply the JSON object *column_values* to the *current* values of an item.
+
+    Returns:
+        The new values, with the name under ``name`` when it is written, and the columns of the
+        board with new labels.
+    """
+    changes = parse_json(column_values) if column_values is not None else {}
+    if not isinstance(changes, dict):
+        raise ApiError("JsonParseException", "column_values must be a JSON object.")
+    values, labels = dict(current), LabelResolver(create_missing=bool(create_labels))
+    timestamp = context.store.now()
+    for column_id, value in changes.items():
         column = board.column(str(column_id))
         if column is None or column.archived:
-            raise errors.no_column(str(column_id))
+            raise errors.column_not_found(str(column_id))
         if column.type == "name":
             values["name"] = value
             continue
-        writing = Writing(store=desk.store, column=column, labels=labels, at=at)
-        written = write(writing, value)
+        write = ColumnWrite(store=context.store, column=column, labels=labels, timestamp=timestamp)
+        stored = parse_value(write, value)
         values.pop(column.id, None)
-        if written is not None:
-            values[column.id] = written
+        if stored is not None:
+            values[column.id] = stored
     columns = tuple(
-        msgspec.structs.replace(one, settings=labels.settings(one)) for one in board.columns
+        msgspec.structs.replace(column, settings=labels.current_settings(column))
+        for column in board.columns
     )
     return values, columns
 
 
-def read_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """
-    Return the JSON that a text holds.
+    Return the decoded value of a string that contains JSON.
 
     Raises:
-        Refused: It holds none.
+        ApiError: *text* is not JSON.
     """
     try:
         return orjson.loads(text)
     except ValueError:
-        raise Refused("JsonParseException", "The value is not valid JSON.") from None
+        raise ApiError("JsonParseException", "The value is not valid JSON.") from None
 
 
-def _name(given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
+def _validate_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip():
         raise BadColumnValue("name", "the name of an item cannot be empty")
-    if len(given) > LONGEST_NAME:
-        raise Refused(
+    if len(name) > MAX_NAME_LENGTH:
+        raise ApiError(
             "ItemNameTooLongException",
-            f"Item name is too long, it has a maximum of {LONGEST_NAME} characters.",
-            item_name=given[:80],
+            f"Item name is too long, it has a maximum of {MAX_NAME_LENGTH} characters.",
+            item_name=name[:80],
         )
-    return given
+    return name
 
 
-def group_named(board: Board, group_id: str | None) -> Group:
+def get_group(board: Board, group_id: str | None) -> Group:
     """
-    Return a board's group, its first when none is named.
+    Return a group of a board; its first active group when *group_id* is None.
 
     Raises:
-        Refused: There is no such group.
+        ApiError: The board has no such group.
     """
     if group_id is None:
-        return next(one for one in board.groups if not one.deleted and not one.archived)
+        return next(group for group in board.groups if not group.deleted and not group.archived)
     group = board.group(group_id)
     if group is None:
-        raise Refused("ResourceNotFoundException", "Group not found", group_id=group_id)
+        raise ApiError("ResourceNotFoundException", "Group not found", group_id=group_id)
     return group
 
 
-def _item_on(desk: Desk, board_id: str, item_id: str | None) -> tuple[Item, Board]:
-    board = desk.board(board_id)
-    item, _ = desk.item(item_id)
+def _get_item_of_board(
+    context: ExecutionContext, board_id: str, item_id: str | None
+) -> tuple[Item, Board]:
+    board = context.get_board(board_id)
+    item, _ = context.get_item(item_id)
     if item.owner != board.id:
-        raise errors.no_item(item_id)
+        raise errors.item_not_found(item_id)
     return item, board
 
 
 ITEM_MUTATIONS: Mapping[str, Resolver] = MappingProxyType(
     {
-        "archive_item": _writes_item(_archive_item),
-        "change_column_value": _writes_item(_change_one),
-        "change_multiple_column_values": _writes_item(_change_many),
-        "change_simple_column_value": _writes_item(_change_simple),
-        "create_item": _writes_item(_create_item),
-        "create_subitem": _writes_item(_create_subitem),
-        "delete_item": _writes_item(_delete_item),
-        "move_item_to_group": _writes_item(_move_to_group),
+        "archive_item": _item_mutation(_archive_item),
+        "change_column_value": _item_mutation(_change_value),
+        "change_multiple_column_values": _item_mutation(_change_values),
+        "change_simple_column_value": _item_mutation(_change_simple_value),
+        "create_item": _item_mutation(_create_item),
+        "create_subitem": _item_mutation(_create_subitem),
+        "delete_item": _item_mutation(_delete_item),
+        "move_item_to_group": _item_mutation(_move_to_group),
     }
 )

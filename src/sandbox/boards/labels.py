@@ -1,110 +1,115 @@
-"""The labels of status and dropdown columns: found by what a call gives, and made when asked."""
+"""Labels of status and dropdown columns: found by index, id or name, and created on request."""
 
 from typing import TYPE_CHECKING, Any
 
+from sandbox.boards.settings import EMPTY_STATUS_INDEX
+
 if TYPE_CHECKING:
-    from sandbox.boards.column_writers import Writing
+    from sandbox.boards.column_parsers import ColumnWrite
     from sandbox.boards.records import Column
 
-_MOST_STATUSES = 40
+_MAX_STATUS_LABELS = 40
 
 
-class LabelBook:
+class LabelResolver:
     """
-    The labels of one board's columns during one call.
+    The labels of one board's columns during one mutation.
 
     Attributes:
-        made: Column id to its settings with the labels that were made; to be kept when the call
-            succeeds as a whole.
+        changed_settings: Column id to its settings with new labels; to be stored when the whole
+            mutation succeeds.
     """
 
-    def __init__(self, *, makes: bool) -> None:
-        """*makes*: whether a missing label is made rather than refused."""
-        self._makes = makes
-        self.made: dict[str, dict[str, Any]] = {}
+    def __init__(self, *, create_missing: bool) -> None:
+        """*create_missing*: create labels that a column does not have, instead of failing."""
+        self._create_missing = create_missing
+        self.changed_settings: dict[str, dict[str, Any]] = {}
 
-    def settings(self, column: "Column") -> dict[str, Any]:
-        """Return a column's settings as they stand in this call."""
-        return self.made.get(column.id, column.settings)
+    def current_settings(self, column: "Column") -> dict[str, Any]:
+        """Return a column's settings with the labels that this mutation created."""
+        return self.changed_settings.get(column.id, column.settings)
 
-    def status(self, writing: "Writing", given: Any) -> int | None:
+    def status_index(self, write: "ColumnWrite", value: Any) -> int | None:
         """
-        Return the index of a status, None for an empty one.
+        Return the index of a status label; None clears the column.
 
         Raises:
-            BadColumnValue: There is no such label, and none is made.
+            BadColumnValue: There is no such label, and it may not be created.
         """
-        labels = dict(self.settings(writing.column).get("labels", {}))
-        if isinstance(given, dict):
-            index, label = given.get("index"), given.get("label")
+        labels = dict(self.current_settings(write.column).get("labels", {}))
+        if isinstance(value, dict):
+            index, label = value.get("index"), value.get("label")
             if index is None and label in (None, ""):
                 return None
             if index is None and not isinstance(label, str):
-                raise writing.bad()
-        elif isinstance(given, str | int):
-            index, label = None, str(given)
+                raise write.error()
+        elif isinstance(value, str | int):
+            index, label = None, str(value)
         else:
-            raise writing.bad()
+            raise write.error()
         if index is not None:
             if str(index) not in labels:
-                raise writing.bad(_unknown("status", "statuses", labels))
+                raise write.error(_unknown_label("status", "statuses", labels))
             return int(str(index))
-        found = next((key for key, name in labels.items() if name == label), None)
-        # The short form names an index too, but a label of that name comes first.
-        if found is None and not isinstance(given, dict) and label in labels:
-            found = label
-        if found is not None:
-            return int(found)
-        if not self._makes or len(labels) >= _MOST_STATUSES:
-            raise writing.bad(_unknown("status", "statuses", labels))
-        new = next(number for number in range(200) if str(number) not in labels and number != 5)
-        self._keep(writing.column, labels={**labels, str(new): str(label)})
-        return new
+        label_index = next((key for key, name in labels.items() if name == label), None)
+        # The short form may also be an index, but a label of this name comes first.
+        if label_index is None and not isinstance(value, dict) and label in labels:
+            label_index = label
+        if label_index is not None:
+            return int(label_index)
+        if not self._create_missing or len(labels) >= _MAX_STATUS_LABELS:
+            raise write.error(_unknown_label("status", "statuses", labels))
+        indexes = (index for index in range(200) if index != EMPTY_STATUS_INDEX)
+        new_index = next(index for index in indexes if str(index) not in labels)
+        self._change_settings(write.column, labels={**labels, str(new_index): str(label)})
+        return new_index
 
-    def dropdown(self, writing: "Writing", given: Any) -> list[int]:
+    def dropdown_ids(self, write: "ColumnWrite", value: Any) -> list[int]:
         """
-        Return the ids of labels.
+        Return the ids of dropdown labels, without duplicates.
 
         Raises:
-            BadColumnValue: There is no such label, and none is made.
+            BadColumnValue: There is no such label, and it may not be created.
         """
-        wanted: Any = given
-        if isinstance(given, dict):
-            if "ids" in given:
-                return self._dropdown_ids(writing, given["ids"])
-            wanted = given.get("labels")
-        if isinstance(wanted, str):
-            wanted = [part.strip() for part in wanted.split(",")]
-        if not isinstance(wanted, list):
-            raise writing.bad()
-        return list(dict.fromkeys(self._dropdown_id(writing, str(name)) for name in wanted))
+        names: Any = value
+        if isinstance(value, dict):
+            if "ids" in value:
+                return self._existing_dropdown_ids(write, value["ids"])
+            names = value.get("labels")
+        if isinstance(names, str):
+            names = [part.strip() for part in names.split(",")]
+        if not isinstance(names, list):
+            raise write.error()
+        return list(dict.fromkeys(self._dropdown_id(write, str(name)) for name in names))
 
-    def _dropdown_ids(self, writing: "Writing", wanted: Any) -> list[int]:
-        known = {int(label["id"]) for label in self.settings(writing.column).get("labels", ())}
-        wanted = wanted if isinstance(wanted, list) else [wanted]
-        if not all(str(one).isdecimal() and int(str(one)) in known for one in wanted):
-            raise writing.bad(_unknown("dropdown", "labels", self._dropdown_names(writing)))
-        return list(dict.fromkeys(int(str(one)) for one in wanted))
+    def _existing_dropdown_ids(self, write: "ColumnWrite", ids: Any) -> list[int]:
+        existing_ids = {
+            int(label["id"]) for label in self.current_settings(write.column).get("labels", ())
+        }
+        ids = ids if isinstance(ids, list) else [ids]
+        if not all(str(item).isdecimal() and int(str(item)) in existing_ids for item in ids):
+            raise write.error(_unknown_label("dropdown", "labels", self._dropdown_names(write)))
+        return list(dict.fromkeys(int(str(item)) for item in ids))
 
-    def _dropdown_id(self, writing: "Writing", name: str) -> int:
-        labels = list(self.settings(writing.column).get("labels", ()))
-        found = next((int(label["id"]) for label in labels if label["name"] == name), None)
-        if found is not None:
-            return found
-        if not self._makes:
-            raise writing.bad(_unknown("dropdown", "labels", self._dropdown_names(writing)))
-        new = max((int(label["id"]) for label in labels), default=0) + 1
-        self._keep(writing.column, labels=[*labels, {"id": new, "name": name}])
-        return new
+    def _dropdown_id(self, write: "ColumnWrite", name: str) -> int:
+        labels = list(self.current_settings(write.column).get("labels", ()))
+        label_id = next((int(label["id"]) for label in labels if label["name"] == name), None)
+        if label_id is not None:
+            return label_id
+        if not self._create_missing:
+            raise write.error(_unknown_label("dropdown", "labels", self._dropdown_names(write)))
+        new_id = max((int(label["id"]) for label in labels), default=0) + 1
+        self._change_settings(write.column, labels=[*labels, {"id": new_id, "name": name}])
+        return new_id
 
-    def _dropdown_names(self, writing: "Writing") -> dict[str, str]:
-        labels = self.settings(writing.column).get("labels", ())
+    def _dropdown_names(self, write: "ColumnWrite") -> dict[str, str]:
+        labels = self.current_settings(write.column).get("labels", ())
         return {str(label["id"]): str(label["name"]) for label in labels}
 
-    def _keep(self, column: "Column", **changed: Any) -> None:
-        self.made[column.id] = {**self.settings(column), **changed}
+    def _change_settings(self, column: "Column", **settings: Any) -> None:
+        self.changed_settings[column.id] = {**self.current_settings(column), **settings}
 
 
-def _unknown(kind: str, plural: str, labels: dict[str, str]) -> str:
-    known = ", ".join(f"{key}: {name}" for key, name in labels.items())
-    return f"This {kind} label doesn't exist, possible {plural} are: {{{known}}}"
+def _unknown_label(kind: str, plural: str, labels: dict[str, str]) -> str:
+    options = ", ".join(f"{key}: {name}" for key, name in labels.items())
+    return f"This {kind} label doesn't exist, possible {plural} are: {{{options}}}"

@@ -1,19 +1,19 @@
-"""What can be asked for at the top of a document."""
+"""Resolvers of the root query fields."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from sandbox.boards import paging
-from sandbox.boards.errors import Refused
+from sandbox.boards.errors import ApiError
 from sandbox.boards.records import Board, Folder, Item, Tag, Team, Update, User, Workspace
-from sandbox.boards.resolver_helpers import Info, Resolver, by_ids, desk_of, paged
+from sandbox.boards.resolver_helpers import Info, Resolver, context_of, filter_by_ids, paginate
 from sandbox.boards.store import ACCOUNT_ID
 
 VERSIONS: Mapping[str, str] = MappingProxyType(
     {"2026-07": "maintenance", "2026-10": "current", "2027-01": "release_candidate"}
 )
-MOST_IDS = 100  # items asked for by their ids
+MAX_IDS = 100  # ids in one query of items
 
 
 def _boards(
@@ -26,27 +26,26 @@ def _boards(
     page: int | None = None,
     **more: Any,
 ) -> list[Board]:
-    desk = desk_of(info)
-    desk.need("boards:read")
-    found = [board for board in desk.store.boards.all() if desk.sees(board)]
-    found.sort(key=_used if more.get("order_by") == "used_at" else _created, reverse=True)
-    if ids is not None:
-        found = [board for board in found if board.id in set(ids)]
-    # Boards asked for by id come whatever their state, unless a state is named.
+    context = context_of(info)
+    context.require_scope("boards:read")
+    boards = [board for board in context.store.boards.all() if context.can_see(board)]
+    boards.sort(key=_used_at if more.get("order_by") == "used_at" else _created_at, reverse=True)
+    boards = filter_by_ids(boards, ids)
+    # With `ids`, boards of every state are returned, unless the query names a state.
     if state != "all" and not (ids is not None and state == "active"):
-        found = [board for board in found if board.state == state]
+        boards = [board for board in boards if board.state == state]
     if more.get("board_kind"):
-        found = [board for board in found if board.kind == more["board_kind"]]
+        boards = [board for board in boards if board.kind == more["board_kind"]]
     if more.get("workspace_ids"):
-        found = [board for board in found if board.workspace_id in more["workspace_ids"]]
-    return paged(found, limit, page)
+        boards = [board for board in boards if board.workspace_id in more["workspace_ids"]]
+    return paginate(boards, limit, page)
 
 
-def _created(board: Board) -> tuple[str, str]:
+def _created_at(board: Board) -> tuple[str, str]:
     return (board.created_at, board.id)
 
 
-def _used(board: Board) -> tuple[str, str]:
+def _used_at(board: Board) -> tuple[str, str]:
     return (board.updated_at, board.id)
 
 
@@ -60,27 +59,27 @@ def _items(
     exclude_nonactive: bool | None = None,
     newest_first: bool | None = None,
 ) -> list[Item]:
-    desk = desk_of(info)
-    desk.need("boards:read")
-    if ids is not None and len(ids) > MOST_IDS:
-        raise Refused("InvalidArgumentException", f"At most {MOST_IDS} ids may be asked for.")
-    every = (
-        desk.store.items.all()
+    context = context_of(info)
+    context.require_scope("boards:read")
+    if ids is not None and len(ids) > MAX_IDS:
+        raise ApiError("InvalidArgumentException", f"At most {MAX_IDS} ids may be asked for.")
+    candidates = (
+        context.store.items.all()
         if ids is None
-        else [item for key in dict.fromkeys(ids) if (item := desk.store.items.find(key))]
+        else [item for key in dict.fromkeys(ids) if (item := context.store.items.find(key))]
     )
-    seen = {board.id for board in desk.store.boards.all() if desk.sees(board)}
-    found = [item for item in every if item.owner in seen]
+    visible = {board.id for board in context.store.boards.all() if context.can_see(board)}
+    items = [item for item in candidates if item.owner in visible]
     if exclude_nonactive or ids is None:
-        found = [item for item in found if item.state == "active"]
+        items = [item for item in items if item.state == "active"]
     if newest_first:
-        found.sort(key=lambda item: item.created_at, reverse=True)
-    return paged(found, limit, page)
+        items.sort(key=lambda item: item.created_at, reverse=True)
+    return paginate(items, limit, page)
 
 
 def _next_items_page(_: Any, info: Info, *, cursor: str, limit: int = 25) -> dict[str, Any]:
-    desk_of(info).need("boards:read")
-    return paging.next_page(desk_of(info), cursor, limit)
+    context_of(info).require_scope("boards:read")
+    return paging.next_page(context_of(info), cursor, limit)
 
 
 def _by_column_values(
@@ -93,21 +92,21 @@ def _by_column_values(
     cursor: str | None = None,
     **_more: Any,
 ) -> dict[str, Any]:
-    desk = desk_of(info)
-    desk.need("boards:read")
+    context = context_of(info)
+    context.require_scope("boards:read")
     if cursor:
-        return paging.next_page(desk, cursor, limit)
+        return paging.next_page(context, cursor, limit)
     rules = [
         {"column_id": column["column_id"], "compare_value": list(column["column_values"])}
         for column in columns or ()
     ]
-    board = desk.board(board_id)
-    return paging.first_page(desk, board.id, group=None, query={"rules": rules}, limit=limit)
+    board = context.get_board(board_id)
+    return paging.first_page(context, board.id, group=None, query={"rules": rules}, limit=limit)
 
 
 def _me(_: Any, info: Info) -> User:
-    desk_of(info).need("me:read")
-    return desk_of(info).me
+    context_of(info).require_scope("me:read")
+    return context_of(info).user
 
 
 def _users(
@@ -119,16 +118,16 @@ def _users(
     name: str | None = None,
     **more: Any,
 ) -> list[User]:
-    desk_of(info).need("users:read")
-    found = by_ids(desk_of(info).store.users.all(), ids)
+    context_of(info).require_scope("users:read")
+    users = filter_by_ids(context_of(info).store.users.all(), ids)
     if emails is not None:
-        wanted = {email.casefold() for email in emails}
-        found = [user for user in found if user.email.casefold() in wanted]
+        addresses = {email.casefold() for email in emails}
+        users = [user for user in users if user.email.casefold() in addresses]
     if name is not None:
-        found = [user for user in found if name.casefold() in user.name.casefold()]
+        users = [user for user in users if name.casefold() in user.name.casefold()]
     if more.get("kind") in {"guests", "non_guests"}:
-        found = [one for one in found if (one.kind == "guest") is (more["kind"] == "guests")]
-    return paged(found, more.get("limit"), more.get("page"))
+        users = [user for user in users if (user.kind == "guest") is (more["kind"] == "guests")]
+    return paginate(users, more.get("limit"), more.get("page"))
 
 
 def _updates(
@@ -140,19 +139,20 @@ def _updates(
     ids: Sequence[str] | None = None,
     **_more: Any,
 ) -> list[Update]:
-    desk_of(info).need("updates:read")
-    every = [one for one in desk_of(info).store.updates.all() if one.parent is None]
-    found = sorted(by_ids(every, ids), key=lambda id_: (id_.created_at, id_.id), reverse=True)
-    return paged(found, limit, page)
+    context_of(info).require_scope("updates:read")
+    updates = context_of(info).store.updates.all()
+    comments = filter_by_ids([update for update in updates if update.parent is None], ids)
+    comments.sort(key=lambda comment: (comment.created_at, comment.id), reverse=True)
+    return paginate(comments, limit, page)
 
 
 def _account(_: Any, info: Info) -> dict[str, Any]:
-    desk_of(info).need("account:read")
-    return account_shown(info)
+    context_of(info).require_scope("account:read")
+    return account_fields()
 
 
-def account_shown(_: Info) -> dict[str, Any]:
-    """Return the account as the wire shows it."""
+def account_fields() -> dict[str, Any]:
+    """Return the fields of the account."""
     return {
         "id": str(ACCOUNT_ID),
         "name": "Harbourlight",
@@ -165,41 +165,44 @@ def account_shown(_: Info) -> dict[str, Any]:
 
 
 def _version(_: Any, info: Info) -> dict[str, str]:
-    value = desk_of(info).version
+    value = context_of(info).version
     return {"value": value, "display_name": value, "kind": VERSIONS.get(value, "deprecated")}
 
 
 def _versions(_: Any, _info: Info) -> list[dict[str, str]]:
-    return [{"value": one, "display_name": one, "kind": VERSIONS[one]} for one in VERSIONS]
+    return [
+        {"value": version, "display_name": version, "kind": kind}
+        for version, kind in VERSIONS.items()
+    ]
 
 
 def _workspaces(
     _: Any, info: Info, *, ids: Sequence[str] | None = None, **more: Any
 ) -> list[Workspace]:
-    found = by_ids(desk_of(info).store.workspaces.all(), ids)
-    return paged(found, more.get("limit"), more.get("page"))
+    workspaces = filter_by_ids(context_of(info).store.workspaces.all(), ids)
+    return paginate(workspaces, more.get("limit"), more.get("page"))
 
 
 def _folders(_: Any, info: Info, *, ids: Sequence[str] | None = None, **more: Any) -> list[Folder]:
-    found = by_ids(desk_of(info).store.folders.all(), ids)
+    folders = filter_by_ids(context_of(info).store.folders.all(), ids)
     if more.get("workspace_ids"):
-        found = [one for one in found if one.owner in more["workspace_ids"]]
-    return paged(found, more.get("limit"), more.get("page"))
+        folders = [folder for folder in folders if folder.owner in more["workspace_ids"]]
+    return paginate(folders, more.get("limit"), more.get("page"))
 
 
 def _tags(_: Any, info: Info, *, ids: Sequence[str] | None = None) -> list[Tag]:
-    return by_ids(desk_of(info).store.tags.all(), ids or None)
+    return filter_by_ids(context_of(info).store.tags.all(), ids or None)
 
 
 def _teams(_: Any, info: Info, *, ids: Sequence[str] | None = None) -> list[Team]:
-    return by_ids(desk_of(info).store.teams.all(), ids)
+    return filter_by_ids(context_of(info).store.teams.all(), ids)
 
 
 QUERIES: Mapping[str, Resolver] = MappingProxyType(
     {
         "account": _account,
         "boards": _boards,
-        "complexity": lambda _, info: desk_of(info).meter,
+        "complexity": lambda _, info: context_of(info).complexity,
         "folders": _folders,
         "items": _items,
         "items_page_by_column_values": _by_column_values,

@@ -1,9 +1,9 @@
 """
-Which items a listing holds and in what order: the wire's ``query_params``.
+Filters and order of item pages: the API's ``query_params``.
 
 A rule names a column (or ``name``, ``group``, ``__last_updated__``, ``__creation_log__``), an
-operator and what to compare with. A column's value is known by several texts: its own text, and
-the ids that the wire's rules use (a status index, ``person-7``, a label id).
+operator and values to compare with. A value of a column matches by its text and by ids: a status
+index, ``person-7``, a label id. See docs/spec/upstream/monday.md#item-rules.
 """
 
 import math
@@ -16,204 +16,208 @@ from typing import Any
 
 from sandbox.boards import errors
 from sandbox.boards.column_values import Cell
-from sandbox.boards.errors import Refused
+from sandbox.boards.errors import ApiError
 from sandbox.boards.records import Board, Column, Item
+from sandbox.boards.settings import EMPTY_STATUS_INDEX
 from sandbox.boards.store import BoardStore
 
-EMPTY_STATUS = "5"  # the index of a status that was never set
-_DAYS = {"TODAY": 0, "TOMORROW": 1, "YESTERDAY": -1}
-_LOGS = {"__last_updated__": "last_updated", "__creation_log__": "creation_log"}
+_RELATIVE_DAYS = {"TODAY": 0, "TOMORROW": 1, "YESTERDAY": -1}
+_LOG_TYPES = {"__last_updated__": "last_updated", "__creation_log__": "creation_log"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """A board's items under some rules; *today* is what relative days count from."""
+class ItemFilter:
+    """Filter of one board's items for one user; relative days count from *today* (UTC)."""
 
     store: BoardStore
     board: Board
     today: date
-    me: str
+    user_id: str
 
-    def chosen(self, items: Iterable[Item], query: Mapping[str, Any]) -> list[Item]:
+    def apply(self, items: Iterable[Item], query: Mapping[str, Any]) -> list[Item]:
         """
-        Return the items that *query* asks for, in its order.
+        Return the items that match *query*, in the order of its ``order_by``.
+
+        Items without a value in a column of ``order_by`` come last.
 
         Raises:
-            Refused: A rule names no column, or compares what cannot be compared.
+            ApiError: A rule names an unknown column or operator.
         """
-        ids = query.get("ids")
-        if ids:
-            wanted = {str(id_) for id_ in ids}
-            items = [item for item in items if item.id in wanted]
-        kept = [item for item in items if self._fits(item, query)]
+        if ids := query.get("ids"):
+            item_ids = set(map(str, ids))
+            items = [item for item in items if item.id in item_ids]
+        matching = [item for item in items if self._matches_group(item, query)]
         for order in reversed(query.get("order_by") or ()):
             column = self._column(str(order["column_id"]))
-            keys = [(self._sort_key(item, column), item) for item in kept]
-            filled = [(key, item) for key, item in keys if key is not None]
+            keyed = [(self._sort_key(item, column), item) for item in matching]
+            filled = [(key, item) for key, item in keyed if key is not None]
             filled.sort(key=itemgetter(0), reverse=order.get("direction") == "desc")
-            kept = [item for _, item in filled] + [item for key, item in keys if key is None]
-        return kept
+            empty = [item for key, item in keyed if key is None]
+            matching = [item for _, item in filled] + empty
+        return matching
 
-    def _fits(self, item: Item, group: Mapping[str, Any]) -> bool:
-        found = [self._follows(item, rule) for rule in group.get("rules") or ()]
-        found += [self._fits(item, one) for one in group.get("groups") or ()]
-        if not found:
+    def _matches_group(self, item: Item, group: Mapping[str, Any]) -> bool:
+        results = [self._matches_rule(item, rule) for rule in group.get("rules") or ()]
+        results += [self._matches_group(item, nested) for nested in group.get("groups") or ()]
+        if not results:
             return True
-        return any(found) if group.get("operator") == "or" else all(found)
+        return any(results) if group.get("operator") == "or" else all(results)
 
-    def _follows(self, item: Item, rule: Mapping[str, Any]) -> bool:
+    def _matches_rule(self, item: Item, rule: Mapping[str, Any]) -> bool:
         column = self._column(str(rule["column_id"]))
         operator = OPERATORS.get(str(rule.get("operator") or "any_of"))
         if operator is None:
-            raise Refused("InvalidArgumentException", "This operator is not supported.")
-        return operator(self._subject(item, column), self._compared(rule.get("compare_value")))
+            raise ApiError("InvalidArgumentException", "This operator is not supported.")
+        return operator(self._operand(item, column), self._values(rule.get("compare_value")))
 
     def _column(self, column_id: str) -> Column:
         if column_id == "group":
             return Column(id="group", title="Group", type="group")
-        if column_id in _LOGS:
-            return Column(id=column_id, title=column_id, type=_LOGS[column_id])
+        if column_id in _LOG_TYPES:
+            return Column(id=column_id, title=column_id, type=_LOG_TYPES[column_id])
         column = self.board.column(column_id)
         if column is None:
-            raise errors.no_column(column_id)
+            raise errors.column_not_found(column_id)
         return column
 
-    def _subject(self, item: Item, column: Column) -> "Subject":
+    def _operand(self, item: Item, column: Column) -> "Operand":
         if column.type == "name":
-            return Subject(item.name, (item.name,))
+            return Operand(item.name, (item.name,))
         if column.type == "group":
             group = self.board.group(item.group)
-            return Subject(group.title if group else "", (item.group,))
+            return Operand(group.title if group else "", (item.group,))
         cell = Cell(store=self.store, board=self.board, item=item, column=column)
-        return Subject(cell.shown, tuple(_known_as(cell)))
+        return Operand(cell.display_text, tuple(_aliases(cell)))
 
-    def _compared(self, given: Any) -> list[str]:
-        several = given if isinstance(given, list) else [given]
-        words = [str(one) for one in several if one is not None]
+    def _values(self, compare_value: Any) -> list[str]:
+        values = compare_value if isinstance(compare_value, list) else [compare_value]
+        words = [str(value) for value in values if value is not None]
         if words[:1] == ["EXACT"]:
             words = words[1:]
-        mine = f"person-{self.me}"
-        return [mine if word == "assigned_to_me" else self._dated(word) for word in words]
+        user = f"person-{self.user_id}"
+        return [user if word == "assigned_to_me" else self._resolve_day(word) for word in words]
 
-    def _dated(self, word: str) -> str:
-        if word not in _DAYS:
+    def _resolve_day(self, word: str) -> str:
+        if word not in _RELATIVE_DAYS:
             return word
-        return (self.today + timedelta(days=_DAYS[word])).isoformat()
+        return (self.today + timedelta(days=_RELATIVE_DAYS[word])).isoformat()
 
     def _sort_key(self, item: Item, column: Column) -> tuple[float, str] | None:
-        subject = self._subject(item, column)
-        if subject.is_empty:
+        operand = self._operand(item, column)
+        if operand.is_empty:
             return None
         if column.type == "status":
-            return (float(str((item.values.get(column.id) or {}).get("index", 5))), "")
-        number = _number(subject.text)
-        return (math.inf if number is None else number, subject.text.casefold())
+            return (
+                float(str((item.values.get(column.id) or {}).get("index", EMPTY_STATUS_INDEX))),
+                "",
+            )
+        number = _to_number(operand.text)
+        return (math.inf if number is None else number, operand.text.casefold())
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What a rule looks at: a text, and everything else that its value is known by."""
+class Operand:
+    """The value that a rule compares: its text, and all texts and ids that name it."""
 
     text: str
-    known_as: Sequence[str]
+    aliases: Sequence[str]
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing."""
+        """Whether the column is empty."""
         return not self.text
 
     @property
     def day(self) -> str:
-        """The first ten characters, which of a date are its day."""
+        """The first ten characters: the day, when the value is a date."""
         return self.text[:10]
 
 
-def _known_as(cell: Cell) -> Iterable[str]:
-    kept = cell.kept
-    yield cell.shown
+def _aliases(cell: Cell) -> Iterable[str]:
+    stored = cell.stored
+    yield cell.display_text
     if cell.type in {"date", "last_updated", "creation_log"}:
-        yield cell.shown[:10]
+        yield cell.display_text[:10]
     if cell.type == "status":
-        yield EMPTY_STATUS if kept is None else str(kept["index"])
-    if not isinstance(kept, dict):
+        yield str(EMPTY_STATUS_INDEX if stored is None else stored["index"])
+    if not isinstance(stored, dict):
         return
-    for member in kept.get("personsAndTeams", ()):
+    for member in stored.get("personsAndTeams", ()):
         yield f"{member['kind']}-{member['id']}"
         yield str(member["id"])
     for name in ("ids", "tag_ids"):
-        yield from map(str, kept.get(name, ()))
+        yield from map(str, stored.get(name, ()))
     for name in ("email", "phone", "url"):
-        if name in kept:
-            yield str(kept[name])
-    yield from (
-        str(linked_pulse_id["linkedPulseId"]) for linked_pulse_id in kept.get("linkedPulseIds", ())
-    )
+        if name in stored:
+            yield str(stored[name])
+    for link in stored.get("linkedPulseIds", ()):
+        yield str(link["linkedPulseId"])
 
 
-def _any_of(subject: Subject, wanted: list[str]) -> bool:
-    if not wanted:
+def _any_of(operand: Operand, values: list[str]) -> bool:
+    if not values:
         return True
-    return any(one in wanted for one in subject.known_as) or ("" in wanted and subject.is_empty)
+    return any(alias in values for alias in operand.aliases) or ("" in values and operand.is_empty)
 
 
-def _contains(subject: Subject, wanted: list[str]) -> bool:
-    return " ".join(wanted).casefold() in subject.text.casefold()
+def _contains(operand: Operand, values: list[str]) -> bool:
+    return " ".join(values).casefold() in operand.text.casefold()
 
 
-def _terms(subject: Subject, wanted: list[str]) -> bool:
-    text = subject.text.casefold()
-    return all(term in text for one in wanted for term in one.casefold().split())
+def _contains_terms(operand: Operand, values: list[str]) -> bool:
+    text = operand.text.casefold()
+    return all(term in text for value in values for term in value.casefold().split())
 
 
-def _compare(test: Callable[[Any, Any], bool]) -> "Operator":
-    def follows(subject: Subject, wanted: list[str]) -> bool:
-        if subject.is_empty or not wanted:
+def _comparison(test: Callable[[Any, Any], bool]) -> "Operator":
+    def compare(operand: Operand, values: list[str]) -> bool:
+        if operand.is_empty or not values:
             return False
-        left, right = _number(subject.text), _number(wanted[0])
+        left, right = _to_number(operand.text), _to_number(values[0])
         if left is not None and right is not None:
             return test(left, right)
-        return test(subject.day, wanted[0])
+        return test(operand.day, values[0])
 
-    return follows
+    return compare
 
 
-def _between(subject: Subject, wanted: list[str]) -> bool:
-    if subject.is_empty or len(wanted) != 2:
+def _between(operand: Operand, values: list[str]) -> bool:
+    if operand.is_empty or len(values) != 2:
         return False
-    number, low, high = _number(subject.text), _number(wanted[0]), _number(wanted[1])
+    number, low, high = _to_number(operand.text), _to_number(values[0]), _to_number(values[1])
     if number is not None and low is not None and high is not None:
         return low <= number <= high
-    return wanted[0] <= subject.day <= wanted[1]
+    return values[0] <= operand.day <= values[1]
 
 
-def _number(text: str) -> float | None:
+def _to_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-Operator = Callable[[Subject, list[str]], bool]
+Operator = Callable[[Operand, list[str]], bool]
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
         "any_of": _any_of,
-        "not_any_of": lambda subject, wanted: not wanted or not _any_of(subject, wanted),
-        "is_empty": lambda subject, _: subject.is_empty,
-        "is_not_empty": lambda subject, _: not subject.is_empty,
+        "not_any_of": lambda operand, values: not values or not _any_of(operand, values),
+        "is_empty": lambda operand, _: operand.is_empty,
+        "is_not_empty": lambda operand, _: not operand.is_empty,
         "contains_text": _contains,
-        "not_contains_text": lambda subject, wanted: not _contains(subject, wanted),
-        "contains_terms": _terms,
-        "starts_with": lambda subject, wanted: subject.text.casefold().startswith(
-            " ".join(wanted).casefold()
+        "not_contains_text": lambda operand, values: not _contains(operand, values),
+        "contains_terms": _contains_terms,
+        "starts_with": lambda operand, values: operand.text.casefold().startswith(
+            " ".join(values).casefold()
         ),
-        "ends_with": lambda subject, wanted: subject.text.casefold().endswith(
-            " ".join(wanted).casefold()
+        "ends_with": lambda operand, values: operand.text.casefold().endswith(
+            " ".join(values).casefold()
         ),
-        "greater_than": _compare(lambda left, right: left > right),
-        "greater_than_or_equals": _compare(lambda left, right: left >= right),
-        "lower_than": _compare(lambda left, right: left < right),
-        "lower_than_or_equal": _compare(lambda left, right: left <= right),
+        "greater_than": _comparison(lambda left, right: left > right),
+        "greater_than_or_equals": _comparison(lambda left, right: left >= right),
+        "lower_than": _comparison(lambda left, right: left < right),
+        "lower_than_or_equal": _comparison(lambda left, right: left <= right),
         "between": _between,
     }
 )

@@ -1,4 +1,4 @@
-"""What the board provider keeps. Ids are numbers written as text; times are ISO 8601 with ``Z``."""
+"""Records of the boards API. Ids are numbers written as text; times are ISO 8601 with ``Z``."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sandbox.storage.documents import Document
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column; *settings* is what the wire shows as ``settings_str``."""
+    """A column; *settings* is the decoded ``settings_str``."""
 
     id: str
     title: str
@@ -19,7 +19,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of a board, in its place in `Board.groups`."""
+    """A group of a board; its position is that in `Board.groups`."""
 
     id: str
     title: str
@@ -33,8 +33,8 @@ class Board(Document, frozen=True, kw_only=True):
     A board.
 
     Attributes:
-        kind: "public", "private" (its subscribers alone see it) or "share".
-        type: "board", or "sub_items_board" for one that holds the sub-items of another.
+        kind: "public", "private" (visible to its subscribers only) or "share".
+        type: "board", "document", or "sub_items_board" for the sub-items of another board.
     """
 
     name: str
@@ -68,8 +68,8 @@ class Item(Document, frozen=True, kw_only=True):
     An item; its owner is its board.
 
     Attributes:
-        values: Column id to what the wire shows as ``value`` (decoded), for columns with one.
-        parent: The item that this is a sub-item of.
+        values: Column id to the decoded ``value``, for columns that are not empty.
+        parent: Id of the item that this one is a sub-item of.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Item(Document, frozen=True, kw_only=True):
 
 
 class Update(Document, frozen=True, kw_only=True):
-    """A comment on an item (its owner), or a reply to one (*parent*); *body* is HTML."""
+    """A comment on an item (its owner), or a reply to the comment *parent*; *body* is HTML."""
 
     body: str
     creator_id: str
@@ -94,7 +94,7 @@ class Update(Document, frozen=True, kw_only=True):
 
 
 class User(Document, frozen=True, kw_only=True):
-    """Somebody of the account."""
+    """A user of the account."""
 
     name: str
     email: str
@@ -109,7 +109,7 @@ class User(Document, frozen=True, kw_only=True):
 
 
 class Team(Document, frozen=True, kw_only=True):
-    """Several users under a name."""
+    """A team; its members are the users that name it in `User.teams`."""
 
     name: str
 

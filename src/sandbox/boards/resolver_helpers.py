@@ -1,43 +1,43 @@
-"""What all resolvers share: the context, choosing by ids, and pages."""
+"""Functions that all resolvers share: the context, filters by id, and pages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from graphql import GraphQLResolveInfo
 
-from sandbox.boards.context import Desk
-from sandbox.boards.errors import Refused
+from sandbox.boards.context import ExecutionContext
+from sandbox.boards.errors import ApiError
 from sandbox.storage.documents import Document
 
 Info = GraphQLResolveInfo
 Resolver = Callable[..., Any]
-_K = TypeVar("_K", bound=Document)
+_RecordT = TypeVar("_RecordT", bound=Document)
 _T = TypeVar("_T")
 
 
-def desk_of(info: Info) -> Desk:
+def context_of(info: Info) -> ExecutionContext:
     """Return the context of this execution."""
-    desk: Desk = info.context
-    return desk
+    context: ExecutionContext = info.context
+    return context
 
 
-def by_ids(records: Iterable[_K], ids: Sequence[str] | None) -> list[_K]:
-    """Return the records with these ids, all when None."""
+def filter_by_ids(records: Iterable[_RecordT], ids: Sequence[str] | None) -> list[_RecordT]:
+    """Return the records with these ids; all of them when *ids* is None."""
     if ids is None:
         return list(records)
-    wanted = {str(id_) for id_ in ids}
-    return [record for record in records if record.id in wanted]
+    wanted_ids = {str(record_id) for record_id in ids}
+    return [record for record in records if record.id in wanted_ids]
 
 
-def paged(found: Sequence[_T], limit: int | None, page: int | None) -> list[_T]:
+def paginate(records: Sequence[_T], limit: int | None, page: int | None) -> list[_T]:
     """
-    Return one page, counted from 1, of 25 when no limit is given.
+    Return one page; *page* counts from 1, *limit* is 25 by default.
 
     Raises:
-        Refused: Limit or page is less than 1.
+        ApiError: *limit* or *page* is less than 1.
     """
     size = 25 if limit is None else limit
     number = 1 if page is None else page
     if size < 1 or number < 1:
-        raise Refused("InvalidArgumentException", "limit and page start at 1.")
-    return list(found[(number - 1) * size : number * size])
+        raise ApiError("InvalidArgumentException", "limit and page start at 1.")
+    return list(records[(number - 1) * size : number * size])

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from sandbox.boards.column_writers import Writing, write
+from sandbox.boards.column_parsers import ColumnWrite, parse_value
 from sandbox.boards.errors import BadColumnValue
-from sandbox.boards.item_mutations import LONGEST_NAME
-from sandbox.boards.labels import LabelBook
+from sandbox.boards.item_mutations import MAX_NAME_LENGTH
+from sandbox.boards.labels import LabelResolver
 from sandbox.boards.records import Column, Group, User
 from sandbox.boards.settings import dropdown_settings, status_settings
 from sandbox.boards.store import GROUP_COLORS, BoardStore
@@ -91,7 +91,7 @@ class _BoardImport:
         self._board = next(boards, None) or store.add_board(
             name, creator_id=self._importer.id, groups=(Group(id="topics", title="Imported"),)
         )
-        self._labels = LabelBook(makes=True)
+        self._labels = LabelResolver(create_missing=True)
 
     def run(self, table: csv_tables.Table, progress: Progress) -> ImportReport:
         plan = self._plan_columns(table)
@@ -163,8 +163,8 @@ class _BoardImport:
         name = _cell_text(cells[plan.name]).strip()
         if not name:
             return "has no name"
-        if len(name) > LONGEST_NAME:
-            return f"its name is longer than {LONGEST_NAME} characters"
+        if len(name) > MAX_NAME_LENGTH:
+            return f"its name is longer than {MAX_NAME_LENGTH} characters"
         values: dict[str, Any] = {}
         for index, column in plan.columns.items():
             try:
@@ -186,10 +186,10 @@ class _BoardImport:
     def _to_stored_value(self, plan: _Plan, column: Column, cell: csv_tables.Cell) -> Any:
         if cell is None:
             return None
-        writing = Writing(
-            store=self._store, column=column, labels=self._labels, at=self._store.now()
+        write = ColumnWrite(
+            store=self._store, column=column, labels=self._labels, timestamp=self._store.now()
         )
-        return write(writing, _to_api_value(column.type, cell, plan.people))
+        return parse_value(write, _to_api_value(column.type, cell, plan.people))
 
     def _find_or_add_group(self, cell: csv_tables.Cell) -> str:
         title = _cell_text(cell).strip()
@@ -212,7 +212,7 @@ class _BoardImport:
 
     def _save_labels(self) -> None:
         columns = tuple(
-            msgspec.structs.replace(column, settings=self._labels.settings(column))
+            msgspec.structs.replace(column, settings=self._labels.current_settings(column))
             for column in self._board.columns
         )
         self._board = self._store.change_board(self._board, columns=columns)

@@ -13,14 +13,14 @@ import orjson
 
 from sandbox.http import Request, Response, json_response
 from sandbox.projects import errors, opt_fields, rendering
-from sandbox.projects.opt_fields import Tree
+from sandbox.projects.opt_fields import FieldTree
 from sandbox.projects.records import Project, Section, Tag, Task, User
 from sandbox.projects.store import ProjectStore
-from sandbox.projects.views import Ref
+from sandbox.projects.views import RecordRef
 
-MOST = 100  # records a page
-UNPAGED = 1_000  # records that a listing without a limit may hold
-LIFETIME = 3_600.0  # seconds: of an offset
+MAX_PAGE_SIZE = 100  # records a page
+MAX_UNPAGED = 1_000  # records that a listing without a limit may hold
+OFFSET_SECONDS = 3_600.0  # seconds: of an offset
 
 
 class Offset(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Desk:
+class CallContext:
     """The call."""
 
     store: ProjectStore
@@ -43,14 +43,14 @@ class Desk:
     # What it carries
 
     @cached_property
-    def tree(self) -> Tree | None:
+    def tree(self) -> FieldTree | None:
         """The fields asked for, in the query or in the body's options."""
         asked = self.request.first("opt_fields")
         if not asked and self.request.method in {"POST", "PUT"}:
             options = self._body.get("options")
-            several = options.get("fields") if isinstance(options, dict) else None
-            asked = ",".join(map(str, several)) if isinstance(several, list) else ""
-        return opt_fields.read(asked)
+            list_field = options.get("fields") if isinstance(options, dict) else None
+            asked = ",".join(map(str, list_field)) if isinstance(list_field, list) else ""
+        return opt_fields.parse(asked)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -58,31 +58,31 @@ class Desk:
         The body's data.
 
         Raises:
-            Refused: There is none, or something stands beside it.
+            ApiError: There is none, or something stands beside it.
         """
         stray = sorted(self._body.keys() - {"data", "options"})
         if stray:
-            raise errors.bad(
+            raise errors.bad_request(
                 f"Unrecognized request field {stray[0]} . The only allowed keys at the top level"
                 " are: data, options."
             )
         data = self._body.get("data", {})
         if not isinstance(data, dict):
-            raise errors.bad("data: Value is not a JSON object")
+            raise errors.bad_request("data: Value is not a JSON object")
         return data
 
-    def several(self, name: str) -> list[Any]:
+    def list_field(self, name: str) -> list[Any]:
         """
         Return a list of the body's data, empty when it is not given.
 
         Raises:
-            Refused: It is something else.
+            ApiError: It is something else.
         """
         given = self.data.get(name)
         if given is None:
             return []
         if not isinstance(given, list):
-            raise errors.bad(f"{name}: Value is not an array")
+            raise errors.bad_request(f"{name}: Value is not an array")
         return given
 
     @cached_property
@@ -90,9 +90,9 @@ class Desk:
         try:
             body = self.request.json()
         except ValueError:
-            raise errors.bad("Could not parse request data, invalid JSON") from None
+            raise errors.bad_request("Could not parse request data, invalid JSON") from None
         if not isinstance(body, dict):
-            raise errors.bad("Could not parse request data, invalid JSON")
+            raise errors.bad_request("Could not parse request data, invalid JSON")
         return body
 
     def flag(self, name: str) -> bool | None:
@@ -106,7 +106,7 @@ class Desk:
         headers = {}
         if status == 201:
             headers["location"] = f"{self.request.public}/{_PATHS[kind]}/{record.id}"
-        shown = rendering.whole(self.store, Ref(kind, record), self.tree)
+        shown = rendering.render_full(self.store, RecordRef(kind, record), self.tree)
         return json_response({"data": shown}, status, headers)
 
     def nothing(self) -> Response:
@@ -118,18 +118,18 @@ class Desk:
         Answer with a listing, or a page of it when a limit is given.
 
         Raises:
-            Refused: Limit or offset make no sense, or there is too much without a limit.
+            ApiError: Limit or offset make no sense, or there is too much without a limit.
         """
         asked = self.request.first("limit")
         if not asked:
-            if len(records) > UNPAGED:
-                raise errors.bad(
+            if len(records) > MAX_UNPAGED:
+                raise errors.bad_request(
                     "The result is too large. You should use pagination (may require specifying"
                     " a workspace)!"
                 )
             return json_response({"data": self._shown(kind, records)})
-        if not asked.isdecimal() or not 1 <= int(asked) <= MOST:
-            raise errors.bad(f"limit: Must be between 1 and {MOST}")
+        if not asked.isdecimal() or not 1 <= int(asked) <= MAX_PAGE_SIZE:
+            raise errors.bad_request(f"limit: Must be between 1 and {MAX_PAGE_SIZE}")
         start = self._start(records)
         page = records[start : start + int(asked)]
         end = start + len(page)
@@ -137,7 +137,10 @@ class Desk:
         return json_response({"data": self._shown(kind, page), "next_page": following})
 
     def _shown(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
-        return [rendering.listed(self.store, Ref(kind, record), self.tree) for record in records]
+        return [
+            rendering.render_listed(self.store, RecordRef(kind, record), self.tree)
+            for record in records
+        ]
 
     def _start(self, records: Sequence[Any]) -> int:
         given = self.request.every("offset")
@@ -147,11 +150,11 @@ class Desk:
             padded = given[0] + "=" * (-len(given[0]) % 4)
             place = msgspec.json.decode(urlsafe_b64decode(padded.encode()), type=Offset)
         except (ValueError, binascii.Error, msgspec.DecodeError):
-            raise errors.bad("offset: Your pagination token is invalid.") from None
+            raise errors.bad_request("offset: Your pagination token is invalid.") from None
         if place.call != self._call:
-            raise errors.bad("offset: Your pagination token is invalid.")
-        if self.store.seconds() - place.since > LIFETIME:
-            raise errors.bad("offset: Your pagination token has expired.")
+            raise errors.bad_request("offset: Your pagination token is invalid.")
+        if self.store.seconds() - place.since > OFFSET_SECONDS:
+            raise errors.bad_request("offset: Your pagination token has expired.")
         found = (n for n, one in enumerate(records, 1) if one.id == place.after)
         return next(found, min(place.seen, len(records)))
 
@@ -177,16 +180,16 @@ class Desk:
         Return a project.
 
         Raises:
-            Refused: There is none, or it is private to others. *status* is 400 for a body.
+            ApiError: There is none, or it is private to others. *status* is 400 for a body.
         """
         found = self.store.projects.find(_gid(named, gid))
         if found is None:
-            raise errors.Refused(status, f"{named}: Unknown object: {gid}")
-        if not self.sees(found):
+            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
+        if not self.can_see(found):
             raise errors.forbidden("project")
         return found
 
-    def sees(self, project: Project) -> bool:
+    def can_see(self, project: Project) -> bool:
         """Whether the user sees a project."""
         return project.privacy != "private" or self.me.id in project.members
 
@@ -195,13 +198,17 @@ class Desk:
         Return a task.
 
         Raises:
-            Refused: There is none, or all its projects are private to others.
+            ApiError: There is none, or all its projects are private to others.
         """
         found = self.store.tasks.find(_gid(named, gid))
         if found is None:
-            raise errors.Refused(status, f"{named}: Unknown object: {gid}")
-        projects = [self.store.projects.find(place.project) for place in found.places]
-        if projects and not any(project is not None and self.sees(project) for project in projects):
+            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
+        projects = [
+            self.store.projects.find(membership.project) for membership in found.memberships
+        ]
+        if projects and not any(
+            project is not None and self.can_see(project) for project in projects
+        ):
             raise errors.forbidden("task")
         return found
 
@@ -210,11 +217,11 @@ class Desk:
         Return a section.
 
         Raises:
-            Refused: There is none, or its project is private to others.
+            ApiError: There is none, or its project is private to others.
         """
         found = self.store.sections.find(_gid(named, gid))
         if found is None:
-            raise errors.Refused(status, f"{named}: Unknown object: {gid}")
+            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
         self.project(found.owner)
         return found
 
@@ -223,11 +230,11 @@ class Desk:
         Return a tag.
 
         Raises:
-            Refused: There is none.
+            ApiError: There is none.
         """
         found = self.store.tags.find(_gid(named, gid))
         if found is None:
-            raise errors.Refused(status, f"{named}: Unknown object: {gid}")
+            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
         return found
 
     def user(self, given: object) -> User | None:
@@ -253,7 +260,7 @@ _PATHS = {
 
 def _gid(named: str, given: object) -> str:
     if not isinstance(given, str):
-        raise errors.bad(f"{named}: Not a valid GID type: {type(given).__name__}")
+        raise errors.bad_request(f"{named}: Not a valid GID type: {type(given).__name__}")
     if not given.isdecimal() or not given.isascii():
-        raise errors.bad(f"{named}: Not a recognized ID: {given}")
+        raise errors.bad_request(f"{named}: Not a recognized ID: {given}")
     return given

@@ -9,15 +9,15 @@ import orjson
 
 from sandbox.http import Endpoint, Handler, Request, Response, Router, json_response, parse_target
 from sandbox.projects import errors, references, stories, tasks
-from sandbox.projects.context import Desk
-from sandbox.projects.errors import Refused
+from sandbox.projects.context import CallContext
+from sandbox.projects.errors import ApiError
 from sandbox.projects.store import ProjectStore
 from sandbox.state import SandboxState
 
 BASE = ("api", "1.0")  # the first segments of every path; the sandbox takes it without, too
 _MOST_ACTIONS = 10  # of a batch
 
-ROWS = (
+ROUTES = (
     ("GET", "/workspaces", "workspaces:read", references.workspaces),
     ("GET", "/workspaces/{gid}", "workspaces:read", references.workspace),
     ("GET", "/workspaces/{gid}/users", "users:read", references.workspace_users),
@@ -74,17 +74,17 @@ ROWS = (
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of every path, with or without ``/api/1.0`` in front."""
-    return Door(ProjectStore(state.database, clock=state.clock))
+    return ProjectEndpoints(ProjectStore(state.database, clock=state.clock))
 
 
-class Door:
+class ProjectEndpoints:
     """The endpoints over one store."""
 
     def __init__(self, store: ProjectStore) -> None:
         self._store = store
         self._routes = Router()
         self._scopes: dict[Endpoint, str] = {}
-        for method, path, scope, endpoint in ROWS:
+        for method, path, scope, endpoint in ROUTES:
             self._routes.add(method, path, endpoint)
             self._scopes[endpoint] = scope
 
@@ -95,45 +95,45 @@ class Door:
             if below.segments == ("batch",) and request.method == "POST":
                 return await self._batch(request)
             return self._answer(below)
-        except Refused as refusal:
+        except ApiError as refusal:
             return refusal.answer()
 
     def _answer(self, request: Request) -> Response:
         found = self._routes.find(request.method, request.segments)
         if found is None:
-            return errors.said(404, "No matching route for request")
+            return errors.error_response(404, "No matching route for request")
         endpoint, taken = found
-        desk = self._desk(request, self._scopes[endpoint])
+        context = self._context(request, self._scopes[endpoint])
         with nullcontext() if request.method == "GET" else self._store.db.transaction():
-            answer = endpoint(desk, **taken)
+            answer = endpoint(context, **taken)
         if isinstance(answer, Response):
             return answer
         raise TypeError(request.path)
 
-    def _desk(self, request: Request, scope: str) -> Desk:
+    def _context(self, request: Request, scope: str) -> CallContext:
         grant = request.grant
-        me = None if grant is None else self._store.user_named(grant.account)
+        me = None if grant is None else self._store.user_by_email(grant.account)
         if grant is None or me is None:
-            raise Refused(401, "Not Authorized")
+            raise ApiError(401, "Not Authorized")
         if grant.scopes and scope not in grant.scopes and "default" not in grant.scopes:
-            raise Refused(403, f"This token does not have the required scope: {scope}")
-        return Desk(store=self._store, me=me, request=request)
+            raise ApiError(403, f"This token does not have the required scope: {scope}")
+        return CallContext(store=self._store, me=me, request=request)
 
     async def _batch(self, request: Request) -> Response:
         """Run up to ten actions, each a call of its own."""
         try:
             actions = request.json()["data"]["actions"]
         except (ValueError, KeyError, TypeError):
-            raise errors.bad("actions: Missing input") from None
+            raise errors.bad_request("actions: Missing input") from None
         if not isinstance(actions, list) or not 1 <= len(actions) <= _MOST_ACTIONS:
-            raise errors.bad(f"actions: Must have between 1 and {_MOST_ACTIONS} actions")
+            raise errors.bad_request(f"actions: Must have between 1 and {_MOST_ACTIONS} actions")
         return json_response(
             {"data": await asyncio.gather(*(self._act(request, action) for action in actions))}
         )
 
     async def _act(self, request: Request, action: Any) -> dict[str, Any]:
         if not isinstance(action, dict) or request.inner is None:
-            raise errors.bad("actions: Value is not a JSON object")
+            raise errors.bad_request("actions: Value is not a JSON object")
         method = str(action.get("method", "get")).upper()
         segments, query = parse_target(str(action.get("relative_path", "")))
         data, options = action.get("data") or {}, action.get("options") or {}

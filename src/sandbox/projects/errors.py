@@ -8,7 +8,7 @@ _HELP = (
 )
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """A call that is refused: status and message."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -18,24 +18,24 @@ class Refused(Exception):
 
     def answer(self) -> Response:
         """Return the refusal as the wire words it."""
-        return said(self.status, self.message)
+        return error_response(self.status, self.message)
 
 
-def said(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error body."""
     return json_response({"errors": [{"message": message, "help": _HELP}]}, status, headers)
 
 
-def bad(message: str) -> Refused:
+def bad_request(message: str) -> ApiError:
     """Refuse input."""
-    return Refused(400, message)
+    return ApiError(400, message)
 
 
-def unknown(kind: str, gid: object) -> Refused:
+def not_found(kind: str, gid: object) -> ApiError:
     """Say that a path names nothing."""
-    return Refused(404, f"{kind}: Unknown object: {gid}")
+    return ApiError(404, f"{kind}: Unknown object: {gid}")
 
 
-def forbidden(kind: str) -> Refused:
+def forbidden(kind: str) -> ApiError:
     """Say that this user may not see something."""
-    return Refused(403, f"You do not have access to this {kind}.")
+    return ApiError(403, f"You do not have access to this {kind}.")

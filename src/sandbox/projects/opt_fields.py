@@ -7,17 +7,17 @@ exist is silently left out. Source: the vendor's page on input and output option
 
 from collections.abc import Iterator
 
-Tree = dict[str, "Tree"]
+FieldTree = dict[str, "FieldTree"]
 
 _MOST = 4_000  # characters
 
 
-def read(text: str) -> Tree | None:
+def parse(text: str) -> FieldTree | None:
     """Return the fields asked for; None when nothing is said."""
     paths = [path for path in _split(text[:_MOST], ",") if path]
     if not paths:
         return None
-    tree: Tree = {}
+    tree: FieldTree = {}
     for path in paths:
         for steps in _expanded(path):
             _plant(tree, [step for step in steps if step != "this"])
@@ -35,7 +35,7 @@ def _expanded(path: str) -> Iterator[list[str]]:
         yield from _expanded(path[:start] + choice + path[end + 1 :])
 
 
-def _plant(tree: Tree, steps: list[str]) -> None:
+def _plant(tree: FieldTree, steps: list[str]) -> None:
     for step in steps:
         tree = tree.setdefault(step, {})
 

@@ -119,7 +119,7 @@ class Task(Document, frozen=True, kw_only=True):
     due_at: str | None = None
     start_on: str | None = None
     parent: str | None = None
-    places: tuple[Membership, ...] = ()
+    memberships: tuple[Membership, ...] = msgspec.field(default=(), name="places")
     tags: tuple[str, ...] = ()
     followers: tuple[str, ...] = ()
     values: dict[str, Any] = msgspec.field(default_factory=dict)

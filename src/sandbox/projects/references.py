@@ -6,7 +6,7 @@ import msgspec
 
 from sandbox.http import Response, json_response
 from sandbox.projects import custom_field_values, errors, views
-from sandbox.projects.context import Desk
+from sandbox.projects.context import CallContext
 from sandbox.projects.records import CustomField, Option, Workspace
 
 _MOST_DECIMALS = 6
@@ -16,135 +16,137 @@ _KINDS = ("text", "number", "enum", "multi_enum", "date", "people")
 # Workspaces, teams, users
 
 
-def workspaces(desk: Desk) -> Response:
+def workspaces(context: CallContext) -> Response:
     """List the workspaces of the user."""
-    return desk.many("workspace", [_workspace(desk, desk.me.owner)])
+    return context.many("workspace", [_workspace(context, context.me.owner)])
 
 
-def workspace(desk: Desk, gid: str) -> Response:
+def workspace(context: CallContext, gid: str) -> Response:
     """Show a workspace."""
-    return desk.one("workspace", _workspace(desk, gid))
+    return context.one("workspace", _workspace(context, gid))
 
 
-def teams(desk: Desk, gid: str) -> Response:
+def teams(context: CallContext, gid: str) -> Response:
     """List a workspace's teams."""
-    return desk.many("team", desk.store.teams.of(_workspace(desk, gid).id))
+    return context.many("team", context.store.teams.of(_workspace(context, gid).id))
 
 
-def users(desk: Desk) -> Response:
+def users(context: CallContext) -> Response:
     """List the users that the caller sees."""
-    wanted = desk.request.first("workspace") or desk.me.owner
-    return desk.many("user", desk.store.users.of(_workspace(desk, wanted).id))
+    wanted = context.request.first("workspace") or context.me.owner
+    return context.many("user", context.store.users.of(_workspace(context, wanted).id))
 
 
-def workspace_users(desk: Desk, gid: str) -> Response:
+def workspace_users(context: CallContext, gid: str) -> Response:
     """List a workspace's users."""
-    return desk.many("user", desk.store.users.of(_workspace(desk, gid).id))
+    return context.many("user", context.store.users.of(_workspace(context, gid).id))
 
 
-def user(desk: Desk, gid: str) -> Response:
+def user(context: CallContext, gid: str) -> Response:
     """Show a user: "me", an address or an id."""
-    found = desk.user(gid)
+    found = context.user(gid)
     if found is None:
-        raise errors.unknown("user", gid)
-    return desk.one("user", found)
+        raise errors.not_found("user", gid)
+    return context.one("user", found)
 
 
-def _workspace(desk: Desk, gid: object, status: int = 404) -> Workspace:
-    found = desk.store.workspaces.find(str(gid))
+def _workspace(context: CallContext, gid: object, status: int = 404) -> Workspace:
+    found = context.store.workspaces.find(str(gid))
     if found is None:
-        raise errors.Refused(status, f"workspace: Unknown object: {gid}")
+        raise errors.ApiError(status, f"workspace: Unknown object: {gid}")
     return found
 
 
 # Projects
 
 
-def projects(desk: Desk) -> Response:
+def projects(context: CallContext) -> Response:
     """List projects, of one workspace or team when these are named."""
-    wanted = desk.request.first("workspace")
+    wanted = context.request.first("workspace")
     if wanted:
-        _workspace(desk, wanted, status=400)
-    return _projects(desk, wanted or desk.me.owner)
+        _workspace(context, wanted, status=400)
+    return _projects(context, wanted or context.me.owner)
 
 
-def workspace_projects(desk: Desk, gid: str) -> Response:
+def workspace_projects(context: CallContext, gid: str) -> Response:
     """List a workspace's projects."""
-    return _projects(desk, _workspace(desk, gid).id)
+    return _projects(context, _workspace(context, gid).id)
 
 
-def _projects(desk: Desk, workspace_id: str) -> Response:
-    found = [one for one in desk.store.projects.of(workspace_id) if desk.sees(one)]
-    archived, team = desk.flag("archived"), desk.request.first("team")
+def _projects(context: CallContext, workspace_id: str) -> Response:
+    found = [one for one in context.store.projects.of(workspace_id) if context.can_see(one)]
+    archived, team = context.flag("archived"), context.request.first("team")
     if archived is not None:
         found = [one for one in found if one.archived is archived]
     if team:
         found = [one for one in found if one.team == team]
-    return desk.many("project", found)
+    return context.many("project", found)
 
 
-def project(desk: Desk, gid: str) -> Response:
+def project(context: CallContext, gid: str) -> Response:
     """Show a project."""
-    return desk.one("project", desk.project(gid))
+    return context.one("project", context.project(gid))
 
 
-def create_project(desk: Desk) -> Response:
+def create_project(context: CallContext) -> Response:
     """Make a project."""
-    name = desk.data.get("name")
+    name = context.data.get("name")
     if not isinstance(name, str) or not name.strip():
-        raise errors.bad("name: Missing input")
-    over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
-    if over.is_organization and not desk.data.get("team"):
-        raise errors.bad("Missing required team field")
-    team = desk.data.get("team")
-    if team and desk.store.teams.find(str(team)) is None:
-        raise errors.bad(f"team: Unknown object: {team}")
-    made = desk.store.add_project(
-        over.id, name, creator=desk.me.id, team=team or None, **_project_changes(desk)
+        raise errors.bad_request("name: Missing input")
+    over = _workspace(context, context.data.get("workspace") or context.me.owner, status=400)
+    if over.is_organization and not context.data.get("team"):
+        raise errors.bad_request("Missing required team field")
+    team = context.data.get("team")
+    if team and context.store.teams.find(str(team)) is None:
+        raise errors.bad_request(f"team: Unknown object: {team}")
+    made = context.store.add_project(
+        over.id, name, creator=context.me.id, team=team or None, **_project_changes(context)
     )
-    return desk.one("project", made, status=201)
+    return context.one("project", made, status=201)
 
 
-def update_project(desk: Desk, gid: str) -> Response:
+def update_project(context: CallContext, gid: str) -> Response:
     """Change what the body names of a project."""
-    old = desk.project(gid)
-    changed = _project_changes(desk)
-    if isinstance(desk.data.get("name"), str):
-        changed["name"] = desk.data["name"]
-    new = msgspec.structs.replace(old, modified_at=desk.store.now(), **changed)
-    return desk.one("project", desk.store.projects.put(new))
+    old = context.project(gid)
+    changed = _project_changes(context)
+    if isinstance(context.data.get("name"), str):
+        changed["name"] = context.data["name"]
+    new = msgspec.structs.replace(old, modified_at=context.store.now(), **changed)
+    return context.one("project", context.store.projects.put(new))
 
 
-def _project_changes(desk: Desk) -> dict[str, Any]:
+def _project_changes(context: CallContext) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for name, kind in (("notes", str), ("archived", bool), ("color", str)):
-        if isinstance(desk.data.get(name), kind):
-            changed[name] = desk.data[name]
-    if desk.data.get("due_on"):
-        changed["due_on"] = custom_field_values.day_of("due_on", desk.data["due_on"])
-    if desk.data.get("privacy_setting"):
-        changed["privacy"] = str(desk.data["privacy_setting"])
+        if isinstance(context.data.get(name), kind):
+            changed[name] = context.data[name]
+    if context.data.get("due_on"):
+        changed["due_on"] = custom_field_values.parse_date("due_on", context.data["due_on"])
+    if context.data.get("privacy_setting"):
+        changed["privacy"] = str(context.data["privacy_setting"])
     return changed
 
 
-def delete_project(desk: Desk, gid: str) -> Response:
+def delete_project(context: CallContext, gid: str) -> Response:
     """Delete a project; tasks that stand in no other go with it."""
-    gone = desk.project(gid)
-    for task in desk.store.project_tasks(gone.id):
-        places = tuple(place for place in task.places if place.project != gone.id)
-        if places:
-            desk.store.tasks.put(msgspec.structs.replace(task, places=places))
+    gone = context.project(gid)
+    for task in context.store.project_tasks(gone.id):
+        memberships = tuple(
+            membership for membership in task.memberships if membership.project != gone.id
+        )
+        if memberships:
+            context.store.tasks.put(msgspec.structs.replace(task, memberships=memberships))
         else:
-            desk.store.delete_task(task)
-    for one in desk.store.sections.of(gone.id):
-        desk.store.sections.drop(one.id)
-    desk.store.projects.drop(gone.id)
-    return desk.nothing()
+            context.store.delete_task(task)
+    for one in context.store.sections.of(gone.id):
+        context.store.sections.drop(one.id)
+    context.store.projects.drop(gone.id)
+    return context.nothing()
 
 
-def task_counts(desk: Desk, gid: str) -> Response:
+def task_counts(context: CallContext, gid: str) -> Response:
     """Count a project's tasks; every count is opt-in."""
-    tasks = desk.store.project_tasks(desk.project(gid).id)
+    tasks = context.store.project_tasks(context.project(gid).id)
     done = sum(task.completed_at is not None for task in tasks)
     stones = [task for task in tasks if task.subtype == "milestone"]
     counts = {
@@ -153,150 +155,157 @@ def task_counts(desk: Desk, gid: str) -> Response:
         "num_incomplete_tasks": len(tasks) - done,
         "num_milestones": len(stones),
     }
-    asked = desk.tree or {}
+    asked = context.tree or {}
     return json_response({"data": {name: one for name, one in counts.items() if name in asked}})
 
 
 # Sections
 
 
-def sections(desk: Desk, gid: str) -> Response:
+def sections(context: CallContext, gid: str) -> Response:
     """List a project's sections in their order."""
-    return desk.many("section", desk.store.sections.of(desk.project(gid).id))
+    return context.many("section", context.store.sections.of(context.project(gid).id))
 
 
-def section(desk: Desk, gid: str) -> Response:
+def section(context: CallContext, gid: str) -> Response:
     """Show a section."""
-    return desk.one("section", desk.section(gid))
+    return context.one("section", context.section(gid))
 
 
-def create_section(desk: Desk, gid: str) -> Response:
+def create_section(context: CallContext, gid: str) -> Response:
     """Make a section behind the others."""
-    over, name = desk.project(gid), desk.data.get("name")
+    over, name = context.project(gid), context.data.get("name")
     if not isinstance(name, str) or not name:
-        raise errors.bad("name: Missing input")
-    return desk.one("section", desk.store.add_section(over.id, name), status=201)
+        raise errors.bad_request("name: Missing input")
+    return context.one("section", context.store.add_section(over.id, name), status=201)
 
 
-def update_section(desk: Desk, gid: str) -> Response:
+def update_section(context: CallContext, gid: str) -> Response:
     """Rename a section."""
-    old, name = desk.section(gid), desk.data.get("name")
+    old, name = context.section(gid), context.data.get("name")
     if not isinstance(name, str) or not name:
-        raise errors.bad("name: Missing input")
-    return desk.one("section", desk.store.sections.put(msgspec.structs.replace(old, name=name)))
+        raise errors.bad_request("name: Missing input")
+    return context.one(
+        "section", context.store.sections.put(msgspec.structs.replace(old, name=name))
+    )
 
 
-def delete_section(desk: Desk, gid: str) -> Response:
+def delete_section(context: CallContext, gid: str) -> Response:
     """Delete an empty section that is not the last."""
-    gone = desk.section(gid)
-    if desk.store.section_tasks(gone.id):
-        raise errors.bad("Cannot delete a section with tasks in it.")
-    if len(desk.store.sections.of(gone.owner)) == 1:
-        raise errors.bad("Cannot delete the last section of a project.")
-    desk.store.sections.drop(gone.id)
-    return desk.nothing()
+    gone = context.section(gid)
+    if context.store.section_tasks(gone.id):
+        raise errors.bad_request("Cannot delete a section with tasks in it.")
+    if len(context.store.sections.of(gone.owner)) == 1:
+        raise errors.bad_request("Cannot delete the last section of a project.")
+    context.store.sections.drop(gone.id)
+    return context.nothing()
 
 
 # Custom fields
 
 
-def settings(desk: Desk, gid: str) -> Response:
+def settings(context: CallContext, gid: str) -> Response:
     """List how custom fields stand on a project."""
-    return desk.many("custom_field_setting", views.settings_of(desk.store, desk.project(gid)))
+    return context.many(
+        "custom_field_setting", views.field_settings(context.store, context.project(gid))
+    )
 
 
-def workspace_fields(desk: Desk, gid: str) -> Response:
+def workspace_fields(context: CallContext, gid: str) -> Response:
     """List a workspace's custom fields."""
-    return desk.many("custom_field", desk.store.fields.of(_workspace(desk, gid).id))
+    return context.many("custom_field", context.store.fields.of(_workspace(context, gid).id))
 
 
-def field(desk: Desk, gid: str) -> Response:
+def field(context: CallContext, gid: str) -> Response:
     """Show a custom field."""
-    return desk.one("custom_field", _field(desk, gid))
+    return context.one("custom_field", _field(context, gid))
 
 
-def create_field(desk: Desk) -> Response:
+def create_field(context: CallContext) -> Response:
     """Make a custom field in a workspace."""
-    _paid(desk)
-    kind, name = desk.data.get("resource_subtype") or desk.data.get("type"), desk.data.get("name")
+    _paid(context)
+    kind, name = (
+        context.data.get("resource_subtype") or context.data.get("type"),
+        context.data.get("name"),
+    )
     if kind not in _KINDS:
-        raise errors.bad(f"resource_subtype: Not a recognized type: {kind}")
+        raise errors.bad_request(f"resource_subtype: Not a recognized type: {kind}")
     if not isinstance(name, str) or not name:
-        raise errors.bad("name: Missing input")
-    over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
+        raise errors.bad_request("name: Missing input")
+    over = _workspace(context, context.data.get("workspace") or context.me.owner, status=400)
     options = tuple(
-        Option(id=desk.store.new_id(), name=str(one.get("name", "")))
-        for one in desk.several("enum_options")
+        Option(id=context.store.new_id(), name=str(one.get("name", "")))
+        for one in context.list_field("enum_options")
         if isinstance(one, dict)
     )
-    precision = desk.data.get("precision") or 0
+    precision = context.data.get("precision") or 0
     if not isinstance(precision, int) or not 0 <= precision <= _MOST_DECIMALS:
-        raise errors.bad(f"precision: Must be between 0 and {_MOST_DECIMALS}")
-    new_id = desk.store.new_id()
+        raise errors.bad_request(f"precision: Must be between 0 and {_MOST_DECIMALS}")
+    new_id = context.store.new_id()
     made = CustomField(
         id=new_id,
         owner=over.id,
         position=float(new_id),
         name=name,
         kind=str(kind),
-        description=str(desk.data.get("description") or ""),
+        description=str(context.data.get("description") or ""),
         precision=precision,
         options=options,
-        creator=desk.me.id,
+        creator=context.me.id,
     )
-    return desk.one("custom_field", desk.store.fields.put(made), status=201)
+    return context.one("custom_field", context.store.fields.put(made), status=201)
 
 
-def add_field(desk: Desk, gid: str) -> Response:
+def add_field(context: CallContext, gid: str) -> Response:
     """Put a custom field onto a project."""
-    _paid(desk)
-    over = desk.project(gid)
-    wanted = _field(desk, desk.data.get("custom_field"), status=400)
+    _paid(context)
+    over = context.project(gid)
+    wanted = _field(context, context.data.get("custom_field"), status=400)
     if wanted.id in over.fields:
-        raise errors.bad("custom_field: Custom field is already on this project")
+        raise errors.bad_request("custom_field: Custom field is already on this project")
     new = msgspec.structs.replace(over, fields=(*over.fields, wanted.id))
-    desk.store.projects.put(new)
-    added = views.settings_of(desk.store, new)[-1]
-    return desk.one("custom_field_setting", added)
+    context.store.projects.put(new)
+    added = views.field_settings(context.store, new)[-1]
+    return context.one("custom_field_setting", added)
 
 
-def _paid(desk: Desk) -> None:
-    if desk.store.is_free:
-        raise errors.Refused(402, "Custom Field Settings are not available for free users.")
+def _paid(context: CallContext) -> None:
+    if context.store.is_free:
+        raise errors.ApiError(402, "Custom Field Settings are not available for free users.")
 
 
-def _field(desk: Desk, gid: object, status: int = 404) -> CustomField:
-    found = desk.store.fields.find(str(gid))
+def _field(context: CallContext, gid: object, status: int = 404) -> CustomField:
+    found = context.store.fields.find(str(gid))
     if found is None:
-        raise errors.Refused(status, f"custom_field: Unknown object: {gid}")
+        raise errors.ApiError(status, f"custom_field: Unknown object: {gid}")
     return found
 
 
 # Tags
 
 
-def tags(desk: Desk) -> Response:
+def tags(context: CallContext) -> Response:
     """List the tags of a workspace."""
-    wanted = desk.request.first("workspace") or desk.me.owner
-    return desk.many("tag", desk.store.tags.of(_workspace(desk, wanted, status=400).id))
+    wanted = context.request.first("workspace") or context.me.owner
+    return context.many("tag", context.store.tags.of(_workspace(context, wanted, status=400).id))
 
 
-def workspace_tags(desk: Desk, gid: str) -> Response:
+def workspace_tags(context: CallContext, gid: str) -> Response:
     """List a workspace's tags."""
-    return desk.many("tag", desk.store.tags.of(_workspace(desk, gid).id))
+    return context.many("tag", context.store.tags.of(_workspace(context, gid).id))
 
 
-def tag(desk: Desk, gid: str) -> Response:
+def tag(context: CallContext, gid: str) -> Response:
     """Show a tag."""
-    return desk.one("tag", desk.tag(gid))
+    return context.one("tag", context.tag(gid))
 
 
-def create_tag(desk: Desk) -> Response:
+def create_tag(context: CallContext) -> Response:
     """Make a tag."""
-    over = _workspace(desk, desk.data.get("workspace") or desk.me.owner, status=400)
-    name = desk.data.get("name")
+    over = _workspace(context, context.data.get("workspace") or context.me.owner, status=400)
+    name = context.data.get("name")
     if not isinstance(name, str) or not name:
-        raise errors.bad("name: Missing input")
-    color = desk.data.get("color")
-    made = desk.store.add_tag(over.id, name, color if isinstance(color, str) else None)
-    return desk.one("tag", made, status=201)
+        raise errors.bad_request("name: Missing input")
+    color = context.data.get("color")
+    made = context.store.add_tag(over.id, name, color if isinstance(color, str) else None)
+    return context.one("tag", made, status=201)

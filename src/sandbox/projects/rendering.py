@@ -5,13 +5,13 @@ and with exactly the fields (and the id) that ``opt_fields`` names otherwise.
 
 from typing import Any
 
-from sandbox.projects.opt_fields import Tree
+from sandbox.projects.opt_fields import FieldTree
 from sandbox.projects.records import Option
 from sandbox.projects.store import ProjectStore
-from sandbox.projects.views import VIEWS, Ref, Valued
+from sandbox.projects.views import VIEWS, FieldValue, RecordRef
 
 
-def whole(store: ProjectStore, ref: Ref, tree: Tree | None) -> dict[str, Any]:
+def render_full(store: ProjectStore, ref: RecordRef, tree: FieldTree | None) -> dict[str, Any]:
     """Show one record: full, or as *tree* asks."""
     view = VIEWS[ref.kind]
     if tree is not None:
@@ -23,12 +23,12 @@ def whole(store: ProjectStore, ref: Ref, tree: Tree | None) -> dict[str, Any]:
     return shown
 
 
-def listed(store: ProjectStore, ref: Ref, tree: Tree | None) -> dict[str, Any]:
+def render_listed(store: ProjectStore, ref: RecordRef, tree: FieldTree | None) -> dict[str, Any]:
     """Show one record of a listing: compact, or as *tree* asks."""
     return _compact(store, ref) if tree is None else _asked(store, ref, tree)
 
 
-def _compact(store: ProjectStore, ref: Ref) -> dict[str, Any]:
+def _compact(store: ProjectStore, ref: RecordRef) -> dict[str, Any]:
     view = VIEWS[ref.kind]
     shown: dict[str, Any] = {"gid": ref.record.id, "resource_type": ref.kind}
     for name in view.compact:
@@ -37,10 +37,10 @@ def _compact(store: ProjectStore, ref: Ref) -> dict[str, Any]:
 
 
 def _nested(store: ProjectStore, value: Any) -> Any:
-    if isinstance(value, Ref):
+    if isinstance(value, RecordRef):
         # A task's custom fields come whole, everything else compact.
-        valued = isinstance(value.record, Valued)
-        return whole(store, value, None) if valued else _compact(store, value)
+        valued = isinstance(value.record, FieldValue)
+        return render_full(store, value, None) if valued else _compact(store, value)
     if isinstance(value, list):
         return [_nested(store, one) for one in value]
     if isinstance(value, dict):
@@ -48,7 +48,7 @@ def _nested(store: ProjectStore, value: Any) -> Any:
     return value
 
 
-def _asked(store: ProjectStore, ref: Ref, tree: Tree) -> dict[str, Any]:
+def _asked(store: ProjectStore, ref: RecordRef, tree: FieldTree) -> dict[str, Any]:
     shown: dict[str, Any] = {"gid": ref.record.id}
     if "resource_type" in tree:
         shown["resource_type"] = ref.kind
@@ -59,14 +59,14 @@ def _asked(store: ProjectStore, ref: Ref, tree: Tree) -> dict[str, Any]:
     return shown
 
 
-def _chosen(store: ProjectStore, value: Any, tree: Tree) -> Any:
+def _chosen(store: ProjectStore, value: Any, tree: FieldTree) -> Any:
     if isinstance(value, list):
         return [_chosen(store, one, tree) for one in value]
-    if isinstance(value, Ref):
+    if isinstance(value, RecordRef):
         if tree:
             return _asked(store, value, tree)
-        if isinstance(value.record, Valued | Option):
-            return whole(store, value, None)
+        if isinstance(value.record, FieldValue | Option):
+            return render_full(store, value, None)
         return {"gid": value.record.id, "resource_type": value.kind}
     if isinstance(value, dict):
         kept = {name: one for name, one in value.items() if not tree or name in tree}

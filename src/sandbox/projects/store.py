@@ -54,7 +54,7 @@ class ProjectStore:
 
     def now(self) -> str:
         """Return the time as the wire writes it."""
-        return wire_time(self._clock())
+        return format_time(self._clock())
 
     def new_id(self) -> str:
         """Return a new id, of whatever kind."""
@@ -117,13 +117,17 @@ class ProjectStore:
             **rest,
         )
         self.tasks.put(task)
-        for place in task.places:
-            project = self.projects.find(place.project)
+        for membership in task.memberships:
+            project = self.projects.find(membership.project)
             text = f"added to {project.name if project else 'a project'}"
-            self.tell(task, text, subtype="added_to_project", creator=creator, created_at=at)
+            self.add_system_story(
+                task, text, subtype="added_to_project", creator=creator, created_at=at
+            )
         return task
 
-    def tell(self, task: Task, text: str, *, subtype: str, creator: str, created_at: str) -> Story:
+    def add_system_story(
+        self, task: Task, text: str, *, subtype: str, creator: str, created_at: str
+    ) -> Story:
         """Add a story that is no comment."""
         return self.add_story(
             task, text, kind="system", subtype=subtype, creator=creator, created_at=created_at
@@ -164,7 +168,7 @@ class ProjectStore:
 
     # Asking
 
-    def user_named(self, email: str) -> User | None:
+    def user_by_email(self, email: str) -> User | None:
         """Return the user with this address, or the first of all."""
         users = self.users.all()
         return next((user for user in users if user.email == email), users[0] if users else None)
@@ -173,10 +177,10 @@ class ProjectStore:
         """Return a project's tasks, section by section, each in its order; no sub-tasks of it."""
         order = {section.id: place for place, section in enumerate(self.sections.of(project))}
         found = [
-            (order.get(place.section, len(order)), task.position, task)
+            (order.get(membership.section, len(order)), task.position, task)
             for task in self.tasks.all()
-            for place in task.places
-            if place.project == project
+            for membership in task.memberships
+            if membership.project == project
         ]
         return [task for _, _, task in sorted(found, key=lambda one: one[:2])]
 
@@ -185,10 +189,10 @@ class ProjectStore:
         return [
             task
             for task in self.tasks.all()
-            if any(place.section == section for place in task.places)
+            if any(membership.section == section for membership in task.memberships)
         ]
 
-    def sub_tasks(self, task: str) -> list[Task]:
+    def subtasks(self, task: str) -> list[Task]:
         """Return a task's own tasks in their order."""
         return [one for one in self.tasks.all() if one.parent == task]
 
@@ -196,20 +200,20 @@ class ProjectStore:
         """Return the section that a task comes into when none is named."""
         return self.sections.of(project)[0]
 
-    def place_in(self, project: str) -> Membership:
+    def default_membership(self, project: str) -> Membership:
         """Return a place in a project's first section."""
         return Membership(project=project, section=self.first_section(project).id)
 
     def delete_task(self, task: Task) -> None:
         """Forget a task, what is below it and its stories."""
-        for below in self.sub_tasks(task.id):
+        for below in self.subtasks(task.id):
             self.delete_task(below)
         for story in self.stories.of(task.id):
             self.stories.drop(story.id)
         self.tasks.drop(task.id)
 
 
-def wire_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Write seconds since the epoch as the wire does: UTC, milliseconds."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"

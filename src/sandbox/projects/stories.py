@@ -4,65 +4,65 @@ import msgspec
 
 from sandbox.http import Response
 from sandbox.projects import errors, views
-from sandbox.projects.context import Desk
+from sandbox.projects.context import CallContext
 from sandbox.projects.records import Story
 
 
-def of_task(desk: Desk, gid: str) -> Response:
+def of_task(context: CallContext, gid: str) -> Response:
     """List a task's stories."""
-    found = desk.store.stories.of(desk.task(gid).id)
-    return desk.many("story", sorted(found, key=lambda one: (one.created_at, one.id)))
+    found = context.store.stories.of(context.task(gid).id)
+    return context.many("story", sorted(found, key=lambda one: (one.created_at, one.id)))
 
 
-def create(desk: Desk, gid: str) -> Response:
+def create(context: CallContext, gid: str) -> Response:
     """Comment on a task."""
-    task = desk.task(gid)
-    text, markup = _text(desk)
-    story = desk.store.add_story(task, text, creator=desk.me.id, html_text=markup)
-    desk.store.change_task(task)
-    return desk.one("story", story, status=201)
+    task = context.task(gid)
+    text, markup = _text(context)
+    story = context.store.add_story(task, text, creator=context.me.id, html_text=markup)
+    context.store.change_task(task)
+    return context.one("story", story, status=201)
 
 
-def get(desk: Desk, gid: str) -> Response:
+def get(context: CallContext, gid: str) -> Response:
     """Show a story."""
-    return desk.one("story", _story(desk, gid))
+    return context.one("story", _story(context, gid))
 
 
-def update(desk: Desk, gid: str) -> Response:
+def update(context: CallContext, gid: str) -> Response:
     """Change the text of one's own comment."""
-    story = _mine(desk, gid)
-    text, markup = _text(desk)
+    story = _mine(context, gid)
+    text, markup = _text(context)
     new = msgspec.structs.replace(story, text=text, html_text=markup, is_edited=True)
-    return desk.one("story", desk.store.stories.put(new))
+    return context.one("story", context.store.stories.put(new))
 
 
-def delete(desk: Desk, gid: str) -> Response:
+def delete(context: CallContext, gid: str) -> Response:
     """Delete one's own comment."""
-    desk.store.stories.drop(_mine(desk, gid).id)
-    return desk.nothing()
+    context.store.stories.drop(_mine(context, gid).id)
+    return context.nothing()
 
 
-def _text(desk: Desk) -> tuple[str, str | None]:
-    text, markup = desk.data.get("text"), desk.data.get("html_text")
+def _text(context: CallContext) -> tuple[str, str | None]:
+    text, markup = context.data.get("text"), context.data.get("html_text")
     if isinstance(markup, str) and text is None:
         if not markup.startswith("<body>"):
-            raise errors.bad("html_text: XML is invalid")
-        return views.plain(markup), markup
+            raise errors.bad_request("html_text: XML is invalid")
+        return views.strip_markup(markup), markup
     if not isinstance(text, str) or not text:
-        raise errors.bad("text: Missing input")
+        raise errors.bad_request("text: Missing input")
     return text, None
 
 
-def _mine(desk: Desk, gid: str) -> Story:
-    story = _story(desk, gid)
-    if story.kind != "comment" or story.creator != desk.me.id:
+def _mine(context: CallContext, gid: str) -> Story:
+    story = _story(context, gid)
+    if story.kind != "comment" or story.creator != context.me.id:
         raise errors.forbidden("story")
     return story
 
 
-def _story(desk: Desk, gid: str) -> Story:
-    story = desk.store.stories.find(gid)
+def _story(context: CallContext, gid: str) -> Story:
+    story = context.store.stories.find(gid)
     if story is None:
-        raise errors.unknown("story", gid)
-    desk.task(story.owner)
+        raise errors.not_found("story", gid)
+    context.task(story.owner)
     return story

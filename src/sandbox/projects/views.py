@@ -1,7 +1,7 @@
 """
 What the wire shows of each record: a table of fields per type.
 
-A field is a scalar, a `Ref` to another record, a list of these, or a dictionary. `showing`
+A field is a scalar, a `RecordRef` to another record, a list of these, or a dictionary. `showing`
 says which of them an answer holds.
 """
 
@@ -24,7 +24,7 @@ _BREAKS = re.compile(r"<br\s*/?>|</li>|</h\d>")
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class RecordRef:
     """Another record, by its type on the wire."""
 
     kind: str
@@ -32,7 +32,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Valued:
+class FieldValue:
     """A custom field with the value that a task gives it."""
 
     field: CustomField
@@ -45,7 +45,7 @@ class Valued:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FieldSetting:
     """A custom field standing on a project."""
 
     id: str
@@ -53,11 +53,11 @@ class Setting:
     project: Project
 
 
-Show = Callable[[ProjectStore, Any], Any]
+Getter = Callable[[ProjectStore, Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ResourceView:
     """
     How one type is shown.
 
@@ -66,44 +66,44 @@ class View:
         compact: Those of a listing. *opt_in* are shown only when named.
     """
 
-    fields: Mapping[str, Show]
+    fields: Mapping[str, Getter]
     compact: tuple[str, ...] = ("name",)
     opt_in: frozenset[str] = frozenset()
 
 
-def plain(markup: str) -> str:
+def strip_markup(markup: str) -> str:
     """Return rich text without its marks."""
     return html.unescape(_MARKUP.sub("", _BREAKS.sub("\n", markup))).strip()
 
 
-def rich(text: str) -> str:
+def to_markup(text: str) -> str:
     """Return plain text as rich text."""
     return f"<body>{html.escape(text, quote=False)}</body>"
 
 
-def _own(name: str) -> Show:
+def _own(name: str) -> Getter:
     return lambda _, record: getattr(record, name)
 
 
-def _const(value: Any) -> Show:
+def _const(value: Any) -> Getter:
     return lambda *_: value
 
 
-def _ref(kind: str, table: str, name: str) -> Show:
+def _ref(kind: str, table: str, name: str) -> Getter:
     """Show the record that a field names, None when it names none."""
 
-    def show(store: ProjectStore, record: Any) -> Ref | None:
+    def show(store: ProjectStore, record: Any) -> RecordRef | None:
         wanted = getattr(record, name)
         found: Document | None = getattr(store, table).find(wanted) if wanted else None
-        return None if found is None else Ref(kind, found)
+        return None if found is None else RecordRef(kind, found)
 
     return show
 
 
-def _refs(kind: str, table: str, name: str) -> Show:
-    def show(store: ProjectStore, record: Any) -> list[Ref]:
+def _refs(kind: str, table: str, name: str) -> Getter:
+    def show(store: ProjectStore, record: Any) -> list[RecordRef]:
         found = (getattr(store, table).find(one) for one in getattr(record, name))
-        return [Ref(kind, one) for one in found if one is not None]
+        return [RecordRef(kind, one) for one in found if one is not None]
 
     return show
 
@@ -116,40 +116,42 @@ _workspace = _ref("workspace", "workspaces", "owner")
 
 def _memberships(store: ProjectStore, task: Task) -> list[dict[str, Any]]:
     found = [
-        (store.projects.find(place.project), store.sections.find(place.section))
-        for place in task.places
+        (store.projects.find(membership.project), store.sections.find(membership.section))
+        for membership in task.memberships
     ]
     return [
-        {"project": Ref("project", project), "section": Ref("section", section)}
+        {"project": RecordRef("project", project), "section": RecordRef("section", section)}
         for project, section in found
         if project is not None and section is not None
     ]
 
 
-def _task_projects(store: ProjectStore, task: Task) -> list[Ref]:
+def _task_projects(store: ProjectStore, task: Task) -> list[RecordRef]:
     return [membership["project"] for membership in _memberships(store, task)]
 
 
-def _custom_fields(store: ProjectStore, task: Task) -> list[Ref]:
-    return [Ref("custom_field", Valued(field, task)) for field in fields_of(store, task)]
+def _custom_fields(store: ProjectStore, task: Task) -> list[RecordRef]:
+    return [
+        RecordRef("custom_field", FieldValue(field, task)) for field in task_fields(store, task)
+    ]
 
 
-def fields_of(store: ProjectStore, task: Task) -> list[CustomField]:
+def task_fields(store: ProjectStore, task: Task) -> list[CustomField]:
     """Return the custom fields that a task's projects give it, each once."""
-    projects = (store.projects.find(place.project) for place in task.places)
+    projects = (store.projects.find(membership.project) for membership in task.memberships)
     ids = [one for project in projects if project is not None for one in project.fields]
     found = (store.fields.find(key) for key in dict.fromkeys(ids))
     return [field for field in found if field is not None]
 
 
-def _link(kind: str) -> Show:
+def _link(kind: str) -> Getter:
     def show(_: ProjectStore, record: Any) -> str:
         return f"https://app.projects.example/1/{record.owner}/{kind}/{record.id}"
 
     return show
 
 
-_TASK = View(
+_TASK = ResourceView(
     compact=("name", "resource_subtype"),
     opt_in=frozenset({"html_notes", "num_subtasks", "is_rendered_as_separator"}),
     fields=MappingProxyType(
@@ -170,7 +172,7 @@ _TASK = View(
             "followers": _refs("user", "users", "followers"),
             "hearted": _const(False),
             "hearts": lambda *_: [],
-            "html_notes": lambda _, task: task.html_notes or rich(task.notes),
+            "html_notes": lambda _, task: task.html_notes or to_markup(task.notes),
             "is_rendered_as_separator": _const(False),
             "liked": _const(False),
             "likes": lambda *_: [],
@@ -179,7 +181,7 @@ _TASK = View(
             "notes": _own("notes"),
             "num_hearts": _const(0),
             "num_likes": _const(0),
-            "num_subtasks": lambda store, task: len(store.sub_tasks(task.id)),
+            "num_subtasks": lambda store, task: len(store.subtasks(task.id)),
             "parent": _ref("task", "tasks", "parent"),
             "permalink_url": _link("task"),
             "projects": _task_projects,
@@ -195,35 +197,37 @@ _TASK = View(
 # Custom fields
 
 
-def _field(one: CustomField | Valued) -> CustomField:
-    return one.field if isinstance(one, Valued) else one
+def _field(one: CustomField | FieldValue) -> CustomField:
+    return one.field if isinstance(one, FieldValue) else one
 
 
-def _valued(kind: str, show: Callable[[ProjectStore, Valued], Any]) -> Show:
+def _valued(kind: str, show: Callable[[ProjectStore, FieldValue], Any]) -> Getter:
     def read(store: ProjectStore, one: Any) -> Any:
-        if not isinstance(one, Valued) or one.field.kind != kind:
+        if not isinstance(one, FieldValue) or one.field.kind != kind:
             return None
         return show(store, one)
 
     return read
 
 
-def _enum_value(_: ProjectStore, one: Valued) -> Ref | None:
-    options = custom_field_values.chosen(one.task, one.field)
-    return Ref("enum_option", options[0]) if options else None
+def _enum_value(_: ProjectStore, one: FieldValue) -> RecordRef | None:
+    options = custom_field_values.selected_options(one.task, one.field)
+    return RecordRef("enum_option", options[0]) if options else None
 
 
-def _options(_: ProjectStore, one: CustomField | Valued) -> list[Ref]:
-    return [Ref("enum_option", option) for option in _field(one).options]
+def _options(_: ProjectStore, one: CustomField | FieldValue) -> list[RecordRef]:
+    return [RecordRef("enum_option", option) for option in _field(one).options]
 
 
-def _display(store: ProjectStore, one: CustomField | Valued) -> str | None:
+def _display(store: ProjectStore, one: CustomField | FieldValue) -> str | None:
     return (
-        custom_field_values.display(store, one.task, one.field) if isinstance(one, Valued) else None
+        custom_field_values.display_value(store, one.task, one.field)
+        if isinstance(one, FieldValue)
+        else None
     )
 
 
-_CUSTOM_FIELD = View(
+_CUSTOM_FIELD = ResourceView(
     compact=("name", "resource_subtype", "type"),
     fields=MappingProxyType(
         {
@@ -249,20 +253,22 @@ _CUSTOM_FIELD = View(
             "text_value": _valued("text", lambda _, one: one.task.values.get(one.id)),
             "number_value": _valued(
                 "number",
-                lambda store, one: custom_field_values.number_of(store, one.task, one.field),
+                lambda store, one: custom_field_values.number_value(store, one.task, one.field),
             ),
             "enum_value": _valued("enum", _enum_value),
             "multi_enum_values": _valued(
                 "multi_enum",
                 lambda _, one: [
-                    Ref("enum_option", o) for o in custom_field_values.chosen(one.task, one.field)
+                    RecordRef("enum_option", o)
+                    for o in custom_field_values.selected_options(one.task, one.field)
                 ],
             ),
             "date_value": _valued("date", lambda _, one: one.task.values.get(one.id)),
             "people_value": _valued(
                 "people",
                 lambda store, one: [
-                    Ref("user", u) for u in custom_field_values.people(store, one.task, one.field)
+                    RecordRef("user", u)
+                    for u in custom_field_values.selected_users(store, one.task, one.field)
                 ],
             ),
         }
@@ -274,18 +280,18 @@ _CUSTOM_FIELD = View(
 
 
 def _story_text(_: ProjectStore, story: Story) -> str:
-    return story.html_text or rich(story.text)
+    return story.html_text or to_markup(story.text)
 
 
-def _current_settings(store: ProjectStore, project: Project) -> list[Ref]:
-    return [Ref("custom_field_setting", one) for one in settings_of(store, project)]
+def _current_settings(store: ProjectStore, project: Project) -> list[RecordRef]:
+    return [RecordRef("custom_field_setting", one) for one in field_settings(store, project)]
 
 
-def settings_of(store: ProjectStore, project: Project) -> list[Setting]:
+def field_settings(store: ProjectStore, project: Project) -> list[FieldSetting]:
     """Return how a project's custom fields stand on it, in their order."""
     found = (store.fields.find(one) for one in project.fields)
     return [
-        Setting(f"{int(project.id) + int(field.id) % 1_000_000}", field, project)
+        FieldSetting(f"{int(project.id) + int(field.id) % 1_000_000}", field, project)
         for field in found
         if field is not None
     ]
@@ -296,28 +302,28 @@ def _photo(_: ProjectStore, user: User) -> dict[str, str]:
     return {f"image_{n}x{n}": f"https://photos.projects.example/{user.id}/{n}.png" for n in sizes}
 
 
-VIEWS: Mapping[str, View] = MappingProxyType(
+VIEWS: Mapping[str, ResourceView] = MappingProxyType(
     {
         "task": _TASK,
         "custom_field": _CUSTOM_FIELD,
-        "enum_option": View(
+        "enum_option": ResourceView(
             compact=("name", "color", "enabled"),
             fields=MappingProxyType(
                 {"name": _own("name"), "color": _own("color"), "enabled": _own("enabled")}
             ),
         ),
-        "custom_field_setting": View(
+        "custom_field_setting": ResourceView(
             compact=(),
             fields=MappingProxyType(
                 {
-                    "custom_field": lambda _, one: Ref("custom_field", one.field),
+                    "custom_field": lambda _, one: RecordRef("custom_field", one.field),
                     "is_important": _const(True),
-                    "parent": lambda _, one: Ref("project", one.project),
-                    "project": lambda _, one: Ref("project", one.project),
+                    "parent": lambda _, one: RecordRef("project", one.project),
+                    "project": lambda _, one: RecordRef("project", one.project),
                 }
             ),
         ),
-        "project": View(
+        "project": ResourceView(
             opt_in=frozenset({"html_notes"}),
             fields=MappingProxyType(
                 {
@@ -335,7 +341,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
                     "due_date": _own("due_on"),
                     "due_on": _own("due_on"),
                     "followers": _refs("user", "users", "members"),
-                    "html_notes": lambda _, project: rich(project.notes),
+                    "html_notes": lambda _, project: to_markup(project.notes),
                     "icon": _const("list"),
                     "members": _refs("user", "users", "members"),
                     "minimum_access_level_for_customization": _const("editor"),
@@ -352,21 +358,21 @@ VIEWS: Mapping[str, View] = MappingProxyType(
                 }
             ),
         ),
-        "section": View(
+        "section": ResourceView(
             fields=MappingProxyType(
                 {
                     "name": _own("name"),
                     "created_at": _own("created_at"),
                     "project": _ref("project", "projects", "owner"),
                     "projects": lambda store, one: [
-                        Ref("project", project)
+                        RecordRef("project", project)
                         for project in [store.projects.find(one.owner)]
                         if project is not None
                     ],
                 }
             ),
         ),
-        "story": View(
+        "story": ResourceView(
             compact=("created_at", "created_by", "resource_subtype", "text", "type"),
             opt_in=frozenset({"html_text"}),
             fields=MappingProxyType(
@@ -388,7 +394,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
                 }
             ),
         ),
-        "tag": View(
+        "tag": ResourceView(
             fields=MappingProxyType(
                 {
                     "name": _own("name"),
@@ -401,24 +407,24 @@ VIEWS: Mapping[str, View] = MappingProxyType(
                 }
             ),
         ),
-        "team": View(
+        "team": ResourceView(
             fields=MappingProxyType({"name": _own("name"), "organization": _workspace}),
         ),
-        "user": View(
+        "user": ResourceView(
             fields=MappingProxyType(
                 {
                     "name": _own("name"),
                     "email": _own("email"),
                     "photo": _photo,
                     "workspaces": lambda store, user: [
-                        Ref("workspace", one)
+                        RecordRef("workspace", one)
                         for one in [store.workspaces.find(user.owner)]
                         if one is not None
                     ],
                 }
             ),
         ),
-        "workspace": View(
+        "workspace": ResourceView(
             fields=MappingProxyType(
                 {
                     "name": _own("name"),

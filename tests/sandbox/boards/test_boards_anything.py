@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.boards.column_writers import WRITERS, Writing, write
+from sandbox.boards.column_parsers import PARSERS, ColumnWrite, parse_value
 from sandbox.boards.errors import BadColumnValue
-from sandbox.boards.labels import LabelBook
+from sandbox.boards.labels import LabelResolver
 from sandbox.boards.records import Column
 from sandbox.boards.settings import dropdown_settings, status_settings
 from sandbox.boards.store import BoardStore
@@ -42,9 +42,14 @@ def store():
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(kind=st.sampled_from(sorted(WRITERS)), value=JSON, makes=st.booleans())
-def test_a_column_takes_or_refuses_anything(store, kind, value, makes):
+@given(kind=st.sampled_from(sorted(PARSERS)), value=JSON, create_missing=st.booleans())
+def test_a_column_takes_or_refuses_anything(store, kind, value, create_missing):
     column = Column(id="c", title="C", type=kind, settings=SETTINGS.get(kind, {}))
-    writing = Writing(store=store, column=column, labels=LabelBook(makes=makes), at=store.now())
+    write = ColumnWrite(
+        store=store,
+        column=column,
+        labels=LabelResolver(create_missing=create_missing),
+        timestamp=store.now(),
+    )
     with suppress(BadColumnValue):
-        json.dumps(write(writing, value))
+        json.dumps(parse_value(write, value))

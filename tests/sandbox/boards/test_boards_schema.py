@@ -6,7 +6,7 @@ from graphql.language import parse
 from graphql.validation import validate
 from paths import SHARED
 
-from sandbox.boards.column_values import TYPES
+from sandbox.boards.column_values import GRAPHQL_TYPES
 from sandbox.boards.schema import schema, sdl
 
 PUBLISHED = SHARED / "reference/schemas/monday-2026-10.graphql"
@@ -80,8 +80,8 @@ def test_value_types_are_the_published_ones(published):
     values = published.type_map["ColumnValue"]
     names = {object_.name for object_ in published.get_implementations(values).objects}
 
-    assert set(TYPES.values()) <= names
-    assert set(TYPES) <= set(published.type_map["ColumnType"].values)
+    assert set(GRAPHQL_TYPES.values()) <= names
+    assert set(GRAPHQL_TYPES) <= set(published.type_map["ColumnType"].values)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from sandbox.boards.item_mutations import set_hold
+from sandbox.boards.item_mutations import set_board_lock
 from sandbox.boards.store import BoardStore
 
 CREATE = """mutation($b:ID!,$n:String!,$v:JSON,$g:String,$m:Boolean){create_item(board_id:$b,
@@ -227,8 +227,8 @@ async def test_a_name_of_255_characters_is_taken(boards, big):
 
 
 async def test_a_deleted_item_is_gone_with_its_sub_items_and_takes_no_more(boards, store, big):
-    over = next(board_item for board_item in store.board_items(big) if store.sub_items(board_item))
-    below = store.sub_items(over)
+    over = next(board_item for board_item in store.board_items(big) if store.subitems(board_item))
+    below = store.subitems(over)
     delete = "mutation($i:ID){delete_item(item_id:$i){id state}}"
     gone = await boards.data(delete, i=over.id)
 
@@ -264,11 +264,11 @@ async def test_a_sub_item_stands_below_its_item_on_a_board_of_its_own(boards, st
 
     assert made["board"] == other["board"] == {"type": "sub_items_board"}
     assert made["parent_item"] == {"id": job.id}
-    assert made["id"] in {sub_item.id for sub_item in store.sub_items(job)}
+    assert made["id"] in {sub_item.id for sub_item in store.subitems(job)}
 
 
 async def test_a_held_board_refuses_a_second_write_and_another_board_does_not(boards, store, big):
-    set_hold(store.db, 0.05)
+    set_board_lock(store.db, 0.05)
     other = next(one for one in store.boards.all() if one.name == "Waterfront houses")
     bodies = await asyncio.gather(
         *(boards.ask(CREATE, b=one, n="x") for one in (big.id, big.id, other.id))

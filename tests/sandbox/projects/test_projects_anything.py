@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sandbox.http import Request
 from sandbox.oauth.tokens import TokenGrant
-from sandbox.projects.endpoints import ROWS, Door
+from sandbox.projects.endpoints import ROUTES, ProjectEndpoints
 from sandbox.projects.store import ProjectStore
 from sandbox.state import open_state
 from sandbox.world.tasks.projects import seed
@@ -64,7 +64,7 @@ QUERIES = st.tuples(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    row=st.sampled_from(ROWS),
+    row=st.sampled_from(ROUTES),
     gid=st.sampled_from([*IDS, "1", "ü", ""]),
     body=st.dictionaries(KEYS, VALUES, max_size=5),
     custom_fields=FIELDS,
@@ -76,7 +76,7 @@ async def test_a_call_is_answered_whatever_it_carries(row, gid, body, custom_fie
     whole = {**body, **COMPLETE.get(path, {})}
     if custom_fields:
         whole["custom_fields"] = custom_fields
-    answer = await Door(STORE)(
+    answer = await ProjectEndpoints(STORE)(
         Request(
             method=method,
             segments=segments,

@@ -1,7 +1,7 @@
 """
-The board provider of the demo world: the account of the yard, its people and its boards.
+The boards account of the demo world: the yard's people and boards.
 
-The same day gives the same records: nothing here looks at a clock or at chance.
+The records depend on the given day alone, not on a clock or on chance.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,15 @@ from sandbox.boards.store import BoardStore
 from sandbox.storage.database import Database
 from sandbox.world.people import PEOPLE, YARD_ACCOUNT
 from sandbox.world.tasks import boat_orders
-from sandbox.world.tasks.board_plan import BoardPlan, Builder, CommentPlan, ItemPlan, morning
+from sandbox.world.tasks.board_plan import (
+    BoardBuilder,
+    BoardPlan,
+    CommentPlan,
+    ItemPlan,
+    start_of_work,
+)
 
-_SEEDED = "world:boards"  # meta key: the day the world was made for
+_SEEDED = "world:boards"  # meta key: the day of the world
 _MEMBERS = (
     *("nora", "jonas", "astrid", "mikael", "priya", "tomasz", "linnea", "oskar", "elif"),
     *("henrik", "saskia", "fatou", "lukas", "yamamoto"),
@@ -28,13 +34,13 @@ _TAGS = ("urgent", "winter", "insurance", "ärende", "yard")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardFacts:
     """
-    What the board world holds.
+    Contents of the boards account.
 
     Attributes:
-        day: The day it was made for (UTC).
-        created: Whether this call wrote it, rather than an earlier one.
-        account: The address of the user who sees it.
-        boards: Name to id, archived and hidden ones among them.
+        day: The day of the world (UTC).
+        created: Whether this call wrote the records, rather than an earlier one.
+        account: Email address of the user whose tokens reach the boards.
+        boards: Name to id, including archived and private boards.
     """
 
     day: date
@@ -44,73 +50,73 @@ class BoardFacts:
 
 
 def seed(store: Database, now: datetime | None = None) -> BoardFacts:
-    """Write the boards once; later calls leave the store alone and say what it holds."""
+    """Write the boards once; later calls change nothing and return what the store holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
-    boards = BoardStore(store, clock=morning(day).timestamp)
-    kept = store.meta(_SEEDED)
-    if kept is None:
+    boards = BoardStore(store, clock=start_of_work(day).timestamp)
+    seeded_day = store.meta(_SEEDED)
+    if seeded_day is None:
         with store.transaction():
-            _fill(boards, morning(day))
+            _fill(boards, start_of_work(day))
             store.set_meta(_SEEDED, day.date().isoformat())
     return BoardFacts(
-        day=day.date() if kept is None else date.fromisoformat(kept),
-        created=kept is None,
+        day=day.date() if seeded_day is None else date.fromisoformat(seeded_day),
+        created=seeded_day is None,
         account=YARD_ACCOUNT,
         boards={board.name: board.id for board in boards.boards.all()},
     )
 
 
 def _fill(store: BoardStore, now: datetime) -> None:
-    users = _people(store, now)
-    tags = {name: store.tag(name).id for name in _TAGS}
-    yard, studio, folder = _places(store)
-    builder = Builder(store, now, users)
+    users = _add_people(store, now)
+    tags = {name: store.get_or_create_tag(name).id for name in _TAGS}
+    yard, studio, folder = _add_workspaces(store)
+    builder = BoardBuilder(store, now, users)
     houses = builder.build(_houses(now.date(), users, studio))
     linked = {key: item.id for key, item in builder.items.items()}
-    below = _sub_items_board(builder, yard)
+    subitems_board = _add_subitems_board(builder, yard)
     orders = boat_orders.plan(
-        boat_orders.Yard(day=now.date(), users=users, tags=tags, houses=linked),
+        boat_orders.JobReferences(day=now.date(), users=users, tags=tags, houses=linked),
         relation={"boardIds": [int(houses.id)]},
-        below={"boardIds": [int(below.id)]},
-        rest={
+        subitems={"boardIds": [int(subitems_board.id)]},
+        fields={
             "description": "Every job of the yard, from the first call to the sea trial.",
             "workspace_id": yard,
             "folder_id": folder,
             "tags": tuple(tags.values()),
         },
     )
-    builder.build(orders, below)
-    for plan in _others(now.date(), users, yard, studio):
+    builder.build(orders, subitems_board)
+    for plan in _other_boards(now.date(), users, yard, studio):
         builder.build(plan)
 
 
-def _people(store: BoardStore, now: datetime) -> dict[str, str]:
-    made = (now - timedelta(days=900)).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _add_people(store: BoardStore, now: datetime) -> dict[str, str]:
+    created_at = (now - timedelta(days=900)).strftime("%Y-%m-%dT%H:%M:%SZ")
     rig, wood = (store.new_id("team") for _ in range(2))
     store.teams.put(Team(id=rig, position=1.0, name="Rigging loft"))
     store.teams.put(Team(id=wood, position=2.0, name="Träverkstan"))
     teams = {"astrid": (rig,), "jonas": (wood,), "mikael": (wood,), "oskar": (wood, rig)}
     users: dict[str, str] = {}
-    for place, key in enumerate(_MEMBERS):
+    for position, key in enumerate(_MEMBERS):
         person = PEOPLE[key]
         users[key] = store.new_id("user")
         store.users.put(
             User(
                 id=users[key],
-                position=float(place),
+                position=float(position),
                 name=person.name,
                 email=person.email,
                 title=person.role,
                 time_zone=person.zone,
                 kind=_KINDS.get(key, "member"),
                 teams=teams.get(key, ()),
-                created_at=made,
+                created_at=created_at,
             )
         )
     return users
 
 
-def _places(store: BoardStore) -> tuple[str, str, str]:
+def _add_workspaces(store: BoardStore) -> tuple[str, str, str]:
     at = "2024-01-08T09:00:00Z"
     yard, studio, folder = (store.new_id(kind) for kind in ("workspace", "workspace", "folder"))
     store.workspaces.put(
@@ -121,19 +127,19 @@ def _places(store: BoardStore) -> tuple[str, str, str]:
     return yard, studio, folder
 
 
-def _sub_items_board(builder: Builder, workspace: str) -> Board:
+def _add_subitems_board(builder: BoardBuilder, workspace: str) -> Board:
     plan = BoardPlan(
         name=f"Subitems of {boat_orders.NAME}",
-        columns=boat_orders.sub_columns(),
+        columns=boat_orders.subitem_columns(),
         groups=(Group(id="topics", title="Subitems"),),
         items=(),
-        rest={"type": "sub_items_board", "workspace_id": workspace},
+        fields={"type": "sub_items_board", "workspace_id": workspace},
     )
     return builder.build(plan)
 
 
 def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
-    """A board of another make: own column ids, no priority column, dates as a timeline."""
+    """Plan a board of another shape: own column ids, no priority column, dates as a timeline."""
     stages = ("Sketch", "Permit", "On site", "Handed over")
     names = (
         ("Boathouse Nyström", "sketch", "saskia"),
@@ -150,29 +156,29 @@ def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             key=name,
             name=name,
             group=group,
-            author=who,
-            age=200 - place * 9,
-            touched=place,
+            author=author,
+            age_days=200 - number * 9,
+            changed_days_ago=number,
             values={
-                "status_1": {"label": stages[place // 2]},
+                "status_1": {"label": stages[number // 2]},
                 "people_1": {
-                    "personsAndTeams": [{"id": int(users[who]), "kind": "person"}],
+                    "personsAndTeams": [{"id": int(users[author]), "kind": "person"}],
                 },
                 "timeline_1": {
-                    "from": (day + timedelta(days=place * 7 - 20)).isoformat(),
-                    "to": (day + timedelta(days=place * 7 + 30)).isoformat(),
+                    "from": (day + timedelta(days=number * 7 - 20)).isoformat(),
+                    "to": (day + timedelta(days=number * 7 + 30)).isoformat(),
                 },
-                "text_1": f"Parcel {100 + place}:{place}",
+                "text_1": f"Parcel {100 + number}:{number}",
             },
             comments=(
                 CommentPlan(
-                    author="fatou", body=f"<p>Meeting about {place} moved.</p>", hours=30 + place
+                    author="fatou", body=f"<p>Meeting about {number} moved.</p>", hours=30 + number
                 ),
             )
-            if place % 2
+            if number % 2
             else (),
         )
-        for place, (name, group, who) in enumerate(names)
+        for number, (name, group, author) in enumerate(names)
     ]
     return BoardPlan(
         name="Waterfront houses",
@@ -195,13 +201,15 @@ def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             Group(id="done", title="Handed over"),
         ),
         items=items,
-        rest={"workspace_id": workspace},
+        fields={"workspace_id": workspace},
     )
 
 
-def _others(day: date, users: Mapping[str, str], yard: str, studio: str) -> Iterator[BoardPlan]:
-    yield _stock(day, yard)
-    yield _archived(day, users, yard)
+def _other_boards(
+    day: date, users: Mapping[str, str], yard: str, studio: str
+) -> Iterator[BoardPlan]:
+    yield _paint_stock(day, yard)
+    yield _winter_storage(day, users, yard)
     yield BoardPlan(
         name="Salaries",
         author="linnea",
@@ -211,20 +219,20 @@ def _others(day: date, users: Mapping[str, str], yard: str, studio: str) -> Iter
             ItemPlan(name=f"Row {n}", group="topics", author="linnea", values={"numbers_1": "1"})
             for n in range(5)
         ],
-        rest={"kind": "private", "workspace_id": yard},
+        fields={"kind": "private", "workspace_id": yard},
     )
     yield BoardPlan(
         name="Yard handbook",
         columns=(),
         groups=(Group(id="topics", title="Chapters"),),
         items=(),
-        rest={"type": "document", "workspace_id": yard},
+        fields={"type": "document", "workspace_id": yard},
     )
     yield _competitions(day, users, studio)
 
 
 def _competitions(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
-    """A second board with all that the tasks surface reads: text, status, date and people."""
+    """Plan a second board with text, status, date and people: all that the tasks surface needs."""
     entries = (
         ("Waterfront Prize", "Göteborg"),
         ("Harbour bath", "Aarhus"),
@@ -245,11 +253,11 @@ def _competitions(day: date, users: Mapping[str, str], workspace: str) -> BoardP
         items=[
             ItemPlan(
                 name=name,
-                group="open" if place < 3 else "closed",
+                group="open" if number < 3 else "closed",
                 author="henrik",
                 values={
-                    "status_9": {"index": place % 3},
-                    "date_9": {"date": (day + timedelta(days=30 * place - 40)).isoformat()},
+                    "status_9": {"index": number % 3},
+                    "date_9": {"date": (day + timedelta(days=30 * number - 40)).isoformat()},
                     "person_9": {
                         "personsAndTeams": [{"id": int(users["saskia"]), "kind": "person"}]
                     },
@@ -258,17 +266,17 @@ def _competitions(day: date, users: Mapping[str, str], workspace: str) -> BoardP
                 comments=(
                     CommentPlan(author="saskia", body=f"<p>{town} wants models.</p>", hours=20),
                 )
-                if place % 2
+                if number % 2
                 else (),
             )
-            for place, (name, town) in enumerate(entries)
+            for number, (name, town) in enumerate(entries)
         ],
-        rest={"workspace_id": workspace},
+        fields={"workspace_id": workspace},
     )
 
 
-def _stock(day: date, workspace: str) -> BoardPlan:
-    """A board without status, people or dates: a table of things."""
+def _paint_stock(day: date, workspace: str) -> BoardPlan:
+    """Plan a board without status, people and dates."""
     paints = ("Linseed oil paint, white", "Red lead", "Spar varnish", "Stockholm tar", "Antifoul")
     return BoardPlan(
         name="Paint & varnish <stock>",
@@ -288,26 +296,26 @@ def _stock(day: date, workspace: str) -> BoardPlan:
                 group="topics",
                 author="elif",
                 values={
-                    "numbers_3": f"{place * 2.5}",
-                    "checkbox_3": {"checked": "true" if place % 2 else "false"},
-                    "link_3": f"https://sheets.ohara-varnish.example/{place}",
+                    "numbers_3": f"{number * 2.5}",
+                    "checkbox_3": {"checked": "true" if number % 2 else "false"},
+                    "link_3": f"https://sheets.ohara-varnish.example/{number}",
                     "week_3": {
                         "week": {
                             "startDate": (day - timedelta(days=day.weekday())).isoformat(),
                             "endDate": (day + timedelta(days=6 - day.weekday())).isoformat(),
                         }
                     },
-                    "hour_3": {"hour": 7 + place, "minute": 15},
+                    "hour_3": {"hour": 7 + number, "minute": 15},
                     "country_3": {"countryCode": "SE", "countryName": "Sweden"},
                 },
             )
-            for place, paint in enumerate(paints)
+            for number, paint in enumerate(paints)
         ],
-        rest={"workspace_id": workspace},
+        fields={"workspace_id": workspace},
     )
 
 
-def _archived(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
+def _winter_storage(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
     return BoardPlan(
         name="Winter storage (closed)",
         columns=(
@@ -320,8 +328,8 @@ def _archived(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             ItemPlan(
                 name=f"Berth {n}",
                 group="topics" if n % 2 else "yard",
-                age=500,
-                touched=300,
+                age_days=500,
+                changed_days_ago=300,
                 values={
                     "status": {"label": "Done"},
                     "date": {"date": (day - timedelta(days=300 - n)).isoformat()},
@@ -330,5 +338,5 @@ def _archived(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             )
             for n in range(1, 7)
         ],
-        rest={"state": "archived", "workspace_id": workspace},
+        fields={"state": "archived", "workspace_id": workspace},
     )

@@ -1,4 +1,4 @@
-"""The yard's big board: a job a line, with a column of nearly every type."""
+"""The yard's largest board: a job per item, with a column of nearly every type."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,8 +44,8 @@ _JOBS = (
 _WORKERS = ("jonas", "astrid", "mikael", "tomasz", "elif", "oskar")
 
 
-def columns(relation: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Column, ...]:
-    """Return the board's columns; *relation* and *below* are settings that name other boards."""
+def columns(relation: Mapping[str, Any], subitems: Mapping[str, Any]) -> tuple[Column, ...]:
+    """Return the board's columns; *relation* and *subitems* are settings that link other boards."""
     mirrored = {
         "relation_column": {"connect_boards": True},
         "displayed_linked_columns": [
@@ -94,7 +94,7 @@ def columns(relation: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Colu
         Column(id="rating", title="Difficulty", type="rating", settings={"limit": 5}),
         Column(id="connect_boards", title="House", type="board_relation", settings=dict(relation)),
         Column(id="mirror", title="House status", type="mirror", settings=mirrored),
-        Column(id="subitems", title="Subitems", type="subtasks", settings=dict(below)),
+        Column(id="subitems", title="Subitems", type="subtasks", settings=dict(subitems)),
         Column(id="item_id", title="Item ID", type="item_id"),
         Column(id="creation_log", title="Created", type="creation_log"),
         Column(id="last_updated", title="Last updated", type="last_updated"),
@@ -102,7 +102,7 @@ def columns(relation: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Colu
     )
 
 
-def sub_columns() -> tuple[Column, ...]:
+def subitem_columns() -> tuple[Column, ...]:
     """Return the columns of the board that holds the sub-items."""
     return (
         Column(id="person", title="Owner", type="people"),
@@ -112,12 +112,13 @@ def sub_columns() -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yard:
+class JobReferences:
     """
-    What the jobs refer to.
+    Records that the jobs refer to.
 
     Attributes:
-        users, tags, houses: Key to id; houses are the items of another board.
+        users, tags: Key or name to id.
+        houses: Key to the id of an item of another board.
     """
 
     day: date
@@ -127,47 +128,53 @@ class Yard:
 
 
 def plan(
-    yard: Yard, *, relation: Mapping[str, Any], below: Mapping[str, Any], rest: Mapping[str, Any]
+    references: JobReferences,
+    *,
+    relation: Mapping[str, Any],
+    subitems: Mapping[str, Any],
+    fields: Mapping[str, Any],
 ) -> BoardPlan:
-    """Return the board; *relation* and *below* are those of `columns`."""
-    items = [*_jobs(yard), *_odd(yard), *_gone()]
+    """Plan the board; *relation* and *subitems* are those of `columns`."""
+    items = [*_jobs(references), *_unusual_items(references), *_inactive_items()]
     return BoardPlan(
-        name=NAME, columns=columns(relation, below), groups=GROUPS, items=items, rest=rest
+        name=NAME, columns=columns(relation, subitems), groups=GROUPS, items=items, fields=fields
     )
 
 
-def _jobs(yard: Yard) -> Iterator[ItemPlan]:
+def _jobs(references: JobReferences) -> Iterator[ItemPlan]:
     number = 0
-    for place, (boat, group) in enumerate(_BOATS):
+    for boat_number, (boat, group) in enumerate(_BOATS):
         for step, (job, worker, hours, rate) in enumerate(_JOBS):
             number += 1
             values = {
                 "numbers": str(hours + number % 5),
                 "numbers_2": str(rate),
                 "text": f"HL-{2019 + number % 7}-{number:03}",
-                **dict(_labels(number, yard)),
-                **dict(_people(number, yard, worker)),
-                **dict(_days(number, yard)),
+                **dict(_labels(number, references)),
+                **dict(_people(number, references, worker)),
+                **dict(_days(number, references)),
                 **dict(_texts(number)),
-                **dict(_customer(number, yard)),
+                **dict(_customer(number, references)),
             }
             yield ItemPlan(
                 key=f"{boat}/{job}",
                 name=f"{boat}: {job}",
                 group=group,
                 author=worker,
-                age=20 + number * 3,
-                touched=number % 19,
+                age_days=20 + number * 3,
+                changed_days_ago=number % 19,
                 values=values,
                 comments=_comments(number, worker),
-                below=_below(number, yard) if step in {0, 2} and place < 4 else (),
+                subitems=_subitems(number, references)
+                if step in {0, 2} and boat_number < 4
+                else (),
             )
 
 
-# Some cells stay empty, in no pattern that a reader could lean on.
+# Some values stay empty, in no pattern that a test could rely on.
 
 
-def _labels(number: int, yard: Yard) -> Iterator[tuple[str, Any]]:
+def _labels(number: int, references: JobReferences) -> Iterator[tuple[str, Any]]:
     yield "dropdown", {"ids": sorted({1 + number % 6, 1 + (number * 5) % 6})}
     if number % 11:
         yield "status", {"label": STATUSES[number % len(STATUSES)]}
@@ -175,25 +182,25 @@ def _labels(number: int, yard: Yard) -> Iterator[tuple[str, Any]]:
         yield "priority_1", {"label": PRIORITIES[number % len(PRIORITIES)]}
     if number % 2:
         names = (("urgent", "winter", "insurance", "ärende")[number % 4], "yard")
-        yield "tags", {"tag_ids": [int(yard.tags[name]) for name in names]}
+        yield "tags", {"tag_ids": [int(references.tags[name]) for name in names]}
     if number % 5:
         yield "rating", {"rating": 1 + number % 5}
 
 
-def _people(number: int, yard: Yard, worker: str) -> Iterator[tuple[str, Any]]:
+def _people(number: int, references: JobReferences, worker: str) -> Iterator[tuple[str, Any]]:
     if number % 9 == 0:
         return
     helper = _WORKERS[number % len(_WORKERS)]
     people = dict.fromkeys((worker, helper) if number % 3 == 0 else (worker,))
-    ids = [{"id": int(yard.users[person]), "kind": "person"} for person in people]
+    ids = [{"id": int(references.users[person]), "kind": "person"} for person in people]
     yield "person", {"personsAndTeams": ids}
 
 
-def _days(number: int, yard: Yard) -> Iterator[tuple[str, Any]]:
-    due = yard.day + timedelta(days=number * 2 - 40)
+def _days(number: int, references: JobReferences) -> Iterator[tuple[str, Any]]:
+    due = references.day + timedelta(days=number * 2 - 40)
     if number % 8:
-        hour = "13:30:00" if number % 10 == 3 else None
-        yield "date4", {"date": due.isoformat(), "time": hour}
+        time_of_day = "13:30:00" if number % 10 == 3 else None
+        yield "date4", {"date": due.isoformat(), "time": time_of_day}
     if number % 4 != 1:
         start = due - timedelta(days=6 + number % 5)
         yield "timerange", {"from": start.isoformat(), "to": due.isoformat()}
@@ -209,13 +216,13 @@ def _texts(number: int) -> Iterator[tuple[str, Any]]:
         yield "link", {"url": url, "text": f"Sheet {number}"}
 
 
-def _customer(number: int, yard: Yard) -> Iterator[tuple[str, Any]]:
+def _customer(number: int, references: JobReferences) -> Iterator[tuple[str, Any]]:
     if number % 4 == 0:
         yield "check", {"checked": "true"}
         yield "email", {"email": f"owner{number}@customers.example", "text": "The owner"}
         yield "phone", {"phone": f"+46 70 123 45 {number:02}", "countryShortName": "SE"}
     if number % 13 == 0:
-        house = list(yard.houses.values())[number % len(yard.houses)]
+        house = list(references.houses.values())[number % len(references.houses)]
         yield "connect_boards", {"item_ids": [int(house)]}
 
 
@@ -256,29 +263,31 @@ def _comments(number: int, worker: str) -> tuple[CommentPlan, ...]:
     return (first, second)
 
 
-def _below(number: int, yard: Yard) -> tuple[ItemPlan, ...]:
+def _subitems(number: int, references: JobReferences) -> tuple[ItemPlan, ...]:
     steps = ("Order timber", "Make the template", "Steam and bend", "Rivet")
     return tuple(
         ItemPlan(
             name=step,
             group="topics",
             author="mikael",
-            age=10 + number,
+            age_days=10 + number,
             values={
-                "person": {"personsAndTeams": [{"id": int(yard.users["oskar"]), "kind": "person"}]},
-                "status": {"label": ("Done", "Working on it", "Stuck")[place % 3]},
-                "date0": {"date": (yard.day + timedelta(days=place * 3)).isoformat()},
+                "person": {
+                    "personsAndTeams": [{"id": int(references.users["oskar"]), "kind": "person"}]
+                },
+                "status": {"label": ("Done", "Working on it", "Stuck")[step_number % 3]},
+                "date0": {"date": (references.day + timedelta(days=step_number * 3)).isoformat()},
             }
-            if place != 3
+            if step_number != 3
             else {},
         )
-        for place, step in enumerate(steps)
+        for step_number, step in enumerate(steps)
     )
 
 
-def _odd(yard: Yard) -> Iterator[ItemPlan]:
-    """Yield items whose names and texts trip up careless readers."""
-    mine = {"personsAndTeams": [{"id": int(yard.users["nora"]), "kind": "person"}]}
+def _unusual_items(references: JobReferences) -> Iterator[ItemPlan]:
+    """Plan items whose names and texts break careless parsers."""
+    nora = {"personsAndTeams": [{"id": int(references.users["nora"]), "kind": "person"}]}
     names = (
         'Quote " and backslash \\ and {"json": [1, 2]}',
         "<script>alert('name')</script> & <b>bold</b>",
@@ -291,25 +300,29 @@ def _odd(yard: Yard) -> Iterator[ItemPlan]:
         "N" * 255,
         "ﬁne print ½ Ⅷ ＦＵＬＬ width",
     )
-    for place, name in enumerate(names):
+    for number, name in enumerate(names):
         yield ItemPlan(
-            key=f"odd/{place}",
+            key=f"odd/{number}",
             name=name,
             group="gruppe_åäö",
-            age=5 + place,
-            touched=place,
+            age_days=5 + number,
+            changed_days_ago=number,
             values={
-                "person": mine,
+                "person": nora,
                 "text": name[:60],
-                "date4": {"date": (yard.day + timedelta(days=place)).isoformat()},
+                "date4": {"date": (references.day + timedelta(days=number)).isoformat()},
                 "long_text": {"text": f"«{name[:80]}»\n\\n is not a line"},
             },
         )
-    yield ItemPlan(key="bare", name="Nothing filled in at all", group="slip", age=2, touched=2)
-
-
-def _gone() -> Iterator[ItemPlan]:
     yield ItemPlan(
-        name="Archived: old cradle", key="archived", group="slip", age=700, state="archived"
+        key="bare", name="Nothing filled in at all", group="slip", age_days=2, changed_days_ago=2
     )
-    yield ItemPlan(name="Deleted by mistake", key="deleted", group="shed", age=30, state="deleted")
+
+
+def _inactive_items() -> Iterator[ItemPlan]:
+    yield ItemPlan(
+        name="Archived: old cradle", key="archived", group="slip", age_days=700, state="archived"
+    )
+    yield ItemPlan(
+        name="Deleted by mistake", key="deleted", group="shed", age_days=30, state="deleted"
+    )

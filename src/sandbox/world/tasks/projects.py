@@ -12,10 +12,10 @@ from typing import Any
 
 from sandbox.projects.records import CustomField, Membership, Option, Task, Team, User
 from sandbox.projects.records import Workspace as Space
-from sandbox.projects.store import ProjectStore, wire_time
+from sandbox.projects.store import ProjectStore, format_time
 from sandbox.storage.database import Database
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
-from sandbox.world.tasks.board_plan import morning
+from sandbox.world.tasks.board_plan import start_of_work
 
 _SEEDED = "world:projects"  # meta key: the day the world was made for
 _MEMBERS = ("nora2", "henrik", "saskia", "matteo", "yuki", "fatou", "lukas", "ingrid", "daniel")
@@ -81,7 +81,7 @@ class _Studio:
     tags: Mapping[str, str]
 
     def ago(self, *, days: int, hours: int = 0) -> str:
-        return wire_time((self.now - timedelta(days=days, hours=hours)).timestamp())
+        return format_time((self.now - timedelta(days=days, hours=hours)).timestamp())
 
     def day(self, days: int) -> str:
         return (self.now.date() + timedelta(days=days)).isoformat()
@@ -90,11 +90,11 @@ class _Studio:
 def seed(store: Database, now: datetime | None = None) -> ProjectFacts:
     """Write the projects once; later calls leave the store alone and say what it holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
-    projects = ProjectStore(store, clock=morning(day).timestamp)
+    projects = ProjectStore(store, clock=start_of_work(day).timestamp)
     kept = store.meta(_SEEDED)
     if kept is None:
         with store.transaction():
-            _fill(_studio(projects, morning(day)))
+            _fill(_studio(projects, start_of_work(day)))
             store.set_meta(_SEEDED, day.date().isoformat())
     spaces = projects.workspaces.all()
     return ProjectFacts(
@@ -212,7 +212,7 @@ def _pavilion(studio: _Studio) -> None:
                 studio.workspace,
                 name,
                 creator=studio.users["saskia"],
-                places=(place,),
+                memberships=(place,),
                 created_at=studio.ago(days=100 - number),
                 modified_at=studio.ago(days=number % 9, hours=number % 5),
                 **_filled(studio, number),
@@ -310,7 +310,7 @@ def _odd(studio: _Studio, project: str, section: str, number: int, name: str) ->
         studio.workspace,
         name,
         creator=studio.users["nora2"],
-        places=(Membership(project=project, section=section),),
+        memberships=(Membership(project=project, section=section),),
         assignee=studio.users["nora2"],
         notes=f"Notes of {name[:40]}\n\ttab and \u2028separator",
         created_at=studio.ago(days=4),
@@ -338,7 +338,7 @@ def _ferry(studio: _Studio) -> None:
             studio.workspace,
             name,
             creator=studio.users["henrik"],
-            places=(place if number > 2 else studio.store.place_in(project.id),),
+            memberships=(place if number > 2 else studio.store.default_membership(project.id),),
             assignee=studio.users["yuki"],
             due_on=studio.day(10 + number),
             values={fields["Priority"].id: fields["Priority"].options[number % 3].id},
@@ -360,7 +360,7 @@ def _small(studio: _Studio, name: str, **rest: Any) -> None:
             studio.workspace,
             f"{name}: point {number}",
             creator=studio.users["henrik"],
-            places=(studio.store.place_in(project.id),),
+            memberships=(studio.store.default_membership(project.id),),
             due_on=studio.day(-200 + number) if number % 2 else None,
             created_at=studio.ago(days=280 - number),
         )
