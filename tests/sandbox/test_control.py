@@ -42,7 +42,7 @@ async def test_a_call_without_a_known_token_is_refused_in_the_upstreams_words(cl
 
 async def test_a_token_of_another_upstream_or_an_old_one_is_refused(sandbox, client):
     other = sandbox.state.tokens.issue("providerB", "me", ["Mail.Read"])
-    old = sandbox.state.tokens.issue("providerA", "me", ["gmail.modify"], lifetime=0)
+    old = sandbox.state.tokens.issue("providerA", "me", ["gmail.modify"], lifetime_seconds=0)
 
     for token in (other, old):
         answer = await client.get(LIST, headers={"authorization": f"Bearer {token}"})

@@ -245,7 +245,9 @@ def _credentials(
         client = {"clientId": SANDBOX_CLIENT, "clientSecret": SANDBOX_CLIENT}
         return {**client, "tenant": "harbourlight.example"}
     tokens_of = sandbox.state.tokens
-    access = tokens_of.issue(account.upstream, account.address, scopes, lifetime=FIRST_LIFETIME)
+    access = tokens_of.issue(
+        account.upstream, account.address, scopes, lifetime_seconds=FIRST_LIFETIME
+    )
     return {
         "accessToken": access,
         "refreshToken": tokens_of.issue_refresh(account.upstream, account.address, scopes),

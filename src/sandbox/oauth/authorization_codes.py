@@ -1,4 +1,4 @@
-"""The authorization codes of the sandbox's identity servers: one use, ten minutes, hashes alone."""
+"""Authorization codes: valid once and for ten minutes; the database holds their hashes only."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sandbox.storage.database import Database
 
-LIFETIME = 600.0  # seconds; RFC 6749, 4.1.2
+LIFETIME_SECONDS = 600.0  # RFC 6749, 4.1.2
 _TABLE = """CREATE TABLE IF NOT EXISTS oauth_code (
     hash TEXT PRIMARY KEY, server TEXT NOT NULL, client TEXT NOT NULL, account TEXT NOT NULL,
     consent TEXT NOT NULL, expires REAL NOT NULL, used INTEGER NOT NULL) STRICT"""
@@ -18,12 +18,14 @@ _TABLE = """CREATE TABLE IF NOT EXISTS oauth_code (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
     """
-    What a person agreed to.
+    A user's consent to a client's request.
 
     Attributes:
-        challenge: Of PKCE, method S256; empty: the client sent none.
-        offline: Whether a refresh token is to be given.
-        nonce: For the identity token; empty: none.
+        client: The client's id.
+        account: The user's mail address.
+        challenge: PKCE challenge of method S256; "" if the client sent none.
+        offline: Whether the client gets a refresh token.
+        nonce: For the identity token; "" for none.
     """
 
     client: str
@@ -34,26 +36,34 @@ class Consent:
     offline: bool
     nonce: str = ""
 
-    def proved_by(self, verifier: str) -> bool:
-        """Whether *verifier* is the one that the challenge was made of."""
+    def matches_verifier(self, verifier: str) -> bool:
+        """Whether the challenge is the hash of *verifier*; without a challenge it must be ""."""
         if not self.challenge:
             return not verifier
         digest = hashlib.sha256(verifier.encode()).digest()
-        made = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        return secrets.compare_digest(made, self.challenge)
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return secrets.compare_digest(challenge, self.challenge)
 
 
 class AuthorizationCodes:
-    """All codes of one store."""
+    """The authorization codes of every server."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float]) -> None:
+        """*clock* returns seconds since the epoch."""
         self._db = db
         self._clock = clock
         db.define(_TABLE)
 
     def issue(self, server: str, consent: Consent) -> str:
-        """Make a code."""
+        """Create a code for *consent*."""
         code = f"sandbox-code-{secrets.token_urlsafe(32)}"
+        details = (
+            consent.scopes,
+            consent.redirect_uri,
+            consent.challenge,
+            consent.offline,
+            consent.nonce,
+        )
         self._db.run(
             "INSERT INTO oauth_code (hash, server, client, account, consent, expires, used)"
             " VALUES (?, ?, ?, ?, ?, ?, 0)",
@@ -61,21 +71,13 @@ class AuthorizationCodes:
             server,
             consent.client,
             consent.account,
-            json.dumps(
-                [
-                    consent.scopes,
-                    consent.redirect_uri,
-                    consent.challenge,
-                    consent.offline,
-                    consent.nonce,
-                ]
-            ),
-            self._clock() + LIFETIME,
+            json.dumps(details),
+            self._clock() + LIFETIME_SECONDS,
         )
         return code
 
-    def take(self, server: str, code: str) -> Consent | None:
-        """Use a code up; None when it is unknown, used, too old or another server's."""
+    def redeem(self, server: str, code: str) -> Consent | None:
+        """Use up a code; None if it is unknown, used, expired or another server's."""
         with self._db.transaction():
             row = self._db.row(
                 "SELECT client, account, consent FROM oauth_code"
@@ -98,15 +100,15 @@ class AuthorizationCodes:
             nonce=nonce,
         )
 
-    def consented(self, server: str, client: str, account: str) -> bool:
-        """Whether a code for this account was given to the client before."""
-        found = self._db.row(
+    def has_consented(self, server: str, client: str, account: str) -> bool:
+        """Whether the client got a code for this account before."""
+        row = self._db.row(
             "SELECT 1 FROM oauth_code WHERE server = ? AND client = ? AND account = ?",
             server,
             client,
             account,
         )
-        return found is not None
+        return row is not None
 
 
 def _hash(code: str) -> str:

@@ -1,4 +1,4 @@
-"""What the token endpoints of all identity servers share: who asks, and what a code is good for."""
+"""Parts that all authorization servers share: client authentication, codes and forms."""
 
 import base64
 import binascii
@@ -14,90 +14,89 @@ from sandbox.oauth.clients import ClientRegistry
 from sandbox.oauth.tokens import TokenStore
 from sandbox.state import SandboxState
 
-LIFETIME = 3599  # seconds
+LIFETIME_SECONDS = 3599
 NO_STORE: Mapping[str, str] = {"cache-control": "no-store", "pragma": "no-cache"}
 
 
 class OAuthError(Exception):
-    """A token endpoint says no; *word* is of RFC 6749, 5.2."""
+    """The server refuses; *code* is an error code of RFC 6749 (4.1.2.1 or 5.2) or RFC 8628."""
 
-    def __init__(self, word: str, message: str) -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.word = word
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServer:
     """
-    One server's registrations, codes and tokens.
+    One server's registered clients, authorization codes and tokens.
 
     Attributes:
-        server: `provider-a`, `provider-b`, `tasks` or `projects`.
+        name: `provider-a`, `provider-b`, `tasks` or `projects`.
     """
 
-    server: str
+    name: str
     clients: ClientRegistry
     codes: AuthorizationCodes
     tokens: TokenStore
 
     @classmethod
-    def of(cls, server: str, state: SandboxState) -> "AuthorizationServer":
-        """Stand on *ground*."""
+    def create(cls, name: str, state: SandboxState) -> "AuthorizationServer":
+        """Create the server *name* over the sandbox's database."""
         codes = AuthorizationCodes(state.database, clock=state.clock)
-        return cls(server, ClientRegistry(state.database), codes, state.tokens)
+        return cls(name, ClientRegistry(state.database), codes, state.tokens)
 
-    def client_of(self, form: Mapping[str, str]) -> str:
+    def authenticate_client(self, form: Mapping[str, str]) -> str:
         """
-        Return whose call it is.
+        Return the id of the client that sent *form*.
 
         Raises:
-            Denied: `invalid_client`: none was named, or the secret is not the registered one's.
+            OAuthError: `invalid_client`: the form names no client, or the secret of a registered
+                one is wrong.
         """
-        name = form.get("client_id", "")
-        if not name:
+        client_id = form.get("client_id", "")
+        if not client_id:
             raise OAuthError("invalid_client", "Could not determine client ID from request.")
-        client = self.clients.find(self.server, name)
-        if client is not None and not client.knows(form.get("client_secret", "")):
+        client = self.clients.find(self.name, client_id)
+        if client is not None and not client.has_secret(form.get("client_secret", "")):
             raise OAuthError("invalid_client", "The client secret is not right.")
-        return name
+        return client_id
 
-    def redeem(self, form: Mapping[str, str]) -> Consent:
+    def redeem_code(self, form: Mapping[str, str]) -> Consent:
         """
-        Use up the code in *form*, which the client of it has proved to be its own.
+        Use up the authorization code in *form*; the client is authenticated already.
 
         Raises:
-            Denied: `invalid_grant`: unknown, used or old; another client's or redirect URI's; or
-                not the verifier of its challenge.
+            OAuthError: `invalid_grant`: the code is unknown, used or expired, belongs to another
+                client or redirect URI, or the PKCE verifier does not match.
         """
-        consent = self.codes.take(self.server, form.get("code", ""))
+        consent = self.codes.redeem(self.name, form.get("code", ""))
         if consent is None or consent.client != form.get("client_id"):
             raise OAuthError("invalid_grant", "The code is not valid, or was used already.")
         if consent.redirect_uri != form.get("redirect_uri", ""):
             raise OAuthError("invalid_grant", "The redirect URI is not the one of the request.")
-        if not consent.proved_by(form.get("code_verifier", "")):
+        if not consent.matches_verifier(form.get("code_verifier", "")):
             raise OAuthError("invalid_grant", "The code verifier does not fit.")
         return consent
 
 
 def parse_form(request: Request) -> dict[str, str]:
-    """Read the body, a form or JSON; the client of a Basic header is put into it."""
+    """Parse the body, a form or a JSON object; a Basic header adds the client's credentials."""
     if request.headers.get("content-type", "").startswith("application/json"):
         try:
-            read = orjson.loads(request.body)
+            content = orjson.loads(request.body)
         except orjson.JSONDecodeError:
-            read = {}
-        form = {str(key): str(value) for key, value in read.items()} if _is_object(read) else {}
+            content = {}
+        is_object = isinstance(content, dict)
+        form = {str(key): str(value) for key, value in content.items()} if is_object else {}
     else:
         form = dict(parse_query(request.body.decode("utf-8", "replace")))
-    scheme, _, coded = request.headers.get("authorization", "").partition(" ")
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":
         try:
-            name, _, secret = base64.b64decode(coded, validate=True).decode().partition(":")
+            decoded = base64.b64decode(credentials, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             return form
-        form |= {"client_id": unquote_plus(name), "client_secret": unquote_plus(secret)}
+        client_id, _, secret = decoded.partition(":")
+        form |= {"client_id": unquote_plus(client_id), "client_secret": unquote_plus(secret)}
     return form
-
-
-def _is_object(read: object) -> bool:
-    return isinstance(read, dict)

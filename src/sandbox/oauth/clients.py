@@ -1,8 +1,8 @@
 """
-The clients that are registered with the sandbox's identity servers; hashes of secrets are kept.
+Clients registered with the authorization servers; the database holds hashes of their secrets only.
 
-A client that is registered is held to its secret and its redirect URIs; one that is not may renew
-tokens (the vendors' own clients bring their own names), but cannot ask anybody for consent.
+A registered client must show its secret and use its redirect URIs. An unregistered client may
+refresh tokens (the vendors' own clients bring their own names) but cannot ask a user for consent.
 """
 
 import hashlib
@@ -23,49 +23,50 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredClient:
     """
-    A registration.
+    A registered client.
 
     Attributes:
-        digest: SHA-256 of the secret; None: a public client, which proves itself by PKCE alone.
+        secret_hash: SHA-256 of the secret, in hexadecimal; None for a public client, which proves
+            itself by PKCE alone.
     """
 
     id: str
-    digest: str | None = field(repr=False)
-    redirects: tuple[str, ...]
+    secret_hash: str | None = field(repr=False)
+    redirect_uris: tuple[str, ...]
 
-    def knows(self, secret: str) -> bool:
-        """Whether *secret* is the client's; a public client has none to show."""
-        return self.digest is None or hmac.compare_digest(self.digest, _hash(secret))
+    def has_secret(self, secret: str) -> bool:
+        """Whether *secret* is the client's; True for any secret of a public client."""
+        return self.secret_hash is None or hmac.compare_digest(self.secret_hash, _hash(secret))
 
-    def returns_to(self, uri: str) -> bool:
-        """Whether *uri* is registered, exactly; on a loopback address with any port (RFC 8252)."""
-        return uri in self.redirects or any(
-            _same_but_port(redirect, uri) for redirect in self.redirects
+    def allows_redirect(self, uri: str) -> bool:
+        """Whether *uri* is registered; the port of a loopback address may differ (RFC 8252)."""
+        return uri in self.redirect_uris or any(
+            _equal_except_port(registered, uri) for registered in self.redirect_uris
         )
 
 
 class ClientRegistry:
-    """The registrations of one store, per identity server (`provider-a`, `tasks`, …)."""
+    """The registered clients of every authorization server (`provider-a`, `tasks`, …)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         db.define(_TABLE)
 
     def register(
-        self, server: str, client_id: str, secret: str | None, redirects: Iterable[str]
+        self, server: str, client_id: str, secret: str | None, redirect_uris: Iterable[str]
     ) -> None:
-        """Register a client, in place of what it was registered as before."""
+        """Register a client, replacing an earlier registration; *secret* None: a public client."""
         self._db.run(
             "INSERT OR REPLACE INTO oauth_client (server, id, secret, redirects)"
             " VALUES (?, ?, ?, ?)",
             server,
             client_id,
             None if secret is None else _hash(secret),
-            json.dumps(list(redirects)),
+            json.dumps(list(redirect_uris)),
         )
 
     def find(self, server: str, client_id: str) -> RegisteredClient | None:
-        """Return a registration."""
+        """Return the client of this id, None if it is not registered."""
         row = self._db.row(
             "SELECT secret, redirects FROM oauth_client WHERE server = ? AND id = ?",
             server,
@@ -75,21 +76,22 @@ class ClientRegistry:
             return None
         return RegisteredClient(
             id=client_id,
-            digest=None if row[0] is None else str(row[0]),
-            redirects=tuple(json.loads(str(row[1]))),
+            secret_hash=None if row[0] is None else str(row[0]),
+            redirect_uris=tuple(json.loads(str(row[1]))),
         )
 
 
-def _same_but_port(registered: str, uri: str) -> bool:
-    one, other = urlsplit(registered), urlsplit(uri)
-    if one.hostname not in _LOOPBACK or one.scheme != "http" or other.fragment:
+def _equal_except_port(registered: str, uri: str) -> bool:
+    expected, actual = urlsplit(registered), urlsplit(uri)
+    if expected.hostname not in _LOOPBACK or expected.scheme != "http" or actual.fragment:
         return False
-    plain = f"{other.hostname}" in other.netloc and "@" not in other.netloc
-    return plain and (one.scheme, one.hostname, one.path, one.query) == (
-        other.scheme,
-        other.hostname,
-        other.path,
-        other.query,
+    if f"{actual.hostname}" not in actual.netloc or "@" in actual.netloc:
+        return False
+    return (expected.scheme, expected.hostname, expected.path, expected.query) == (
+        actual.scheme,
+        actual.hostname,
+        actual.path,
+        actual.query,
     )
 
 

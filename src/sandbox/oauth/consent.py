@@ -1,9 +1,9 @@
 """
-Where people consent: the authorize endpoints of the sandbox's identity servers.
+Authorize endpoints of the authorization servers.
 
-The page shows who asks for what. `auto_approve=true` in the address agrees at once, for tests and
-the demo; `login_hint` names the account. A client or redirect URI that is not registered is told to
-the person and never redirected to (RFC 6749, 4.1.2.1).
+The page shows which client asks for which scopes. `auto_approve=true` in the address consents at
+once, for tests and the demo; `login_hint` names the account. An unregistered client or redirect URI
+is reported to the user and never redirected to (RFC 6749, 4.1.2.1).
 """
 
 import re
@@ -13,8 +13,9 @@ from html import escape
 from urllib.parse import urlencode, urlsplit
 
 from sandbox.http import Request, Response, parse_query
-from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
-from sandbox.oauth.clients import ClientRegistry, RegisteredClient
+from sandbox.oauth.authorization_codes import Consent
+from sandbox.oauth.authorization_server import AuthorizationServer, OAuthError
+from sandbox.oauth.clients import RegisteredClient
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -22,161 +23,156 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizeOptions:
     """
-    How a server differs from the standard.
+    Properties in which the servers differ.
 
     Attributes:
-        account: Who is signed in when the address names nobody.
-        needs_proof: PKCE is a must for confidential clients too.
-        offline: What asks for a refresh token: ``access_type``, ``scope`` or ``always``.
+        account: The signed-in account if the address names none.
+        requires_pkce: Whether confidential clients need PKCE too; public clients always do.
+        offline_access_by: How a client asks for a refresh token: ``access_type``, ``scope``, or
+            ``always`` if it need not ask.
     """
 
     account: str
-    needs_proof: bool = False
-    offline: str = "always"
+    requires_pkce: bool = False
+    offline_access_by: str = "always"
 
 
-class AskError(Exception):
-    """*word* goes back to the client."""
-
-    def __init__(self, word: str, message: str) -> None:
-        super().__init__(message)
-        self.word = word
-
-
-class ConsentPage:
+class AuthorizeEndpoint:
     """The authorize endpoint of one server."""
 
-    def __init__(
-        self,
-        server: str,
-        manners: AuthorizeOptions,
-        clients: ClientRegistry,
-        codes: AuthorizationCodes,
-    ) -> None:
+    def __init__(self, server: AuthorizationServer, options: AuthorizeOptions) -> None:
         self._server = server
-        self._manners = manners
-        self._clients = clients
-        self._codes = codes
+        self._options = options
 
-    def show(self, request: Request, **_: str) -> Response:
-        """Answer GET: the page, or at once what it would have led to."""
-        asked = dict(request.query)
-        client, refused = self._client(asked)
+    def get(self, request: Request, **_path: str) -> Response:
+        """Return the consent page, or redirect at once: with an error, or a code if automatic."""
+        query = dict(request.query)
+        response = self._reject(query)
+        if response is not None:
+            return response
+        if query.get("auto_approve") == "true":
+            scopes = query.get("scope", "").split()
+            return self._redirect_with_code(query, query.get("login_hint", ""), scopes)
+        return _consent_page(query, query.get("login_hint") or self._options.account)
+
+    def post(self, request: Request, **_path: str) -> Response:
+        """Redirect with a code or an error after the user's decision; the query is the page's."""
+        query = dict(request.query)
+        response = self._reject(query)
+        if response is not None:
+            return response
+        fields = parse_query(request.body.decode("utf-8", "replace"))
+        form = dict(fields)
+        if form.get("decision") != "allow":
+            return _redirect(query, error="access_denied", error_description="The user said no.")
+        requested = query.get("scope", "").split()
+        checked = {value for name, value in fields if name == "scope"}
+        scopes = [scope for scope in requested if scope in checked]
+        return self._redirect_with_code(query, form.get("account", ""), scopes)
+
+    def _reject(self, query: Mapping[str, str]) -> Response | None:
+        """Return the error response to an invalid request; None if the request is valid."""
+        client = self._server.clients.find(self._server.name, query.get("client_id", ""))
         if client is None:
-            return _page(refused, 400)
+            unknown = "<h1>Unknown client</h1><p>No client is registered under this id.</p>"
+            return _page(unknown, 400)
+        if not client.allows_redirect(query.get("redirect_uri", "")):
+            mismatch = "<h1>redirect_uri_mismatch</h1><p>The address is not registered.</p>"
+            return _page(mismatch, 400)
         try:
-            _check(asked, client, self._manners)
-        except AskError as problem:
-            return _back(asked, error=problem.word, error_description=str(problem))
-        if asked.get("auto_approve") == "true":
-            return self._agreed(asked, asked.get("login_hint", ""), asked.get("scope", "").split())
-        return _form(asked, asked.get("login_hint") or self._manners.account)
+            _check_request(query, client, self._options)
+        except OAuthError as error:
+            return _redirect(query, error=error.code, error_description=str(error))
+        return None
 
-    def decide(self, request: Request, **_: str) -> Response:
-        """Answer POST, the person's decision, at the address that the page was shown at."""
-        asked = dict(request.query)
-        client, refused = self._client(asked)
-        if client is None:
-            return _page(refused, 400)
-        decision = parse_query(request.body.decode("utf-8", "replace"))
-        given = dict(decision)
-        try:
-            _check(asked, client, self._manners)
-        except AskError as problem:
-            return _back(asked, error=problem.word, error_description=str(problem))
-        if given.get("decision") != "allow":
-            return _back(asked, error="access_denied", error_description="The user said no.")
-        wanted = asked.get("scope", "").split()
-        kept = {value for name, value in decision if name == "scope"}
-        return self._agreed(asked, given.get("account", ""), [one for one in wanted if one in kept])
-
-    def _client(self, asked: Mapping[str, str]) -> tuple[RegisteredClient | None, str]:
-        client = self._clients.find(self._server, asked.get("client_id", ""))
-        if client is None:
-            return None, "<h1>Unknown client</h1><p>No client is registered under this id.</p>"
-        if not client.returns_to(asked.get("redirect_uri", "")):
-            return None, "<h1>redirect_uri_mismatch</h1><p>The address is not registered.</p>"
-        return client, ""
-
-    def _agreed(self, asked: Mapping[str, str], account: str, scopes: list[str]) -> Response:
-        who = account or self._manners.account
+    def _redirect_with_code(
+        self, query: Mapping[str, str], account: str, scopes: list[str]
+    ) -> Response:
+        account = account or self._options.account
         consent = Consent(
-            client=asked["client_id"],
-            account=who,
+            client=query["client_id"],
+            account=account,
             scopes=tuple(scopes),
-            redirect_uri=asked["redirect_uri"],
-            challenge=asked.get("code_challenge", ""),
-            offline=self._offline(asked, who, scopes),
-            nonce=asked.get("nonce", ""),
+            redirect_uri=query["redirect_uri"],
+            challenge=query.get("code_challenge", ""),
+            offline=self._gets_refresh_token(query, account, scopes),
+            nonce=query.get("nonce", ""),
         )
-        return _back(asked, code=self._codes.issue(self._server, consent))
+        return _redirect(query, code=self._server.codes.issue(self._server.name, consent))
 
-    def _offline(self, asked: Mapping[str, str], account: str, scopes: list[str]) -> bool:
-        match self._manners.offline:
+    def _gets_refresh_token(
+        self, query: Mapping[str, str], account: str, scopes: list[str]
+    ) -> bool:
+        match self._options.offline_access_by:
             case "access_type":
-                again = self._codes.consented(self._server, asked["client_id"], account)
-                fresh = "consent" in asked.get("prompt", "").split() or not again
-                return asked.get("access_type") == "offline" and fresh
+                codes, client = self._server.codes, query["client_id"]
+                is_first = not codes.has_consented(self._server.name, client, account)
+                is_asked_again = "consent" in query.get("prompt", "").split()
+                return query.get("access_type") == "offline" and (is_asked_again or is_first)
             case "scope":
                 return "offline_access" in scopes
             case _:
                 return True
 
 
-def _check(asked: Mapping[str, str], client: RegisteredClient, manners: AuthorizeOptions) -> None:
+def _check_request(
+    query: Mapping[str, str], client: RegisteredClient, options: AuthorizeOptions
+) -> None:
     """
-    Look over what a known client asks.
+    Check the request of a registered client.
 
     Raises:
-        AskError: The client is told so.
+        OAuthError: The request is invalid; the error goes to the client.
     """
-    if asked.get("response_type") != "code":
-        raise AskError("unsupported_response_type", "Only the code flow is supported.")
-    challenge = asked.get("code_challenge", "")
-    if challenge and asked.get("code_challenge_method") != "S256":
-        raise AskError("invalid_request", "The code challenge method must be S256.")
+    if query.get("response_type") != "code":
+        raise OAuthError("unsupported_response_type", "Only the code flow is supported.")
+    challenge = query.get("code_challenge", "")
+    if challenge and query.get("code_challenge_method") != "S256":
+        raise OAuthError("invalid_request", "The code challenge method must be S256.")
     if challenge and not _CHALLENGE.fullmatch(challenge):
-        raise AskError("invalid_request", "The code challenge is not one.")
-    if not challenge and (manners.needs_proof or client.digest is None):
-        raise AskError("invalid_request", "A code challenge is needed.")
-    if asked.get("prompt") == "none":
-        raise AskError("interaction_required", "The user must be asked.")
+        raise OAuthError("invalid_request", "The code challenge is not one.")
+    if not challenge and (options.requires_pkce or client.secret_hash is None):
+        raise OAuthError("invalid_request", "A code challenge is needed.")
+    if query.get("prompt") == "none":
+        raise OAuthError("interaction_required", "The user must be asked.")
 
 
-def _back(asked: Mapping[str, str], **told: str) -> Response:
-    """Send the person back to the client, its state as it was."""
-    if "state" in asked:
-        told["state"] = asked["state"]
-    uri = asked["redirect_uri"]
-    sign = "&" if "?" in uri else "?"
-    location = f"{uri}{sign}{urlencode(told)}"
+def _redirect(query: Mapping[str, str], **parameters: str) -> Response:
+    """Redirect to the client with *parameters* and its own state."""
+    if "state" in query:
+        parameters["state"] = query["state"]
+    uri = query["redirect_uri"]
+    separator = "&" if "?" in uri else "?"
+    location = f"{uri}{separator}{urlencode(parameters)}"
     return Response(status=302, headers={"location": location, "cache-control": "no-store"})
 
 
-def _form(asked: Mapping[str, str], account: str) -> Response:
+def _consent_page(query: Mapping[str, str], account: str) -> Response:
     boxes = "".join(
-        f'<li><label><input type="checkbox" name="scope" value="{escape(part)}" checked> '
-        f"{escape(part)}</label></li>"
-        for part in asked.get("scope", "").split()
+        f'<li><label><input type="checkbox" name="scope" value="{escape(scope)}" checked> '
+        f"{escape(scope)}</label></li>"
+        for scope in query.get("scope", "").split()
     )
-    # Without an action the form goes to the address of the page, its query included.
-    inside = (
-        f"<h1>{escape(asked['client_id'])} asks for access</h1>"
+    # A form without an action is sent to the address of the page, its query included.
+    content = (
+        f"<h1>{escape(query['client_id'])} asks for access</h1>"
         f'<form method="post"><p><label>Account <input name="account" value="{escape(account)}">'
         f"</label></p><ul>{boxes}</ul>"
         '<p><button name="decision" value="allow">Allow</button> '
         '<button name="decision" value="deny">Deny</button></p></form>'
     )
-    parts = urlsplit(asked["redirect_uri"])
-    # Browsers hold redirects after a form to form-action as well.
-    return _page(inside, form=f"'self' {parts.scheme}://{parts.netloc}")
+    parts = urlsplit(query["redirect_uri"])
+    # Browsers apply form-action to redirects after a form, too.
+    return _page(content, form_action=f"'self' {parts.scheme}://{parts.netloc}")
 
 
-def _page(inside: str, status: int = 200, *, form: str = "'none'") -> Response:
-    policy = f"default-src 'none'; form-action {form}; base-uri 'none'; frame-ancestors 'none'"
+def _page(content: str, status: int = 200, *, form_action: str = "'none'") -> Response:
+    policy = (
+        f"default-src 'none'; form-action {form_action}; base-uri 'none'; frame-ancestors 'none'"
+    )
     body = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>Sandbox consent</title></head><body>{inside}</body></html>"
+        f"<title>Sandbox consent</title></head><body>{content}</body></html>"
     )
     headers = {
         "content-type": "text/html; charset=utf-8",

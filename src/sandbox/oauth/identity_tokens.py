@@ -1,4 +1,4 @@
-"""Who signed in: identity tokens, signed with a key that is made at start, and its public half."""
+"""Identity tokens of the signed-in user: JWTs signed with a key that is created at start."""
 
 import base64
 import hashlib
@@ -16,15 +16,17 @@ _KEY_ID = "sandbox"
 
 def sign_jwt(claims: dict[str, Any]) -> str:
     """Return *claims* as a JWT (ES256)."""
-    head = _text(orjson.dumps({"alg": "ES256", "typ": "JWT", "kid": _KEY_ID}))
-    part = f"{head}.{_text(orjson.dumps(claims))}"
-    r, s = decode_dss_signature(_key().sign(part.encode(), ec.ECDSA(hashes.SHA256())))
-    return f"{part}.{_text(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+    header = _base64url(orjson.dumps({"alg": "ES256", "typ": "JWT", "kid": _KEY_ID}))
+    signed = f"{header}.{_base64url(orjson.dumps(claims))}"
+    r, s = decode_dss_signature(_private_key().sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+    return f"{signed}.{_base64url(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
-def create_id_token(issuer: str, client: str, account: str, *, nonce: str, lifetime: int) -> str:
-    """Return the identity token of *account* for *client*."""
-    now = int(time.time())
+def create_id_token(
+    issuer: str, client: str, account: str, *, nonce: str, lifetime_seconds: int
+) -> str:
+    """Return the identity token of *account* for *client*; *nonce* "" adds none."""
+    now_seconds = int(time.time())
     claims = {
         "iss": issuer,
         "aud": client,
@@ -32,15 +34,15 @@ def create_id_token(issuer: str, client: str, account: str, *, nonce: str, lifet
         "email": account,
         "email_verified": True,
         "preferred_username": account,
-        "iat": now,
-        "exp": now + lifetime,
+        "iat": now_seconds,
+        "exp": now_seconds + lifetime_seconds,
     }
     return sign_jwt({**claims, "nonce": nonce} if nonce else claims)
 
 
 def public_keys() -> dict[str, Any]:
-    """Return the key set that identity tokens are checked with."""
-    numbers = _key().public_key().public_numbers()
+    """Return the JSON Web Key Set that verifies identity tokens."""
+    numbers = _private_key().public_key().public_numbers()
     return {
         "keys": [
             {
@@ -49,17 +51,17 @@ def public_keys() -> dict[str, Any]:
                 "alg": "ES256",
                 "use": "sig",
                 "kid": _KEY_ID,
-                "x": _text(numbers.x.to_bytes(32, "big")),
-                "y": _text(numbers.y.to_bytes(32, "big")),
+                "x": _base64url(numbers.x.to_bytes(32, "big")),
+                "y": _base64url(numbers.y.to_bytes(32, "big")),
             }
         ]
     }
 
 
 @cache
-def _key() -> ec.EllipticCurvePrivateKey:
+def _private_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def _text(raw: bytes) -> str:
+def _base64url(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

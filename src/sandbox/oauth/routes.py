@@ -1,35 +1,29 @@
 """
-The sandbox's identity servers: authorize and token endpoints, one server per provider.
+Handler of the sandbox's authorization servers, one per provider.
 
-Provider A and the projects keep a refresh token for ever; provider B, the collaboration content and
-the boards give a new one with every use. Source: reference/wire.md 3.
+Provider A and the projects keep a refresh token; provider B, the collaboration content and the
+boards replace it with every use: docs/spec/upstream/oauth.md#refresh-rules.
 """
 
 from sandbox.http import Handler, Request, Response, Router, call_endpoint
-from sandbox.oauth import (
-    provider_a as provider_a_oauth,
-)
-from sandbox.oauth import (
-    provider_b as provider_b_oauth,
-)
-from sandbox.oauth import (
-    task_providers,
-)
+from sandbox.oauth import provider_a, provider_b, task_providers
 from sandbox.oauth.authorization_server import AuthorizationServer
 from sandbox.state import SandboxState
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire below ``/oauth``."""
-    routes = Router()
-    provider_a_oauth.install(routes, AuthorizationServer.of("provider-a", state))
-    provider_b_oauth.install(routes, AuthorizationServer.of("provider-b", state))
-    task_providers.install(
-        routes, AuthorizationServer.of("tasks", state), AuthorizationServer.of("projects", state)
+    """Return the handler below ``/oauth``."""
+    router = Router()
+    a, b, boards, projects = (
+        AuthorizationServer.create(name, state)
+        for name in ("provider-a", "provider-b", "tasks", "projects")
     )
+    provider_a.add_routes(router, a)
+    provider_b.add_routes(router, b)
+    task_providers.add_routes(router, boards, projects)
 
-    async def wire(request: Request) -> Response | None:
-        found = routes.find(request.method, request.segments)
-        return None if found is None else await call_endpoint(found[0], request, found[1])
+    async def handle(request: Request) -> Response | None:
+        match = router.find(request.method, request.segments)
+        return None if match is None else await call_endpoint(match[0], request, match[1])
 
-    return wire
+    return handle

@@ -1,9 +1,10 @@
 """
-The identity servers of the task providers.
+Authorization servers of the task providers.
 
-The boards' server needs PKCE, takes JSON, replaces refresh tokens with every use, tells no
-lifetime (the access token is a JWT that does) and describes itself (RFC 8414). The projects' server
-tells who signed in beside the tokens and keeps its refresh tokens. Source: reference/wire.md 3.3.
+The boards' server requires PKCE, accepts JSON, replaces refresh tokens with every use, returns no
+lifetime (the access token is a JWT that contains it) and publishes metadata (RFC 8414). The
+projects' server returns the user beside the tokens and keeps its refresh tokens. See
+docs/spec/upstream/oauth.md#monday and docs/spec/upstream/oauth.md#asana.
 """
 
 import secrets
@@ -11,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.error_bodies import oauth as refusal
+from sandbox.error_bodies import oauth as error_response
 from sandbox.http import Request, Response, Router, json_response
 from sandbox.oauth.authorization_server import (
     NO_STORE,
@@ -19,114 +20,118 @@ from sandbox.oauth.authorization_server import (
     OAuthError,
     parse_form,
 )
-from sandbox.oauth.consent import AuthorizeOptions, ConsentPage
+from sandbox.oauth.consent import AuthorizeEndpoint, AuthorizeOptions
 from sandbox.oauth.identity_tokens import sign_jwt
 from sandbox.oauth.tokens import TokenGrant
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
 
-LIFETIME = 3600  # seconds
-_SCOPES = (
+LIFETIME_SECONDS = 3600
+_BOARD_SCOPES = (
     *("me:read", "boards:read", "boards:write", "updates:read", "updates:write"),
     *("users:read", "account:read", "workspaces:read", "assets:read"),
 )
 
 
-def install(routes: Router, boards: AuthorizationServer, projects: AuthorizationServer) -> None:
+def add_routes(router: Router, boards: AuthorizationServer, projects: AuthorizationServer) -> None:
     """Add the paths of both servers."""
-    accounts = {"tasks": YARD_ACCOUNT, "projects": STUDIO_ACCOUNT}
-    for desk, server in ((boards, _Boards(boards)), (projects, _Projects(projects))):
-        manners = AuthorizeOptions(
-            account=accounts[desk.server], needs_proof=desk.server == "tasks"
-        )
-        page = ConsentPage(desk.server, manners, desk.clients, desk.codes)
-        routes.add("GET", f"/{desk.server}/authorize", page.show)
-        routes.add("POST", f"/{desk.server}/authorize", page.decide)
-        routes.add("POST", f"/{desk.server}/token", server.token)
-        routes.add("POST", f"/{desk.server}/revoke", server.revoke)
+    boards_options = AuthorizeOptions(account=YARD_ACCOUNT, requires_pkce=True)
+    projects_options = AuthorizeOptions(account=STUDIO_ACCOUNT)
+    for server, options, endpoints in (
+        (boards, boards_options, _BoardsEndpoints(boards)),
+        (projects, projects_options, _ProjectsEndpoints(projects)),
+    ):
+        authorize = AuthorizeEndpoint(server, options)
+        router.add("GET", f"/{server.name}/authorize", authorize.get)
+        router.add("POST", f"/{server.name}/authorize", authorize.post)
+        router.add("POST", f"/{server.name}/token", endpoints.token)
+        router.add("POST", f"/{server.name}/revoke", endpoints.revoke)
     for path in (
         "/tasks/.well-known/oauth-authorization-server",
         "/.well-known/oauth-authorization-server/tasks",
     ):
-        routes.add("GET", path, _description)
+        router.add("GET", path, _boards_metadata)
 
 
-class _Server:
-    """What both have in common."""
+class _Endpoints:
+    """Token and revocation endpoints of one server."""
 
-    def __init__(self, desk: AuthorizationServer) -> None:
-        self._desk = desk
-        self._tokens = desk.tokens
+    def __init__(self, server: AuthorizationServer) -> None:
+        self._server = server
+        self._tokens = server.tokens
 
     def token(self, request: Request) -> Response:
         form = parse_form(request)
         try:
-            self._desk.client_of(form)
-            answer = self.answer(*self._granted(form))
-        except OAuthError as denial:
-            status = 401 if denial.word == "invalid_client" else 400
-            return refusal(status, reason=denial.word, message=str(denial))
-        return json_response(answer, headers=NO_STORE)
-
-    def _granted(self, form: Mapping[str, str]) -> tuple[TokenGrant, str | None]:
-        server = self._desk.server
-        match form.get("grant_type"):
-            case "authorization_code":
-                consent = self._desk.redeem(form)
-                account, scopes = consent.account, consent.scopes
-                return TokenGrant(upstream=server, account=account, scopes=scopes), None
-            case "refresh_token":
-                old = form.get("refresh_token", "")
-                grant = self._tokens.read_refresh(server, old)
-                if grant is None:
-                    raise OAuthError("invalid_grant", "The refresh token is not valid.")
-                return grant, old
-            case _:
-                raise OAuthError("unsupported_grant_type", "Invalid grant_type.")
+            self._server.authenticate_client(form)
+            body = self._token_body(*self._redeem(form))
+        except OAuthError as error:
+            status = 401 if error.code == "invalid_client" else 400
+            return error_response(status, reason=error.code, message=str(error))
+        return json_response(body, headers=NO_STORE)
 
     def revoke(self, request: Request) -> Response:
         self._tokens.revoke(parse_form(request).get("token", ""))
-        return json_response({})  # RFC 7009: unknown tokens are as good as revoked
+        return json_response({})  # RFC 7009: an unknown token counts as revoked
 
-    def answer(self, grant: TokenGrant, old: str | None) -> Mapping[str, Any]:
-        """Return the answer for *grant*; *old* is the refresh token it came by, if by one."""
+    def _redeem(self, form: Mapping[str, str]) -> tuple[TokenGrant, str | None]:
+        """Return the grant, and the refresh token it was redeemed by (None for a code)."""
+        name = self._server.name
+        match form.get("grant_type"):
+            case "authorization_code":
+                consent = self._server.redeem_code(form)
+                account, scopes = consent.account, consent.scopes
+                return TokenGrant(upstream=name, account=account, scopes=scopes), None
+            case "refresh_token":
+                refresh_token = form.get("refresh_token", "")
+                grant = self._tokens.read_refresh(name, refresh_token)
+                if grant is None:
+                    raise OAuthError("invalid_grant", "The refresh token is not valid.")
+                return grant, refresh_token
+            case _:
+                raise OAuthError("unsupported_grant_type", "Invalid grant_type.")
+
+    def _token_body(self, grant: TokenGrant, refresh_token: str | None) -> dict[str, Any]:
+        """Return the response to a grant; *refresh_token* is the one it was redeemed by."""
         raise NotImplementedError
 
 
-class _Boards(_Server):
-    def answer(self, grant: TokenGrant, old: str | None) -> Mapping[str, Any]:
-        if old is not None:
-            self._tokens.revoke(old)
-        claims = {"exp": int(time.time()) + LIFETIME, "jti": secrets.token_urlsafe(16)}
-        issue, renew = self._tokens.issue, self._tokens.issue_refresh
+class _BoardsEndpoints(_Endpoints):
+    def _token_body(self, grant: TokenGrant, refresh_token: str | None) -> dict[str, Any]:
+        if refresh_token is not None:
+            self._tokens.revoke(refresh_token)
+        upstream, account, scopes = grant.upstream, grant.account, grant.scopes
+        claims = {"exp": int(time.time()) + LIFETIME_SECONDS, "jti": secrets.token_urlsafe(16)}
         return {
-            "access_token": issue(
-                grant.upstream,
-                grant.account,
-                grant.scopes,
-                lifetime=LIFETIME,
+            "access_token": self._tokens.issue(
+                upstream,
+                account,
+                scopes,
+                lifetime_seconds=LIFETIME_SECONDS,
                 text=sign_jwt(claims),
             ),
-            "refresh_token": renew(grant.upstream, grant.account, grant.scopes),
+            "refresh_token": self._tokens.issue_refresh(upstream, account, scopes),
             "token_type": "Bearer",
-            "scope": " ".join(grant.scopes),
+            "scope": " ".join(scopes),
         }
 
 
-class _Projects(_Server):
-    def answer(self, grant: TokenGrant, old: str | None) -> Mapping[str, Any]:
-        issue, renew = self._tokens.issue, self._tokens.issue_refresh
-        made = {
-            "access_token": issue(grant.upstream, grant.account, grant.scopes, lifetime=LIFETIME),
+class _ProjectsEndpoints(_Endpoints):
+    def _token_body(self, grant: TokenGrant, refresh_token: str | None) -> dict[str, Any]:
+        upstream, account, scopes = grant.upstream, grant.account, grant.scopes
+        body = {
+            "access_token": self._tokens.issue(
+                upstream, account, scopes, lifetime_seconds=LIFETIME_SECONDS
+            ),
             "token_type": "bearer",
-            "expires_in": LIFETIME,
-            "data": {"email": grant.account, "name": grant.account.partition("@")[0]},
+            "expires_in": LIFETIME_SECONDS,
+            "data": {"email": account, "name": account.partition("@")[0]},
         }
-        if old is None:
-            made["refresh_token"] = renew(grant.upstream, grant.account, grant.scopes)
-        return made
+        if refresh_token is None:
+            body["refresh_token"] = self._tokens.issue_refresh(upstream, account, scopes)
+        return body
 
 
-def _description(request: Request) -> Response:
+def _boards_metadata(request: Request) -> Response:
     base = f"{request.public}/tasks"
     return json_response(
         {
@@ -134,7 +139,7 @@ def _description(request: Request) -> Response:
             "authorization_endpoint": f"{base}/authorize",
             "token_endpoint": f"{base}/token",
             "revocation_endpoint": f"{base}/revoke",
-            "scopes_supported": list(_SCOPES),
+            "scopes_supported": list(_BOARD_SCOPES),
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "refresh_token"],
             "token_endpoint_auth_methods_supported": ["client_secret_post", "none"],

@@ -1,5 +1,5 @@
 """
-The access and refresh tokens that the sandbox takes. Only their hashes are kept.
+Access and refresh tokens of the sandbox's upstreams; the database holds their hashes only.
 
 Upstreams are named ``providerA``, ``providerB``, ``collab``, ``tasks`` and ``projects``.
 """
@@ -15,32 +15,25 @@ from sandbox.storage.database import Database
 
 UPSTREAMS = ("providerA", "providerB", "collab", "tasks", "projects", "oauth")
 
-_SPELLINGS = {
-    "providera": "providerA",
-    "providerb": "providerB",
-    "collab": "collab",
-    "tasks": "tasks",
-    "projects": "projects",
-    "oauth": "oauth",
-}
+_BY_LOWER_CASE = {upstream.lower(): upstream for upstream in UPSTREAMS}
 _TABLE = """CREATE TABLE IF NOT EXISTS token (
     hash TEXT PRIMARY KEY, kind TEXT NOT NULL, upstream TEXT NOT NULL, account TEXT NOT NULL,
     scopes TEXT NOT NULL, app_only INTEGER NOT NULL, expires REAL) STRICT"""
 
 
 def parse_upstream(spelling: str) -> str | None:
-    """Read ``provider-a`` or ``providerA`` as ``providerA``; None for what is no upstream."""
-    return _SPELLINGS.get(spelling.replace("-", "").lower())
+    """Return ``provider-a`` or ``providerA`` as ``providerA``; None for an unknown upstream."""
+    return _BY_LOWER_CASE.get(spelling.replace("-", "").lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenGrant:
     """
-    What a token stands for.
+    The permissions of a token.
 
     Attributes:
-        account: Whose, as the issuer named it; an application's name when *app_only*.
-        expires: Seconds since the epoch, None for never.
+        account: The user's address, or an application's name if *app_only*.
+        expires: Seconds since the epoch; None for never.
     """
 
     upstream: str
@@ -51,9 +44,10 @@ class TokenGrant:
 
 
 class TokenStore:
-    """All tokens of one store."""
+    """The tokens of every upstream."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
+        """*clock* returns seconds since the epoch."""
         self._db = db
         self._clock = clock
         db.define(_TABLE)
@@ -65,42 +59,46 @@ class TokenStore:
         scopes: Iterable[str],
         *,
         app_only: bool = False,
-        lifetime: float | None = None,
+        lifetime_seconds: float | None = None,
         text: str | None = None,
     ) -> str:
-        """Make an access token that is good for *lifetime* seconds (None: for ever)."""
-        expires = None if lifetime is None else self._clock() + lifetime
+        """
+        Issue an access token.
+
+        *lifetime_seconds* None: it never expires. *text* is the token itself, None: a random one.
+        """
+        lifetime = lifetime_seconds
         grant = TokenGrant(
             upstream=upstream,
             account=account,
             scopes=tuple(scopes),
             app_only=app_only,
-            expires=expires,
+            expires=None if lifetime is None else self._clock() + lifetime,
         )
-        return self._keep("access", grant, text)
+        return self._insert("access", grant, text)
 
     def issue_refresh(self, upstream: str, account: str, scopes: Iterable[str]) -> str:
-        """Make a refresh token."""
+        """Issue a refresh token; it never expires."""
         grant = TokenGrant(upstream=upstream, account=account, scopes=tuple(scopes))
-        return self._keep("refresh", grant)
+        return self._insert("refresh", grant)
 
     def read(self, upstream: str, token: str) -> TokenGrant | None:
-        """Return what an access token stands for; None when unknown, expired or another's."""
-        return self._read("access", upstream, token)
+        """Return the grant of an access token; None if unknown, expired or another upstream's."""
+        return self._find("access", upstream, token)
 
     def read_refresh(self, upstream: str, token: str) -> TokenGrant | None:
-        """Return what a refresh token stands for; None when unknown or another's."""
-        return self._read("refresh", upstream, token)
+        """Return the grant of a refresh token; None if unknown or another upstream's."""
+        return self._find("refresh", upstream, token)
 
     def revoke(self, token: str) -> None:
-        """Forget a token of either kind."""
+        """Delete a token of either kind."""
         self._db.run("DELETE FROM token WHERE hash = ?", _hash(token))
 
     def revoke_all(self, upstream: str, account: str) -> None:
-        """Forget every token of an account, as a withdrawn consent does."""
+        """Delete every token of an account, as if its user had withdrawn the consent."""
         self._db.run("DELETE FROM token WHERE upstream = ? AND account = ?", upstream, account)
 
-    def _keep(self, kind: str, grant: TokenGrant, text: str | None = None) -> str:
+    def _insert(self, kind: str, grant: TokenGrant, text: str | None = None) -> str:
         token = text or f"sandbox-{kind}-{secrets.token_urlsafe(32)}"
         self._db.run(
             "INSERT INTO token (hash, kind, upstream, account, scopes, app_only, expires)"
@@ -115,7 +113,7 @@ class TokenStore:
         )
         return token
 
-    def _read(self, kind: str, upstream: str, token: str) -> TokenGrant | None:
+    def _find(self, kind: str, upstream: str, token: str) -> TokenGrant | None:
         row = self._db.row(
             "SELECT account, scopes, app_only, expires FROM token"
             " WHERE hash = ? AND kind = ? AND upstream = ?",
