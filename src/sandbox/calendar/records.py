@@ -139,7 +139,7 @@ class EventContent:
         """Whether it has days rather than moments."""
         return self.start.is_day
 
-    def at(self, start: EventTime) -> "EventContent":
+    def starting_at(self, start: EventTime) -> "EventContent":
         """Return the same, as long by the clock, at another time."""
         if self.start.zone == self.end.zone:
             return replace(self, start=start, end=start.later(self.end.local - self.start.local))
@@ -279,7 +279,7 @@ class Window:
     since: datetime | None = None
     until: datetime | None = None
 
-    def meets(self, content: EventContent) -> bool:
+    def overlaps(self, content: EventContent) -> bool:
         """Whether *content* overlaps it; what has no length counts by its start."""
         start, end = content.start.instant, content.end.instant
         if self.until is not None and start >= self.until:

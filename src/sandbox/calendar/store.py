@@ -90,7 +90,7 @@ class CalendarStore:
         """Return where an event is kept."""
         return self._calendars[event.calendar]
 
-    def change(self) -> int:
+    def last_change(self) -> int:
         """Return the number of the latest change."""
         self._refresh()
         return self._seen
@@ -105,19 +105,19 @@ class CalendarStore:
         `HORIZON` from now.
         """
         if event.recurrence is None:
-            if window.meets(event.content):
+            if window.overlaps(event.content):
                 yield as_single_occurrence(event)
             return
         changed = {override.original for override in event.overrides}
         for override in event.overrides:
             found = _overridden(event, override)
-            if window.meets(found.content):
+            if window.overlaps(found.content):
                 yield found
         until = window.until or self._now() + HORIZON
         long = event.content.end.instant - event.content.start.instant + timedelta(hours=3)
         for start in self._starts(event).between(_before(window.since, long), until):
-            content = event.content.at(start)
-            if start not in changed and window.meets(content):
+            content = event.content.starting_at(start)
+            if start not in changed and window.overlaps(content):
                 yield Occurrence(event=event, original=start, content=content,
                                  cancelled=_is_cancelled(event))  # fmt: skip
 
@@ -132,7 +132,7 @@ class CalendarStore:
         return Occurrence(
             event=event,
             original=start,
-            content=event.content.at(start),
+            content=event.content.starting_at(start),
             cancelled=_is_cancelled(event),
         )
 
@@ -210,7 +210,7 @@ class CalendarStore:
         """Mark an event or series as gone."""
         return self.put(replace(event, is_deleted=True))
 
-    def override(
+    def set_override(
         self,
         event: StoredEvent,
         original: EventTime,
@@ -289,7 +289,7 @@ def as_single_occurrence(event: StoredEvent) -> Occurrence:
 
 
 def _overridden(event: StoredEvent, override: Override) -> Occurrence:
-    content = override.content or event.content.at(override.original)
+    content = override.content or event.content.starting_at(override.original)
     return Occurrence(
         event=event,
         original=override.original,

@@ -158,7 +158,7 @@ class _Reader:
                 continue
             added.append(when)
             if end is not None:
-                longer = replace(content.at(when), end=end)
+                longer = replace(content.starting_at(when), end=end)
                 overrides.append(Override(original=when, content=longer))
         dropped = tuple(self._dropped(component, name, start, times))
         if not rules and not added:

@@ -1,1 +1,11 @@
-"""Legend to be written."""
+"""
+The mail of both sandbox mailboxes, stored as raw RFC 5322 messages.
+
+    records        messages, labels and accounts as the store returns them
+    ids            ids of messages, conversations and labels, the same in every run
+    store          the mail store: reads, writes, labels, threads
+    mailbox_index  one mailbox in memory, indexed
+    tables         the database tables behind the store
+    delivery       sending: the sender's copy, and delivery to the sandbox's own mailboxes
+    mime           parser of raw messages: a tree of MIME parts
+"""

@@ -1,4 +1,4 @@
-"""The ids of the sandbox's mail: counted up, and therefore the same in every run."""
+"""Ids of the sandbox's mail, derived from counters: the same in every run."""
 
 import hashlib
 from base64 import urlsafe_b64encode
@@ -12,9 +12,9 @@ _STORE_GUID = "NDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA"
 
 def message_id(mailbox: str, seq: int, change: int) -> str:
     """
-    Name a message: 16 hexadecimal digits, or a long text with ``-``, ``_`` and ``=``.
+    Return a message's id: 16 hexadecimal digits, or a long text with ``-``, ``_`` and ``=``.
 
-    Provider B's plain id hangs on *change* too, because a move renames a message there.
+    Provider B's plain id depends on *change* too, because a move gives a message a new id there.
     """
     if mailbox == PROVIDER_A:
         return _hex(f"message/{seq}")
@@ -22,19 +22,19 @@ def message_id(mailbox: str, seq: int, change: int) -> str:
 
 
 def immutable_id(mailbox: str, seq: int) -> str:
-    """Name a message for its whole life; the plain id on provider A."""
+    """Return the id that a message keeps when it is moved; on provider A the plain id."""
     if mailbox == PROVIDER_A:
         return _hex(f"message/{seq}")
     return f"AAkALgAA-{_text(f'immutable/{seq}', 60)}_AA="
 
 
 def conversation_id(seq: int) -> str:
-    """Name a conversation of provider B (on provider A a thread is named after its first mail)."""
+    """Return a conversation's id on provider B; on provider A it is the first message's id."""
     return f"AAQkAG{_STORE_GUID[:40]}-{_text(f'conversation/{seq}', 18)}_A="
 
 
 def label_id(mailbox: str, number: int) -> str:
-    """Name a user label or a category."""
+    """Return the id of a user label (provider A) or a category (provider B)."""
     if mailbox == PROVIDER_A:
         return f"Label_{number}"
     digits = hashlib.sha256(f"category/{number}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""One mailbox in memory, indexed."""
+"""One mailbox in memory, indexed by id, time and thread."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,13 @@ from sandbox.mail.records import Label, StoredMail
 
 @dataclass(slots=True)
 class MailboxIndex:
-    """One mailbox in memory; *ordered*, *threads* and *labels* are made again when None."""
+    """
+    One mailbox in memory.
+
+    Attributes:
+        by_id: Under both the id and the immutable id.
+        ordered, threads, labels: Caches, None until the next use.
+    """
 
     by_seq: dict[int, StoredMail] = field(default_factory=dict)
     by_id: dict[str, StoredMail] = field(default_factory=dict)
@@ -17,11 +23,13 @@ class MailboxIndex:
     labels: tuple[Label, ...] | None = None
 
     def put(self, mail: StoredMail) -> None:
-        self.drop(mail.seq)
+        """Add a message, replacing the one with its number."""
+        self.remove(mail.seq)
         self.by_seq[mail.seq] = mail
         self.by_id[mail.id] = self.by_id[mail.immutable_id] = mail
 
-    def drop(self, seq: int) -> None:
+    def remove(self, seq: int) -> None:
+        """Remove a message if it is there."""
         self.ordered = self.threads = None
         old = self.by_seq.pop(seq, None)
         if old is not None:
@@ -29,17 +37,17 @@ class MailboxIndex:
             self.by_id.pop(old.immutable_id, None)
 
     def newest_first(self) -> tuple[StoredMail, ...]:
-        """Return everything by received time, then by immutable id."""
+        """Return all messages, newest first, then by immutable id."""
         if self.ordered is None:
             mails = self.by_seq.values()
             self.ordered = tuple(sorted(mails, key=lambda m: (-m.received_ms, m.immutable_id)))
         return self.ordered
 
     def by_thread(self) -> Mapping[str, tuple[StoredMail, ...]]:
-        """Return every thread by its id: most recent first, oldest message first."""
+        """Return every thread by its id, most recent thread first, oldest message first."""
         if self.threads is None:
-            found: dict[str, list[StoredMail]] = {}
+            by_thread: dict[str, list[StoredMail]] = {}
             for mail in self.newest_first():
-                found.setdefault(mail.thread_id, []).append(mail)
-            self.threads = {name: tuple(reversed(mails)) for name, mails in found.items()}
+                by_thread.setdefault(mail.thread_id, []).append(mail)
+            self.threads = {name: tuple(reversed(mails)) for name, mails in by_thread.items()}
         return self.threads

@@ -1,8 +1,8 @@
 """
-Raw messages as a light tree that both mail wires share.
+Parser of raw messages: a light tree of MIME parts, for both mail protocols.
 
-Tolerant: whatever the standard library's parser accepts comes out, with replacement characters
-where bytes cannot be read. Trees are kept, by message and change, so each is parsed once.
+It accepts every message that the standard library's parser accepts, and puts replacement characters
+where bytes cannot be decoded.
 """
 
 import re
@@ -17,16 +17,17 @@ from email.parser import BytesHeaderParser
 from email.utils import collapse_rfc2231_value, getaddresses
 from functools import cached_property, partial
 from inspect import signature
-from typing import Protocol
 
-_MOST_TREES = 4096
-_DEEPEST = 40  # levels; what lies below is one opaque part
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
+from sandbox.mail.records import StoredMail
+
+_MAX_CACHED_TREES = 4096
+_MAX_DEPTH = 40  # levels; a part below is opaque
+_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _ANGLED = re.compile(r"<[^<>\s]+>")
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
-# Newer interpreters drop the whole list over one odd address unless told otherwise.
-_READ_ADDRESSES = (
+# Newer interpreters drop the whole list over one invalid address unless strict is off.
+_get_addresses = (
     partial(getaddresses, strict=False)
     if "strict" in signature(getaddresses).parameters
     else getaddresses
@@ -39,7 +40,7 @@ class Header:
     One header line, unfolded.
 
     Attributes:
-        raw: The value as it was sent, encoded words and all.
+        raw: The value as it was sent, with its encoded words.
         text: The value with encoded words decoded.
     """
 
@@ -50,7 +51,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A display name (decoded, may be empty) and an address."""
+    """A display name (decoded; "" for none) and an address."""
 
     name: str
     address: str
@@ -59,17 +60,17 @@ class Address:
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """
-    A node of the tree.
+    One MIME part, and the parts in it.
 
     Attributes:
         path: Provider A's part id: "" for the root, then "0", "0.1", …
         content_type: Lower case, "text/plain" when there is none.
-        charset: As named by the part, None when it names none.
+        charset: As the part names it; None when it names none.
         filename: Decoded; "" when there is none.
         disposition: "inline", "attachment" or "".
         content_id: Without angle brackets; "" when there is none.
-        data: The decoded bytes of a leaf; of an attached message, its raw bytes.
-        parts: The children of a multipart (and of an attached message, its tree).
+        data: The decoded bytes of a leaf, the raw bytes of an attached message, else empty.
+        parts: The parts of a multipart, or the tree of an attached message.
     """
 
     path: str
@@ -93,10 +94,10 @@ class Part:
         return tuple(header for header in self.headers if header.name.lower() == wanted)
 
     def addresses(self, name: str) -> tuple[Address, ...]:
-        """Return the mailboxes in every header of this name, in order."""
-        raw = [one.raw for one in self.header_all(name)]
+        """Return the addresses in every header of this name, in order."""
+        raw = [header.raw for header in self.header_all(name)]
         try:
-            pairs = _READ_ADDRESSES(raw)
+            pairs = _get_addresses(raw)
         except RecursionError:  # comments within comments, thousands deep
             return ()
         return tuple(
@@ -104,131 +105,123 @@ class Part:
         )
 
     def walk(self) -> Iterator["Part"]:
-        """Yield this part and all below it, depth first."""
+        """Yield this part and all parts below it, depth first."""
         yield self
         for part in self.parts:
             yield from part.walk()
 
     @property
     def is_multipart(self) -> bool:
-        """Whether it is a container of parts (an attached message is not)."""
+        """Whether it is a multipart; an attached message is none."""
         return self.content_type.startswith("multipart/")
 
     @property
     def is_attachment(self) -> bool:
-        """Whether it is a leaf with a file name, or one that says so."""
+        """Whether it has a file name or the disposition "attachment", and is no multipart."""
         return not self.is_multipart and bool(self.filename or self.disposition == "attachment")
 
     @property
     def is_inline(self) -> bool:
-        """Whether an attachment belongs into the body (an image with a Content-ID, say)."""
+        """Whether an attachment is shown in the body, such as an image with a Content-ID."""
         return self.disposition == "inline" or (
             bool(self.content_id) and self.disposition != "attachment"
         )
 
     @cached_property
     def text(self) -> str:
-        """The leaf's text by its charset; unknown charsets and bad bytes never raise."""
+        """The leaf's text; an unknown charset or an invalid byte raises nothing."""
         return _text(self.data, self.charset)
 
-    def own(self) -> Iterator["Part"]:
-        """Yield this part and all below it, without what is inside attached messages, reports."""
+    def walk_outer(self) -> Iterator["Part"]:
+        """Yield this part and all below it, except those inside attached messages and reports."""
         yield self
         if not self.content_type.startswith("message/") or not self.path:
             for part in self.parts:
-                yield from part.own()
+                yield from part.walk_outer()
 
     def body(self, subtype: str) -> "Part | None":
         """Return the first ``text/<subtype>`` leaf that is not an attachment."""
         wanted = f"text/{subtype}"
-        leaves = (one for one in self.own() if not one.parts and not one.is_attachment)
+        leaves = (part for part in self.walk_outer() if not part.parts and not part.is_attachment)
         return next((leaf for leaf in leaves if leaf.content_type == wanted), None)
 
     def attachments(self) -> tuple["Part", ...]:
-        """Return the attachments, attached messages whole, in order."""
-        return tuple(one for one in self.own() if one.is_attachment)
-
-
-class Keyed(Protocol):
-    """What a tree is kept by."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def change(self) -> int: ...
-    @property
-    def raw(self) -> bytes: ...
+        """Return the attachments in order; an attached message is one part."""
+        return tuple(part for part in self.walk_outer() if part.is_attachment)
 
 
 class MimeTreeCache:
-    """Trees of stored messages, the ones used last kept."""
+    """Parsed trees of the most recently used messages."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, tuple[bytes, Part]] = OrderedDict()
+        self._trees: OrderedDict[int, tuple[bytes, Part]] = OrderedDict()
 
-    def of(self, mail: Keyed) -> Part:
-        """Return the tree of *mail*, parsing it the first time only."""
-        kept = self._kept.get(mail.seq)
-        if kept is not None and (kept[0] is mail.raw or kept[0] == mail.raw):
-            self._kept.move_to_end(mail.seq)
-            return kept[1]
+    def of(self, mail: StoredMail) -> Part:
+        """Return the tree of *mail*, parsed if its bytes are new."""
+        cached = self._trees.get(mail.seq)
+        if cached is not None and (cached[0] is mail.raw or cached[0] == mail.raw):
+            self._trees.move_to_end(mail.seq)
+            return cached[1]
         tree = parse(mail.raw)
-        self._kept[mail.seq] = (mail.raw, tree)
-        if len(self._kept) > _MOST_TREES:
-            self._kept.popitem(last=False)
+        self._trees[mail.seq] = (mail.raw, tree)
+        if len(self._trees) > _MAX_CACHED_TREES:
+            self._trees.popitem(last=False)
         return tree
 
 
 def parse(raw: bytes) -> Part:
-    """Parse a whole message; one that nests beyond all reason is read as its head alone."""
+    """Parse a whole message; of one that exceeds the recursion limit, only the headers."""
     try:
         return _part(message_from_bytes(raw, policy=policy.compat32), "", 0)
     except RecursionError:
-        return _part(_HEADERS.parsebytes(raw[: _end_of_head(raw)]), "", 0)
+        return _part(_HEADERS.parsebytes(raw[: end_of_headers(raw)]), "", 0)
 
 
 def threading_ids(raw: bytes) -> tuple[str, ...]:
     """
-    Return the ids that tell a message's thread: its own, then whom it answers, nearest first.
+    Return the Message-IDs that decide a message's thread, with angle brackets, without repeats.
 
-    The ids keep their angle brackets.
+    The message's own comes first, then In-Reply-To, then References from the last to the first.
     """
-    head = _HEADERS.parsebytes(raw[: _end_of_head(raw)])
-    own = _ANGLED.findall(_unfold(head.get("Message-ID", "")))[:1]
-    answered = _ANGLED.findall(_unfold(head.get("In-Reply-To", "")))
-    earlier = _ANGLED.findall(_unfold(" ".join(map(str, head.get_all("References", [])))))
+    headers = _HEADERS.parsebytes(raw[: end_of_headers(raw)])
+    own = _ANGLED.findall(_unfold(headers.get("Message-ID", "")))[:1]
+    answered = _ANGLED.findall(_unfold(headers.get("In-Reply-To", "")))
+    earlier = _ANGLED.findall(_unfold(" ".join(map(str, headers.get_all("References", [])))))
     return tuple(dict.fromkeys((*own, *answered, *reversed(earlier))))
 
 
 def decode(value: str) -> str:
-    """Decode the encoded words (RFC 2047) of a header value; what cannot be read stays."""
+    """Decode the encoded words (RFC 2047) of a header value; an undecodable value stays."""
     if "=?" not in value:
         return value
     try:
-        return "".join(_words(decode_header(value)))
+        return "".join(_decode_pieces(decode_header(value)))
     except (HeaderParseError, LookupError, ValueError):
         return value
 
 
-def _end_of_head(raw: bytes) -> int:
-    found = _HEAD_END.search(raw)
-    return found.end() if found else len(raw)
+def end_of_headers(raw: bytes) -> int:
+    """Return the offset of the body, after the empty line."""
+    match = _END_OF_HEADERS.search(raw)
+    return match.end() if match else len(raw)
 
 
 def _part(message: Message, path: str, depth: int) -> Part:
     payload = message.get_payload() if message.is_multipart() else None
     children = (
-        [one for one in payload if isinstance(one, Message)] if isinstance(payload, list) else []
+        [child for child in payload if isinstance(child, Message)]
+        if isinstance(payload, list)
+        else []
     )
     content_type = message.get_content_type()
-    if children and depth == _DEEPEST:
-        content_type, children, data = "application/octet-stream", [], _written(message)
+    if children and depth == _MAX_DEPTH:
+        content_type, children, data = "application/octet-stream", [], _to_bytes(message)
     elif content_type.startswith("message/") and children:
-        data = b"".join(_written(child) for child in children)
+        data = b"".join(_to_bytes(child) for child in children)
     elif children:
         data = b""
     else:
-        data = _bytes(message)
+        data = _payload(message)
     return Part(
         path=path,
         headers=tuple(_headers(message)),
@@ -239,16 +232,16 @@ def _part(message: Message, path: str, depth: int) -> Part:
         content_id=_unfold(message.get("Content-ID", "")).strip().strip("<>"),
         data=data,
         parts=tuple(
-            _part(one, f"{path}.{place}" if path else str(place), depth + 1)
-            for place, one in enumerate(children)
+            _part(child, f"{path}.{number}" if path else str(number), depth + 1)
+            for number, child in enumerate(children)
         ),
     )
 
 
-def _written(message: Message) -> bytes:
+def _to_bytes(message: Message) -> bytes:
     try:
         return message.as_bytes()
-    except (LookupError, ValueError, RecursionError):  # a charset that does not exist, say
+    except (LookupError, ValueError, RecursionError):  # an unknown charset, for example
         return str(message.get_payload()).encode("utf-8", "surrogateescape")
 
 
@@ -259,29 +252,28 @@ def _headers(message: Message) -> Iterator[Header]:
 
 
 def _unfold(value: object) -> str:
-    text = _FOLD.sub(" ", str(value)).strip()
-    return _repair(text)
+    return _decode_surrogates(_FOLD.sub(" ", str(value)).strip())
 
 
-def _repair(text: str) -> str:
-    """Read raw eight-bit header bytes, which the parser keeps as surrogates, as UTF-8."""
+def _decode_surrogates(text: str) -> str:
+    """Decode eight-bit header bytes, which the parser keeps as surrogates, as UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:
-        return _whole(text)
+        return _replace_surrogates(text)
 
 
-def _whole(text: str) -> str:
-    """Replace halves of characters, which UTF-7 can name and no answer can hold."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-7 can express but UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _words(pieces: Iterable[tuple[bytes | str, str | None]]) -> Iterator[str]:
+def _decode_pieces(pieces: Iterable[tuple[bytes | str, str | None]]) -> Iterator[str]:
     for piece, charset in pieces:
         yield piece if isinstance(piece, str) else _text(piece, charset or "ascii")
 
 
-def _bytes(message: Message) -> bytes:
+def _payload(message: Message) -> bytes:
     try:
         data = message.get_payload(decode=True)
     except (ValueError, LookupError):
@@ -308,7 +300,9 @@ def _text(data: bytes, charset: str | None) -> str:
     for codec in (charset, "utf-8", "windows-1252"):
         if codec:
             try:
-                return _whole(data.decode(codec, "strict" if codec == "utf-8" else "replace"))
-            except (LookupError, ValueError):  # a charset with a NUL in its name, say
+                return _replace_surrogates(
+                    data.decode(codec, "strict" if codec == "utf-8" else "replace")
+                )
+            except (LookupError, ValueError):  # a charset with a NUL in its name, for example
                 continue
     return data.decode("utf-8", "replace")

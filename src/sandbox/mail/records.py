@@ -1,4 +1,4 @@
-"""What the mail store keeps: messages, labels, accounts."""
+"""Records of the mail store: messages, labels and accounts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from sandbox.mail import ids as mail_ids
 
 FOLDERS = ("inbox", "sent", "drafts", "trash", "spam", "archive")
 
-NEW_THREAD = ""  # as a thread_id: start a thread, whatever the headers refer to
+NEW_THREAD = ""  # a thread_id that starts a thread, whatever the headers refer to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,14 +18,15 @@ class StoredMail:
 
     Attributes:
         mailbox: "provider-a" or "provider-b".
-        id: What the wire calls it. On provider B it changes when the message is moved.
+        seq: Number of the message over both mailboxes.
+        id: Its id in the API. On provider B a move changes it.
         immutable_id: Never changes; equal to *id* on provider A.
         received_ms: Milliseconds since the epoch, UTC.
         folder: One of `FOLDERS`.
-        labels: Names of user labels (A) or categories (B). On provider A also the system labels
-            that the folder does not tell, such as "IMPORTANT" or the "SENT" of a trashed mail.
-        change: Counts up over the whole store with every change of anything: an ETag.
-        born: The *change* at which the message came to be.
+        labels: Names of user labels (A) or categories (B). On provider A also system labels that
+            do not follow from the folder: "IMPORTANT", or "SENT" of a message in the trash.
+        created_change: The change number at which the message was added.
+        change: Number of its latest change. Every change in the store has a number, in order.
     """
 
     seq: int
@@ -39,13 +40,13 @@ class StoredMail:
     labels: tuple[str, ...]
     is_read: bool
     is_starred: bool
-    born: int
+    created_change: int
     change: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMail:
-    """A message to be added; see `MailStore.add` for the members."""
+    """A message to add; `MailStore.add` describes the members."""
 
     raw: bytes
     folder: str = "inbox"
@@ -66,7 +67,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose mailbox it is."""
+    """The owner of a mailbox."""
 
     email: str
     name: str

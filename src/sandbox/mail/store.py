@@ -1,8 +1,8 @@
 """
-The mail of both sandbox mailboxes. The truth of a message is its raw RFC 5322 bytes.
+The mail of both sandbox mailboxes; a message is its raw RFC 5322 bytes.
 
-Everything is kept in memory beside the file and brought up to date after each write, also after
-writes of another process, so that reading costs no query.
+All messages are also held in memory, so that reads need no query. Each write updates the memory,
+and writes of another process are noticed before the next read.
 """
 
 import json
@@ -31,27 +31,25 @@ __all__ = ["FOLDERS", "NEW_THREAD", "Account", "Label", "MailStore", "NewMail", 
 
 
 class MailStore:
-    """Both mailboxes, kept in *db*. One object per `Database`."""
+    """Both mailboxes in a database; one object per `Database`."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
-        """*clock* tells seconds since the epoch, for messages without a received time."""
+        """*clock* returns seconds since the epoch, for messages without a received time."""
         self._db = db
         self._clock = clock
         self._tables = MailTables(db)
-        self._boxes = {name: MailboxIndex() for name in mail_ids.MAILBOXES}
-        self._seen = 0
-        self._stamp = -1
+        self._indexes = {name: MailboxIndex() for name in mail_ids.MAILBOXES}
+        self._last_change = 0
+        self._foreign_writes = -1
         self._refresh()
 
-    # Reading
-
     def all(self, mailbox: str) -> tuple[StoredMail, ...]:
-        """Return every message of the mailbox, newest first, then by immutable id."""
-        return self._box(mailbox).newest_first()
+        """Return every message of the mailbox: newest first, then by immutable id."""
+        return self._index(mailbox).newest_first()
 
     def find(self, mailbox: str, mail_id: str) -> StoredMail | None:
         """Return the message with this id or immutable id (compared exactly)."""
-        return self._box(mailbox).by_id.get(mail_id)
+        return self._index(mailbox).by_id.get(mail_id)
 
     def thread(self, mailbox: str, thread_id: str) -> tuple[StoredMail, ...]:
         """Return the messages of a thread, oldest first; empty when there is no such thread."""
@@ -59,37 +57,35 @@ class MailStore:
 
     def threads(self, mailbox: str) -> Mapping[str, tuple[StoredMail, ...]]:
         """Return every thread by its id: most recent thread first, oldest message first."""
-        return self._box(mailbox).by_thread()
+        return self._index(mailbox).by_thread()
 
     def user_labels(self, mailbox: str) -> tuple[Label, ...]:
         """Return the user labels (A) or categories (B), oldest first."""
-        box = self._box(mailbox)
-        if box.labels is None:
-            box.labels = tuple(
+        index = self._index(mailbox)
+        if index.labels is None:
+            index.labels = tuple(
                 Label(mail_ids.label_id(mailbox, number), name)
                 for number, name in self._tables.labels(mailbox)
             )
-        return box.labels
+        return index.labels
 
     def account(self, mailbox: str) -> Account:
-        """Return whose mailbox it is."""
-        kept = self._db.meta(f"account:{mailbox}")
-        return Account(*json.loads(kept)) if kept else DEFAULT_ACCOUNTS[mailbox]
+        """Return the mailbox's owner."""
+        stored = self._db.meta(f"account:{mailbox}")
+        return Account(*json.loads(stored)) if stored else DEFAULT_ACCOUNTS[mailbox]
 
-    def change(self) -> int:
+    def last_change(self) -> int:
         """Return the number of the latest change."""
         self._refresh()
-        return self._seen
+        return self._last_change
 
-    def gone_since(self, mailbox: str, change: int) -> tuple[tuple[int, str, str], ...]:
-        """Return (change, id, thread id) of what was deleted after *change*, oldest first."""
+    def deleted_since(self, mailbox: str, change: int) -> tuple[tuple[int, str, str], ...]:
+        """Return (change, id, thread id) of messages deleted after *change*, oldest first."""
         return tuple(
-            (at, name, thread)
-            for at, box, _, name, thread in self._tables.gone_since(change)
-            if box == mailbox
+            (number, mail_id, thread_id)
+            for number, name, _, mail_id, thread_id in self._tables.deleted_since(change)
+            if name == mailbox
         )
-
-    # Writing
 
     def add(
         self,
@@ -106,9 +102,8 @@ class MailStore:
         """
         Add a message.
 
-        *received_ms* None means now. *thread_id* None looks the thread up through Message-ID,
-        In-Reply-To and References, `NEW_THREAD` starts one. Labels that are new to the mailbox
-        are not registered: see `add_label`.
+        *received_ms* None means now. *thread_id* None finds the thread by Message-ID, In-Reply-To
+        and References; `NEW_THREAD` starts one. New labels are not registered: see `add_label`.
         """
         mail = NewMail(
             raw=raw,
@@ -122,11 +117,11 @@ class MailStore:
         return self.add_many(mailbox, (mail,))[0]
 
     def add_many(self, mailbox: str, mails: Iterable[NewMail]) -> tuple[StoredMail, ...]:
-        """Add messages in one transaction, in the order given (as `add` does each)."""
+        """Add messages in one transaction and in order; `add` describes the members."""
         self._refresh()
         with self._db.transaction():
             added = tuple(self._insert(mailbox, mail) for mail in mails)
-        self._keep(mailbox, added)
+        self._index_mails(mailbox, added)
         return added
 
     def update(
@@ -143,12 +138,12 @@ class MailStore:
         new_id: bool = False,
     ) -> StoredMail:
         """
-        Change what is not None; *new_id* gives provider B's plain id anew, as a move does.
+        Change the members that are not None; *new_id* renews provider B's plain id, as a move does.
 
         Raises:
             KeyError: There is no such message.
         """
-        old = self._existing(mailbox, mail_id)
+        old = self._require(mailbox, mail_id)
         with self._db.transaction():
             change = self._db.next("change")
             new = replace(
@@ -163,7 +158,7 @@ class MailStore:
                 change=change,
             )
             self._tables.replace(new)
-        self._keep(mailbox, (new,))
+        self._index_mails(mailbox, (new,))
         return new
 
     def delete(self, mailbox: str, mail_id: str) -> None:
@@ -173,41 +168,43 @@ class MailStore:
         Raises:
             KeyError: There is no such message.
         """
-        old = self._existing(mailbox, mail_id)
+        old = self._require(mailbox, mail_id)
         with self._db.transaction():
             change = self._db.next("change")
             self._tables.remove(old, change)
-        self._boxes[mailbox].drop(old.seq)
-        self._seen = max(self._seen, change)
+        self._indexes[mailbox].remove(old.seq)
+        self._last_change = max(self._last_change, change)
 
     def add_label(self, mailbox: str, name: str) -> Label:
-        """Return the label of this name (any case), making it when there is none."""
+        """Return the label of this name (in any case), adding it when there is none."""
         for label in self.user_labels(mailbox):
             if label.name.casefold() == name.casefold():
                 return label
         with self._db.transaction():
             number = self._db.next(f"label:{mailbox}")
             self._tables.add_label(mailbox, number, name)
-        self._boxes[mailbox].labels = None
+        self._indexes[mailbox].labels = None
         return Label(mail_ids.label_id(mailbox, number), name)
 
     def rename_label(self, mailbox: str, old: str, new: str) -> None:
-        """Rename a label and what carries it."""
-        self._relabel(mailbox, old, lambda names: [new if name == old else name for name in names])
+        """Rename a label, also on the messages that carry it."""
+        self._change_labels(
+            mailbox, old, lambda names: [new if name == old else name for name in names]
+        )
         self._tables.rename_label(mailbox, old, new)
-        self._boxes[mailbox].labels = None
+        self._indexes[mailbox].labels = None
 
     def delete_label(self, mailbox: str, name: str) -> None:
-        """Delete a label and take it off what carries it."""
-        self._relabel(mailbox, name, lambda names: [other for other in names if other != name])
+        """Delete a label, also from the messages that carry it."""
+        self._change_labels(
+            mailbox, name, lambda names: [other for other in names if other != name]
+        )
         self._tables.remove_label(mailbox, name)
-        self._boxes[mailbox].labels = None
+        self._indexes[mailbox].labels = None
 
     def set_account(self, mailbox: str, account: Account) -> None:
-        """Say whose mailbox it is."""
+        """Set the mailbox's owner."""
         self._db.set_meta(f"account:{mailbox}", json.dumps([account.email, account.name]))
-
-    # Behind
 
     def _insert(self, mailbox: str, mail: NewMail) -> StoredMail:
         if mail.folder not in FOLDERS:
@@ -219,34 +216,34 @@ class MailStore:
             mailbox=mailbox,
             id=mail_ids.message_id(mailbox, seq, change),
             immutable_id=mail_ids.immutable_id(mailbox, seq),
-            thread_id=self._thread_for(mailbox, mail, seq),
+            thread_id=self._assign_thread(mailbox, mail, seq),
             raw=mail.raw,
             received_ms=now if mail.received_ms is None else mail.received_ms,
             folder=mail.folder,
             labels=tuple(dict.fromkeys(mail.labels)),
             is_read=mail.is_read,
             is_starred=mail.is_starred,
-            born=change,
+            created_change=change,
             change=change,
         )
         self._tables.insert(stored)
         return stored
 
-    def _thread_for(self, mailbox: str, mail: NewMail, seq: int) -> str:
+    def _assign_thread(self, mailbox: str, mail: NewMail, seq: int) -> str:
         ids = threading_ids(mail.raw)
         thread_id = mail.thread_id
         if thread_id is None:
-            thread_id = self._tables.thread_of(mailbox, ids)
+            thread_id = self._tables.find_thread(mailbox, ids)
         if not thread_id:
             thread_id = (
                 mail_ids.message_id(mailbox, seq, 0)
                 if mailbox == PROVIDER_A
                 else mail_ids.conversation_id(seq)
             )
-        self._tables.refer(mailbox, ids, thread_id)
+        self._tables.add_references(mailbox, ids, thread_id)
         return thread_id
 
-    def _relabel(
+    def _change_labels(
         self, mailbox: str, name: str, change: Callable[[Sequence[str]], Sequence[str]]
     ) -> None:
         with self._db.transaction():
@@ -254,32 +251,32 @@ class MailStore:
                 if name in mail.labels:
                     self.update(mailbox, mail.id, labels=change(mail.labels))
 
-    def _existing(self, mailbox: str, mail_id: str) -> StoredMail:
-        found = self.find(mailbox, mail_id)
-        if found is None:
+    def _require(self, mailbox: str, mail_id: str) -> StoredMail:
+        mail = self.find(mailbox, mail_id)
+        if mail is None:
             raise KeyError(mail_id)
-        return found
+        return mail
 
-    def _box(self, mailbox: str) -> MailboxIndex:
+    def _index(self, mailbox: str) -> MailboxIndex:
         self._refresh()
-        return self._boxes[mailbox]
+        return self._indexes[mailbox]
 
-    def _keep(self, mailbox: str, mails: Iterable[StoredMail]) -> None:
+    def _index_mails(self, mailbox: str, mails: Iterable[StoredMail]) -> None:
         for mail in mails:
-            self._boxes[mailbox].put(mail)
-            self._seen = max(self._seen, mail.change)
+            self._indexes[mailbox].put(mail)
+            self._last_change = max(self._last_change, mail.change)
 
     def _refresh(self) -> None:
-        """Take over what another connection wrote since the last look."""
-        stamp = self._db.foreign_writes()
-        if stamp == self._stamp:
+        """Apply the changes that another connection has written since the last call."""
+        foreign_writes = self._db.foreign_writes()
+        if foreign_writes == self._foreign_writes:
             return
-        self._stamp = stamp
-        for box in self._boxes.values():
-            box.labels = None
-        seen = self._seen
-        for mail in self._tables.changed_since(seen):
-            self._keep(mail.mailbox, (mail,))
-        for at, mailbox, seq, _, _ in self._tables.gone_since(seen):
-            self._boxes[mailbox].drop(seq)
-            self._seen = max(self._seen, at)
+        self._foreign_writes = foreign_writes
+        for index in self._indexes.values():
+            index.labels = None
+        last_change = self._last_change
+        for mail in self._tables.changed_since(last_change):
+            self._index_mails(mail.mailbox, (mail,))
+        for number, mailbox, seq, _, _ in self._tables.deleted_since(last_change):
+            self._indexes[mailbox].remove(seq)
+            self._last_change = max(self._last_change, number)

@@ -1,4 +1,4 @@
-"""The tables that the mail store is kept in, and their rows as records."""
+"""Database tables of the mail store, and the conversion between rows and records."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -32,23 +32,23 @@ _INSERT = f"INSERT INTO mail ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 
 
 class MailTables:
-    """Statements over one store; writing ones belong into a transaction of the caller's."""
+    """Statements on the tables; callers wrap writing ones in a transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         db.define(*_TABLES)
 
     def insert(self, mail: StoredMail) -> None:
-        """Keep a new message."""
+        """Insert a new message."""
         self._db.run(_INSERT, *_cells(mail))
 
     def replace(self, mail: StoredMail) -> None:
-        """Keep a message as it is now."""
+        """Replace a stored message by its new state."""
         self._db.run("DELETE FROM mail WHERE seq = ?", mail.seq)
         self.insert(mail)
 
     def remove(self, mail: StoredMail, change: int) -> None:
-        """Drop a message, remembering that it was there."""
+        """Delete a message and record the deletion."""
         self._db.run("DELETE FROM mail WHERE seq = ?", mail.seq)
         self._db.run(
             "INSERT INTO mail_gone (change, mailbox, seq, id, thread_id) VALUES (?, ?, ?, ?, ?)",
@@ -60,39 +60,39 @@ class MailTables:
         )
 
     def changed_since(self, change: int) -> Iterator[StoredMail]:
-        """Yield what came or changed after *change*, oldest change first."""
+        """Yield the messages added or changed after *change*, oldest change first."""
         sql = f"SELECT {_COLUMNS} FROM mail WHERE change > ? ORDER BY change"
         return map(_from_row, self._db.rows(sql, change))
 
-    def gone_since(self, change: int) -> tuple[tuple[int, str, int, str, str], ...]:
-        """Return (change, mailbox, seq, id, thread id) of what went after *change*, in order."""
+    def deleted_since(self, change: int) -> tuple[tuple[int, str, int, str, str], ...]:
+        """Return (change, mailbox, seq, id, thread id) of deletions after *change*, in order."""
         rows = self._db.rows(
             "SELECT change, mailbox, seq, id, thread_id FROM mail_gone WHERE change > ?"
             " ORDER BY change",
             change,
         )
         return tuple(
-            (int(at or 0), str(mailbox), int(seq or 0), str(name), str(thread))
-            for at, mailbox, seq, name, thread in rows
+            (int(number or 0), str(mailbox), int(seq or 0), str(mail_id), str(thread_id))
+            for number, mailbox, seq, mail_id, thread_id in rows
         )
 
-    def refer(self, mailbox: str, rfc_ids: Iterable[str], thread_id: str) -> None:
-        """Note that a thread speaks of these Message-IDs; the first thread to do so keeps them."""
+    def add_references(self, mailbox: str, rfc_ids: Iterable[str], thread_id: str) -> None:
+        """Assign Message-IDs to a thread; those that belong to another thread stay there."""
         self._db.run_many(
             "INSERT OR IGNORE INTO mail_reference (mailbox, rfc_id, thread_id) VALUES (?, ?, ?)",
             ((mailbox, rfc_id, thread_id) for rfc_id in rfc_ids),
         )
 
-    def thread_of(self, mailbox: str, rfc_ids: Iterable[str]) -> str | None:
-        """Return the thread that speaks of the first known of these Message-IDs."""
+    def find_thread(self, mailbox: str, rfc_ids: Iterable[str]) -> str | None:
+        """Return the thread of the first of these Message-IDs that has one."""
         for rfc_id in rfc_ids:
-            found = self._db.row(
+            row = self._db.row(
                 "SELECT thread_id FROM mail_reference WHERE mailbox = ? AND rfc_id = ?",
                 mailbox,
                 rfc_id,
             )
-            if found is not None:
-                return str(found[0])
+            if row is not None:
+                return str(row[0])
         return None
 
     def labels(self, mailbox: str) -> tuple[tuple[int, str], ...]:
@@ -103,19 +103,19 @@ class MailTables:
         return tuple((int(number or 0), str(name)) for number, name in rows)
 
     def add_label(self, mailbox: str, number: int, name: str) -> None:
-        """Keep a new label."""
+        """Insert a new label."""
         self._db.run(
             "INSERT INTO mail_label (mailbox, number, name) VALUES (?, ?, ?)", mailbox, number, name
         )
 
     def rename_label(self, mailbox: str, old: str, new: str) -> None:
-        """Rename a label, not what carries it."""
+        """Rename a label; the messages that carry it stay as they are."""
         self._db.run(
             "UPDATE mail_label SET name = ? WHERE mailbox = ? AND name = ?", new, mailbox, old
         )
 
     def remove_label(self, mailbox: str, name: str) -> None:
-        """Drop a label, not from what carries it."""
+        """Delete a label; the messages that carry it stay as they are."""
         self._db.run("DELETE FROM mail_label WHERE mailbox = ? AND name = ?", mailbox, name)
 
 
@@ -132,14 +132,14 @@ def _cells(mail: StoredMail) -> Row:
         json.dumps(mail.labels),
         mail.is_read,
         mail.is_starred,
-        mail.born,
+        mail.created_change,
         mail.change,
     )
 
 
 def _from_row(row: Row) -> StoredMail:
     seq, mailbox, mail_id, immutable, thread, raw, received, folder, labels, *rest = row
-    is_read, is_starred, born, change = rest
+    is_read, is_starred, created, change = rest
     return StoredMail(
         seq=int(seq or 0),
         mailbox=str(mailbox),
@@ -152,6 +152,6 @@ def _from_row(row: Row) -> StoredMail:
         labels=tuple(json.loads(str(labels))),
         is_read=bool(is_read),
         is_starred=bool(is_starred),
-        born=int(born or 0),
+        created_change=int(created or 0),
         change=int(change or 0),
     )

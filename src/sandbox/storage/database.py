@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import RLock
 
 FILE_NAME = "sandbox.db"
-BUSY_TIMEOUT = 30.0  # seconds that a write waits for another process
+BUSY_TIMEOUT_SECONDS = 30.0  # a write waits so long for another process
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT"
 
 Cell = str | int | float | bytes | None
@@ -23,10 +23,10 @@ Row = tuple[Cell, ...]
 
 class Database:
     """
-    One connection to the store file. Usable from several threads, one call at a time.
+    One connection to the file, usable from several threads, one call at a time.
 
     Attributes:
-        writes: How many transactions this object has committed: a cheap stamp for caches.
+        writes: Number of transactions that this object has committed, for caches.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -35,7 +35,7 @@ class Database:
         self._lock = RLock()
         self._depth = 0
         self._db = sqlite3.connect(
-            str(path), isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT
+            str(path), isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_SECONDS
         )
         _use_wal(self._db)
         self._db.execute("PRAGMA synchronous=NORMAL")
@@ -43,7 +43,7 @@ class Database:
 
     @property
     def folder(self) -> Path | None:
-        """Where the file lies; None when everything is in memory."""
+        """The file's folder; None when everything is in memory."""
         name = str(self._db.execute("PRAGMA database_list").fetchone()[2] or "")
         return Path(name).parent if name else None
 
@@ -59,13 +59,13 @@ class Database:
             return self._db.execute(sql, values).fetchall()
 
     def row(self, sql: str, *values: Cell) -> Row | None:
-        """Return the first row of a query, None when there is none."""
+        """Return the first row of a query; None when there is none."""
         with self._lock:
-            found: Row | None = self._db.execute(sql, values).fetchone()
-            return found
+            row: Row | None = self._db.execute(sql, values).fetchone()
+            return row
 
     def run(self, sql: str, *values: Cell) -> int:
-        """Run one writing statement (in the open transaction, else its own); count its rows."""
+        """Run one writing statement, in a transaction, and return the number of changed rows."""
         with self.transaction():
             return self._db.execute(sql, values).rowcount
 
@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Keep or drop everything inside as one; transactions nest into the outermost."""
+        """Commit or roll back everything inside; a nested transaction joins the outermost."""
         with self._lock:
             if self._depth:
                 yield
@@ -86,7 +86,7 @@ class Database:
             try:
                 yield
             except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it
+                if self._db.in_transaction:  # a full disk ends it by itself
                     self._db.execute("ROLLBACK")
                 raise
             else:
@@ -96,21 +96,21 @@ class Database:
                 self._depth -= 1
 
     def foreign_writes(self) -> int:
-        """Return a number that changes whenever somebody else has written to the file."""
+        """Return a number that changes whenever another connection has written to the file."""
         with self._lock:
             return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def meta(self, key: str, default: str | None = None) -> str | None:
-        """Return the text kept under *key*."""
-        found = self.row("SELECT value FROM meta WHERE key = ?", key)
-        return default if found is None else str(found[0])
+        """Return the text stored under *key*."""
+        row = self.row("SELECT value FROM meta WHERE key = ?", key)
+        return default if row is None else str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep *value* under *key*."""
+        """Store *value* under *key*."""
         self.run("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", key, value)
 
     def next(self, counter: str) -> int:
-        """Count *counter* up by one, for good, and return it (1 at first)."""
+        """Increment *counter* and return it; the first value is 1."""
         with self.transaction():
             value = int(self.meta(f"counter:{counter}") or 0) + 1
             self.set_meta(f"counter:{counter}", str(value))
@@ -123,7 +123,7 @@ class Database:
 
 
 def open_database(data_dir: Path) -> Database:
-    """Open the store file of *data_dir*, creating both when missing."""
+    """Open the database in *data_dir*, creating the folder and the file when missing."""
     data_dir.mkdir(parents=True, exist_ok=True)
     file = data_dir / FILE_NAME
     file.touch(mode=0o600)  # imported mail may be real; SQLite's side files take its mode
@@ -131,13 +131,13 @@ def open_database(data_dir: Path) -> Database:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL; processes that do it at once refuse each other, and SQLite does not wait."""
-    until = time.monotonic() + BUSY_TIMEOUT
+    """Switch to WAL mode; SQLite itself does not wait while another process does the same."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as refused:
-            if str(refused) != "database is locked" or time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if str(error) != "database is locked" or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

@@ -1,7 +1,7 @@
 """
-Records of one kind in the store: typed structs kept as JSON, in an order, each under an owner.
+Tables of documents: typed structs stored as JSON, ordered, each belonging to an owner.
 
-The task wires keep everything this way: their worlds are a few hundred records of many kinds.
+The task protocols store everything here: a few hundred records of many kinds.
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ _UPSERT = (
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What can stand on a shelf.
+    Base of the records that a document table holds.
 
     Attributes:
-        owner: The id of what it belongs to, "" for nothing.
-        position: Orders it among those of the same owner.
+        owner: The id of the record it belongs to; "" for none.
+        position: Its place among the documents of the same owner.
     """
 
     id: str
@@ -42,7 +42,7 @@ T = TypeVar("T", bound=Document)
 
 
 class DocumentTable(Generic[T]):
-    """All records of one *kind*; what is written is seen by every process at once."""
+    """All documents of one *kind*, read from the database each time."""
 
     def __init__(self, db: Database, kind: str, record: type[T]) -> None:
         self._db = db
@@ -51,43 +51,43 @@ class DocumentTable(Generic[T]):
         db.define(*_TABLES)
 
     def find(self, record_id: str) -> T | None:
-        """Return the record with this id, compared exactly."""
+        """Return the record with this id (compared exactly)."""
         sql = "SELECT document FROM shelf WHERE kind = ? AND id = ?"
         row = self._db.row(sql, self._kind, record_id)
-        return None if row is None else self._read(row)
+        return None if row is None else self._from_row(row)
 
     def of(self, owner: str) -> tuple[T, ...]:
-        """Return the records of *owner*, in their order."""
+        """Return the records of *owner*, ordered by position."""
         sql = "SELECT document FROM shelf WHERE kind = ? AND owner = ? ORDER BY position, id"
-        return tuple(map(self._read, self._db.rows(sql, self._kind, owner)))
+        return tuple(map(self._from_row, self._db.rows(sql, self._kind, owner)))
 
     def all(self) -> tuple[T, ...]:
-        """Return every record, by owner and order."""
+        """Return every record, ordered by owner and position."""
         sql = "SELECT document FROM shelf WHERE kind = ? ORDER BY owner, position, id"
-        return tuple(map(self._read, self._db.rows(sql, self._kind)))
+        return tuple(map(self._from_row, self._db.rows(sql, self._kind)))
 
     def count(self, owner: str) -> int:
-        """Return how many records *owner* has."""
+        """Return the number of records of *owner*."""
         sql = "SELECT COUNT(*) FROM shelf WHERE kind = ? AND owner = ?"
         row = self._db.row(sql, self._kind, owner)
         return 0 if row is None else int(row[0] or 0)
 
     def put(self, record: T) -> T:
-        """Keep a record, in place of the one with its id."""
-        self._db.run(_UPSERT, *self._cells(record))
+        """Store a record, replacing the one with its id, and return it."""
+        self._db.run(_UPSERT, *self._to_row(record))
         return record
 
     def put_many(self, records: Iterable[T]) -> None:
-        """Keep several records in one transaction."""
-        self._db.run_many(_UPSERT, (self._cells(record) for record in records))
+        """Store several records in one transaction."""
+        self._db.run_many(_UPSERT, (self._to_row(record) for record in records))
 
     def drop(self, record_id: str) -> None:
-        """Forget a record."""
+        """Delete a record."""
         self._db.run("DELETE FROM shelf WHERE kind = ? AND id = ?", self._kind, record_id)
 
-    def _cells(self, record: T) -> Row:
+    def _to_row(self, record: T) -> Row:
         document = msgspec.json.encode(record)
         return (self._kind, record.id, record.owner, record.position, document)
 
-    def _read(self, row: Row) -> T:
+    def _from_row(self, row: Row) -> T:
         return self._decoder.decode(row[0] if isinstance(row[0], bytes) else b"")

@@ -189,8 +189,8 @@ async def test_times_of_a_series_keep_their_ids_when_one_is_moved(agendas):
         recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=3",)),
     )
     before = (await agendas.get("/events")).json()["events"]
-    moved = stored.content.at(from_instant(at(5, "15:00")))
-    agendas.world.sandbox.state.calendars.override(
+    moved = stored.content.starting_at(from_instant(at(5, "15:00")))
+    agendas.world.sandbox.state.calendars.set_override(
         stored, from_instant(at(2, "09:00")), moved, cancelled=False
     )
 

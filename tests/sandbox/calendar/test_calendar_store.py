@@ -52,7 +52,9 @@ def standup(store, calendar):
         recurrence=Recurrence(rules=("FREQ=DAILY;COUNT=6",), dropped=(at("2026-01-08T09:00"),)),
         overrides=(
             Override(original=at("2026-01-06T09:00"), cancelled=True),
-            Override(original=at("2026-01-07T09:00"), content=content.at(at("2026-01-07T12:00"))),
+            Override(
+                original=at("2026-01-07T09:00"), content=content.starting_at(at("2026-01-07T12:00"))
+            ),
         ),
     )
     return store.add_events(calendar, (new,))[0]

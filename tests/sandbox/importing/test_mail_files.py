@@ -488,7 +488,7 @@ def strangers():
     for path in MESSAGES:
         for mailbox in ("provider-a", "provider-b"):
             skipped |= dict(import_path(state.database, into=mailbox, path=path).skipped)
-    state.mails.change()
+    state.mails.last_change()
     return Sandbox(open_again(state), public_base="http://sandbox.test"), skipped
 
 

@@ -74,7 +74,7 @@ def test_writes_of_another_process_are_seen(tmp_path: Path):
 
     assert [mail.is_read for mail in here.all("provider-a")] == [True]
     assert [label.name for label in here.user_labels("provider-a")] == ["Clients"]
-    assert [gone[1] for gone in here.gone_since("provider-a", 0)] == [lost.id]
+    assert [gone[1] for gone in here.deleted_since("provider-a", 0)] == [lost.id]
 
 
 def test_ids_are_the_same_in_every_run(mails):
@@ -106,7 +106,7 @@ def test_a_failed_transaction_leaves_nothing(mails):
         mails.add("provider-a", FIRST, folder="attic")
 
     assert mails.all("provider-a") == ()
-    assert mails.change() == 0
+    assert mails.last_change() == 0
 
 
 def test_mail_between_the_mailboxes_arrives_without_bcc(mails):

@@ -459,12 +459,12 @@ BAD_BODIES = {
 
 @pytest.mark.parametrize(("body", "why"), BAD_BODIES.values(), ids=BAD_BODIES)
 async def test_a_bad_event_is_refused_and_nothing_is_kept(client, world, body, why):
-    before = world.store.change()
+    before = world.store.last_change()
 
     answer = await client.post(EVENTS, json=body)
 
     assert (answer.status_code, reason(answer)) == (400, why)
-    assert world.store.change() == before
+    assert world.store.last_change() == before
 
 
 async def test_an_id_is_taken_once(client):

@@ -513,12 +513,12 @@ BAD_BODIES = {
 
 @pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES)
 async def test_a_bad_event_is_refused_and_nothing_is_kept(client, diary, body):
-    before = diary.store.change()
+    before = diary.store.last_change()
 
     answer = await client.post("/me/events", json=body)
 
     assert (answer.status_code, code(answer)) == (400, "ErrorPropertyValidationFailure")
-    assert diary.store.change() == before
+    assert diary.store.last_change() == before
 
 
 async def test_an_end_before_the_start_is_refused(client, diary):

@@ -116,13 +116,13 @@ def test_a_series_follows_the_clocks_of_new_york_while_ours_do_not_change():
 
 def test_a_second_start_writes_nothing():
     state, first = seeded("2026-11-20")
-    change = state.calendars.change()
+    change = state.calendars.last_change()
 
     again = events.seed(state.database, state.calendars, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert (first.created, again.created) == (True, False)
     assert (again.day, again.calendars) == (first.day, first.calendars)
-    assert state.calendars.change() == change
+    assert state.calendars.last_change() == change
 
 
 def test_the_same_day_makes_the_same_events():

@@ -95,7 +95,7 @@ class Reading:
             "emailAddress": self._mails.account(PROVIDER_A).email,
             "messagesTotal": len(self._mails.all(PROVIDER_A)),
             "threadsTotal": len(self._mails.threads(PROVIDER_A)),
-            "historyId": str(self._mails.change()),
+            "historyId": str(self._mails.last_change()),
         }
 
     def history(self, request: Request) -> Any:
@@ -105,17 +105,17 @@ class Reading:
         if not start.isdigit():
             raise Refused(400, "Missing required parameter: startHistoryId", "required")
         since = int(start)
-        if since > self._mails.change():
+        if since > self._mails.last_change():
             raise NotFound
         records: list[tuple[int, dict[str, Any]]] = []
         for mail in self._mails.all(PROVIDER_A):
             if mail.change > since:
                 brief = self._messages.brief(mail)
                 record: dict[str, Any] = {"id": str(mail.change), "messages": [_ids(mail)]}
-                if mail.born > since:
+                if mail.created_change > since:
                     record["messagesAdded"] = [{"message": brief}]
                 records.append((mail.change, record))
-        for change, name, thread in self._mails.gone_since(PROVIDER_A, since):
+        for change, name, thread in self._mails.deleted_since(PROVIDER_A, since):
             gone = {"id": name, "threadId": thread}
             records.append(
                 (
@@ -126,7 +126,7 @@ class Reading:
         content: dict[str, Any] = {}
         if records:
             content["history"] = [record for _, record in sorted(records, key=lambda one: one[0])]
-        return {**content, "historyId": str(self._mails.change())}
+        return {**content, "historyId": str(self._mails.last_change())}
 
     def existing(self, message: str) -> StoredMail:
         """

@@ -58,7 +58,7 @@ class Calendars:
         if start + size < len(found):
             body["nextPageToken"] = f"p{start + size}"
         else:
-            body["nextSyncToken"] = f"s{self._store.change()}"
+            body["nextSyncToken"] = f"s{self._store.last_change()}"
         body["items"] = [self._entry(one) for one in found[start : start + size]]
         return body
 
@@ -118,7 +118,7 @@ class Calendars:
         }
 
     def _etag(self) -> str:
-        return etag(self._store.change())
+        return etag(self._store.last_change())
 
     def _entry(self, calendar: StoredCalendar) -> dict[str, Any]:
         entry = self._common(calendar, "calendar#calendarListEntry")

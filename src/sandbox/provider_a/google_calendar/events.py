@@ -136,7 +136,7 @@ class Events:
             return
         for override in event.overrides:
             one = self._store.occurrence(event, override.original)
-            if one is not None and asked.window.meets(one.content):
+            if one is not None and asked.window.overlaps(one.content):
                 yield one
 
     def _page(
@@ -162,7 +162,7 @@ class Events:
         if len(placed) > size:
             body["nextPageToken"] = _token(scanned[-1][0])
         elif order != "startTime":
-            body["nextSyncToken"] = _sync_token(self._store.change())
+            body["nextSyncToken"] = _sync_token(self._store.last_change())
         display = times.query_zone(request, calendar.zone)
         most = _number(request, "maxAttendees")
         body["items"] = [
@@ -176,7 +176,7 @@ class Events:
         changed = max((event.updated_ms for event in self._store.events(calendar)), default=0)
         about: dict[str, Any] = {
             "kind": "calendar#events",
-            "etag": event_views.etag(self._store.change()),
+            "etag": event_views.etag(self._store.last_change()),
             "summary": self._place.name_of(calendar) if calendar.is_primary else calendar.name,
             "description": calendar.description,
             "updated": times.milliseconds(changed),

@@ -72,7 +72,7 @@ class Writing:
         if one.original is None:
             self._store.delete(one.event)
         else:
-            self._store.override(one.event, one.original, None, cancelled=True)
+            self._store.set_override(one.event, one.original, None, cancelled=True)
 
     def _write(self, request: Request, calendar: str, event: str, *, whole: bool) -> Any:
         demand(request, WRITE_EVENTS)
@@ -139,7 +139,7 @@ class Writing:
         cancelled = content.status == "cancelled"
         kept = None if cancelled else content
         try:
-            event = self._store.override(one.event, original, kept, cancelled=cancelled)
+            event = self._store.set_override(one.event, original, kept, cancelled=cancelled)
         except ValueError:
             raise Refused(400, "Bad Request", "badRequest") from None
         return self._store.occurrence(event, original) or one

@@ -106,7 +106,7 @@ def _view(found: list[Occurrence], asked: _Asked) -> str:
     at = asked.since
     while at < asked.until:
         slot = Window(since=at, until=at + asked.step)
-        inside = [_DIGITS.get(_status(one), 0) for one in found if slot.meets(one.content)]
+        inside = [_DIGITS.get(_status(one), 0) for one in found if slot.overlaps(one.content)]
         digits.append(str(max(inside, key=lambda digit: _WEIGHT[digit], default=0)))
         at += asked.step
     return "".join(digits)

@@ -51,7 +51,7 @@ class Writing:
         )
         if one.original is not None:
             with _validated():
-                kept = self._store.override(one.event, one.original, content, cancelled=False)
+                kept = self._store.set_override(one.event, one.original, content, cancelled=False)
             return self._listing.answer_with(
                 call, self._store.occurrence(kept, one.original) or one
             )
@@ -105,7 +105,7 @@ class Writing:
             )
         content = _responded(one.content, account, response)
         if one.original is not None:
-            self._store.override(one.event, one.original, content, cancelled=False)
+            self._store.set_override(one.event, one.original, content, cancelled=False)
         else:
             self._store.put(replace(one.event, content=content))
         return empty(202)

@@ -61,7 +61,7 @@ class Content:
     @cached_property
     def attachments(self) -> tuple[Part, ...]:
         """Every leaf that is no body: named files, attached messages, inline images."""
-        return tuple(part for part in self.tree.own() if _attached(part))
+        return tuple(part for part in self.tree.walk_outer() if _attached(part))
 
     @cached_property
     def has_attachments(self) -> bool:

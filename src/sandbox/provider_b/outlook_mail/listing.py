@@ -106,9 +106,9 @@ class Listing:
 
     def _found(self, call: Call, options: Options, folder: str | None) -> Sequence[View]:
         _check_modes(options)
-        if self._kept_at != self._mails.change():
+        if self._kept_at != self._mails.last_change():
             self._kept.clear()
-            self._kept_at = self._mails.change()
+            self._kept_at = self._mails.last_change()
         given = {name.lower(): value for name, value in call.request.query}
         asked = (given.get(name, "") for name in ("$filter", "$orderby", "$search"))
         question = (folder, *asked)

@@ -132,11 +132,11 @@ def _content(meeting: Meeting) -> EventContent:
 def _override(content: EventContent, original: EventTime, change: OccurrenceChange) -> Override:
     if change.cancelled:
         return Override(original=original, cancelled=True)
-    changed = content.at(original)
+    changed = content.starting_at(original)
     if change.title is not None:
         changed = replace(changed, title=change.title)
     if change.start is not None:
-        changed = changed.at(_when(change.start, original.zone))
+        changed = changed.starting_at(_when(change.start, original.zone))
     if change.end is not None:
         changed = replace(changed, end=_when(change.end, original.zone))
     return Override(original=original, content=changed)
