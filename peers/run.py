@@ -1,9 +1,10 @@
 """
-Run the vendors' own clients against the sandbox: every ``peers/*/check.py``, or those named.
+Run the vendors' own clients against the sandbox: every ``peers/*/check.py``, or the named ones.
 
-Each folder has its own environment under ``.peers/``, made from its ``requirements.txt``, and from
-its ``package-lock.json`` if it has one and npm is at hand, when these changed; or it uses the one of
-the folder that its ``environment.txt`` names. Exits with 1 when any check failed.
+Each folder has its own environment under ``.peers/``, installed from its ``requirements.txt``, and
+from its ``package-lock.json`` if it has one and npm is installed. The environment is rebuilt when
+these files change. A folder with an ``environment.txt`` uses the environment of the folder that the
+file names. The exit status is 1 when any check failed.
 """
 
 import hashlib
@@ -33,26 +34,26 @@ def check(folder: Path) -> bool:
     if python is None:
         return False
     variables = {**os.environ, "PEERS_PROJECT_PYTHON": sys.executable, "PYTHONPATH": str(HERE)}
-    done = subprocess.run([python, str(folder / "check.py")], env=variables, check=False)
-    return done.returncode == 0
+    completed = subprocess.run([python, str(folder / "check.py")], env=variables, check=False)
+    return completed.returncode == 0
 
 
 def environment(folder: Path) -> Path | None:
-    """Return the interpreter of the folder's environment, made or renewed; None when that failed."""
-    other = folder / "environment.txt"
-    if other.is_file():
-        folder = HERE / other.read_text().strip()
-    place = ENVIRONMENTS / folder.name
-    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    """Return the interpreter of the folder's environment, updated; None when that failed."""
+    shared = folder / "environment.txt"
+    if shared.is_file():
+        folder = HERE / shared.read_text().strip()
+    target = ENVIRONMENTS / folder.name
+    python = target / ("Scripts" if os.name == "nt" else "bin") / "python"
     requirements = folder / "requirements.txt"
     locked = folder / "package-lock.json"
-    known = requirements.read_bytes() + (locked.read_bytes() if locked.exists() else b"")
-    wanted = hashlib.sha256(known).hexdigest()
-    stamp = place / ".installed"
-    if stamp.is_file() and stamp.read_text() == wanted and python.exists():
+    content = requirements.read_bytes() + (locked.read_bytes() if locked.exists() else b"")
+    expected = hashlib.sha256(content).hexdigest()
+    stamp = target / ".installed"
+    if stamp.is_file() and stamp.read_text() == expected and python.exists():
         return python
-    venv.create(place, with_pip=True, clear=True)
-    done = subprocess.run(
+    venv.create(target, with_pip=True, clear=True)
+    completed = subprocess.run(
         [
             python,
             "-m",
@@ -67,15 +68,15 @@ def environment(folder: Path) -> Path | None:
         text=True,
         check=False,
     )
-    if done.returncode:
-        print(done.stderr, file=sys.stderr)
+    if completed.returncode:
+        print(completed.stderr, file=sys.stderr)
         return None
     if locked.exists() and shutil.which("npm"):
         for name in ("package.json", "package-lock.json", ".npmrc"):
-            shutil.copy(folder / name, place / name)
-        if subprocess.run(["npm", "ci", "--silent"], cwd=place, check=False).returncode:
+            shutil.copy(folder / name, target / name)
+        if subprocess.run(["npm", "ci", "--silent"], cwd=target, check=False).returncode:
             return None
-    stamp.write_text(wanted)
+    stamp.write_text(expected)
     return python
 
 

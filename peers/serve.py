@@ -1,10 +1,10 @@
 """
-Serve a sandbox on a free loopback port, filled by a seed script. Runs in the project's environment.
+Serve a sandbox on a free loopback port, filled by a seed script, in the project's environment.
 
 usage: serve.py SEED.py
 
-``SEED.py`` has ``fill(sandbox) -> dict``; the dict and ``url`` go to standard output as one line of
-JSON before serving starts. Ends with its standard input.
+``SEED.py`` defines ``fill(sandbox) -> dict``. The dict and ``url`` are printed to standard output
+as one line of JSON before serving starts. The server ends when its standard input ends.
 """
 
 import asyncio

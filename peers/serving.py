@@ -1,4 +1,4 @@
-"""For the checks: a sandbox in a process of its own, for as long as a ``with`` block lasts."""
+"""Sandbox process for the checks, which runs for the length of a ``with`` block."""
 
 import json
 import os
@@ -13,8 +13,8 @@ HERE = Path(__file__).resolve().parent
 
 @contextmanager
 def served(seed: Path) -> Iterator[dict]:
-    """Yield what the seed's ``fill`` returned, and ``url``."""
-    # The project's own interpreter; `run.py` names it, because the peers' one lacks the project.
+    """Run a sandbox; yield the result of the seed's ``fill``, and ``url``."""
+    # The project's interpreter, named by `run.py`: the checks' environments lack the project.
     python = os.environ.get("PEERS_PROJECT_PYTHON", sys.executable)
     process = subprocess.Popen(
         [python, str(HERE / "serve.py"), str(seed)],

@@ -1,6 +1,7 @@
 """
-Drive the sandbox's boards with two clients, unchanged, over a socket: the third-party Python client
-(BSD) in this process, and the vendor's own for Node (MIT) in ``check.cjs`` when Node is at hand.
+Check the sandbox's monday.com boards with two unchanged clients over a socket: the third-party
+Python client (BSD) in this process, and the vendor's Node client (MIT) in ``check.cjs`` if Node is
+installed.
 """
 
 import json
@@ -47,11 +48,11 @@ def reading(client, boards) -> None:
     assert [one["title"] for one in board["groups"]] == [
         *("On the slip", "In the shed", "Afloat again", "Väntelista / 待ち")
     ]
-    columns = {one["id"]: one for one in board["columns"]}
+    columns = {column["id"]: column for column in board["columns"]}
     labels = json.loads(columns["status"]["settings_str"])["labels"]
     assert labels["1"] == "Done", labels
     (same,) = client.boards.fetch_columns_by_board_id(big)["data"]["boards"]
-    assert {one["id"] for one in same["columns"]} == columns.keys()
+    assert {column["id"] for column in same["columns"]} == columns.keys()
 
     # fetch_all pages with cursors of next_items_page.
     every = client.boards.fetch_all_items_by_board_id(big, limit=20)
@@ -68,10 +69,10 @@ def reading(client, boards) -> None:
     done = found["data"]["items_page_by_column_values"]["items"]
     assert done, found
     for item in done:
-        assert {one["id"]: one["text"] for one in item["column_values"]}["status"] == "Done"
+        assert {value["id"]: value["text"] for value in item["column_values"]}["status"] == "Done"
 
     users = client.users.fetch_users(limit=50)["data"]["users"]
-    assert {one["email"] for one in users} >= {"jonas@harbourlight.example"}
+    assert {user["email"] for user in users} >= {"jonas@harbourlight.example"}
     assert client.me.get_details()["data"]["me"]["name"] == "Nora Lindqvist"
     assert len(client.tags.fetch_tags()["data"]["tags"]) == 5
     assert len(client.workspaces.get_workspaces()["data"]["workspaces"]) == 2
@@ -84,7 +85,7 @@ def writing(client, board) -> None:
     values = {"status": {"label": "Stuck"}, "numbers": "12.5", "text": "HL-1"}
     made = client.items.create_item(board, "shed", name, values)["data"]["create_item"]
     (item,) = client.items.fetch_items_by_id([int(made["id"])])["data"]["items"]
-    texts = {one["id"]: one["text"] for one in item["column_values"]}
+    texts = {value["id"]: value["text"] for value in item["column_values"]}
     assert (item["name"], texts["status"], texts["numbers"]) == (name, "Stuck", "12.5")
 
     client.items.change_item_value(board, made["id"], "date4", {"date": "2026-12-24"})
@@ -93,7 +94,7 @@ def writing(client, board) -> None:
     made_label = {"dropdown": {"labels": ["Brand new"]}}
     client.items.change_multiple_column_values(board, made["id"], made_label, True)
     (item,) = client.items.fetch_items_by_id([int(made["id"])])["data"]["items"]
-    texts = {one["id"]: one["text"] for one in item["column_values"]}
+    texts = {value["id"]: value["text"] for value in item["column_values"]}
     assert [texts[one] for one in ("date4", "check", "email", "dropdown")] == [
         *("2026-12-24", "v", "A", "Brand new")
     ]
@@ -107,10 +108,10 @@ def writing(client, board) -> None:
 
     below = client.items.create_subitem(made["id"], "Below")["data"]["create_subitem"]
     assert below["name"] == "Below"
-    said = client.updates.create_update(made["id"], 'Said "so"')["data"]["create_update"]
+    update = client.updates.create_update(made["id"], 'Said "so"')["data"]["create_update"]
     shown = client.updates.fetch_updates_for_item(made["id"])["data"]["items"][0]["updates"]
-    assert [(one["id"], one["body"]) for one in shown] == [(said["id"], 'Said "so"')]
-    client.updates.delete_update(said["id"])
+    assert [(one["id"], one["body"]) for one in shown] == [(update["id"], 'Said "so"')]
+    client.updates.delete_update(update["id"])
 
     client.items.move_item_to_group(made["id"], "slip")
     client.items.archive_item_by_id(batch["item0"]["id"])
@@ -165,9 +166,9 @@ def vendors(endpoint, facts) -> None:
     if node is None or not (ENVIRONMENT / "node_modules").is_dir():
         print("no Node here: the vendor's client is not driven")
         return
-    given = {**os.environ, "NODE_PATH": str(ENVIRONMENT / "node_modules")}
-    told = json.dumps({"endpoint": endpoint, **facts})
-    done = subprocess.run([node, str(HERE / "check.cjs"), told], env=given, check=False)
+    environment = {**os.environ, "NODE_PATH": str(ENVIRONMENT / "node_modules")}
+    arguments = json.dumps({"endpoint": endpoint, **facts})
+    done = subprocess.run([node, str(HERE / "check.cjs"), arguments], env=environment, check=False)
     if done.returncode:
         sys.exit(done.returncode)
 

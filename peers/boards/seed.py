@@ -1,4 +1,4 @@
-"""The boards that the check drives, those of the demo: see ``peers/serve.py``."""
+"""Seed of the boards check: the boards of the demo (see ``peers/serve.py``)."""
 
 from datetime import UTC, datetime
 

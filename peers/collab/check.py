@@ -1,6 +1,6 @@
 """
-Drive the sandbox's sites, files and lists with the vendor's Python client, unchanged, over a
-socket, and check every answer against the vendor's published types and the client's own models.
+Check the sandbox's sites, files and lists with the vendor's unchanged Python client over a socket:
+every response must fit the vendor's published types and the client's own models.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ from msgraph_core.tasks.page_iterator import PageIterator
 from serving import served
 
 ROOT = Path(__file__).resolve().parents[2]
-# The derived type list lies beside a working copy, or with the tests.
+# The derived list of types is beside the checkout, or with the tests.
 TYPES_AT = (
     ROOT.parent / "shared/reference/schemas/graph_types_min.json",
     ROOT / "tests/sandbox/provider_b/data/graph_types_min.json",
@@ -91,30 +91,30 @@ KINDS = {
     "fields": "fieldValueSet",
 }
 PRIMITIVES = {"Edm.String": str, "Edm.Boolean": bool, "Edm.Int32": int, "Edm.Int64": int}
-# Strict also where the published type is open.
+# Types that are checked strictly although the published type is open.
 CLOSED = {"microsoft.graph.driveItem", "microsoft.graph.listItem"}
 SEEN = {"answers": 0, "checked": 0, "models": 0}
 STEP = 320 * 1024
 
 
 def problems(value, kind, path):
-    """Yield what in an answer the published type does not allow."""
+    """Yield the parts of a response that violate the published type."""
     if value is None:
         return
     if kind.startswith("Collection("):
-        for place, one in enumerate(value):
-            yield from problems(one, kind[11:-1], f"{path}[{place}]")
+        for index, item in enumerate(value):
+            yield from problems(item, kind[11:-1], f"{path}[{index}]")
     elif kind in TYPES["enums"]:
         if value not in TYPES["enums"][kind]:
             yield f"{path}: {value!r} is not in {kind}"
     elif kind in TYPES["types"] or kind == "microsoft.graph.entity":
         named = value.get("@odata.type", "").removeprefix("#") or kind
         known = TYPES["types"][named]
-        for name, one in value.items():
+        for name, member in value.items():
             if "@" in name:
                 continue
             if name in known["props"]:
-                yield from problems(one, known["props"][name], f"{path}.{name}")
+                yield from problems(member, known["props"][name], f"{path}.{name}")
             elif not known["open"] or named in CLOSED:
                 yield f"{path}.{name} is not a property of {named}"
     elif not isinstance(value, PRIMITIVES.get(kind, str)):
@@ -143,18 +143,18 @@ def check_body(body):
     if kind is None:
         return
     for record in body["value"] if not is_one and isinstance(body.get("value"), list) else [body]:
-        found = list(problems(record, f"microsoft.graph.{kind}", kind))
-        assert not found, found
+        violations = list(problems(record, f"microsoft.graph.{kind}", kind))
+        assert not violations, violations
         SEEN["checked"] += 1
 
 
-# Members that the client's own models do not name: "email" and "group" of the open identity types,
-# and what the published sample of a label has beyond the published type.
+# Members that the client's models do not define: "email" and "group" of the open identity types,
+# and members of the published sample of a label that its published type lacks.
 UNNAMED = {"email", "group", "color", "isEnabled", "applicableTo"}
 
 
 def unknown(model, path="$"):
-    """Yield the members that the client's model had no name for."""
+    """Yield the members that the client's model does not define."""
     SEEN["models"] += 1
     extra = getattr(model, "additional_data", None)
     if isinstance(extra, dict) and not isinstance(model, FieldValueSet):
@@ -170,13 +170,13 @@ def unknown(model, path="$"):
 
 
 def strict(model):
-    found = list(unknown(model))
-    assert not found, found
+    unknown_members = list(unknown(model))
+    assert not unknown_members, unknown_members
     return model
 
 
 class Static(AccessTokenProvider):
-    """Gives the token to the API's origin alone, as the vendor's own credentials do."""
+    """Token provider for the API's origin only, as the vendor's own credentials are."""
 
     def __init__(self, token, url):
         self.token, self.hosts = token, AllowedHostsValidator([])
@@ -271,7 +271,7 @@ async def files(client, adapter, facts):
     assert len(page.value) == 10
     folders = await every(strict(page), adapter)
     assert len(folders) == 36
-    assert all(one.folder.child_count == 3 for one in folders)
+    assert all(folder.folder.child_count == 3 for folder in folders)
     whole = OneItem.DriveItemItemRequestBuilderGetQueryParameters(
         expand=["listItem($expand=fields)", "permissions"]
     )
@@ -353,7 +353,7 @@ async def changes(client, adapter, facts):
 
 
 async def large(drive, adapter, folder, size):
-    """Upload by the client's own task, which sends two parts."""
+    """Upload with the client's own upload task, which sends two parts."""
     body = CreateUploadSessionPostRequestBody(
         item=DriveItemUploadableProperties(
             name="large.bin", additional_data={"@microsoft.graph.conflictBehavior": "fail"}
@@ -366,7 +366,7 @@ async def large(drive, adapter, folder, size):
     task = LargeFileUploadTask(session, adapter, stream, DriveItem, max_chunk_size=2 * STEP)
     try:
         await task.upload()
-    except APIError as error:  # it sends the last part twice, and by then the session is over
+    except APIError as error:  # the task sends the last part twice, when the session has ended
         assert error.response_status_code == 404, error
     kept = strict(await drive.items.by_drive_item_id(f"{folder.id}:/large.bin:").get())
     assert kept.size == size
@@ -412,7 +412,7 @@ async def lists(client, adapter, facts):
     assert any(one.system is not None for one in chosen.value)
     berths = site.lists.by_list_id(facts["subjects"]["list"])
     columns = strict(await berths.columns.get()).value
-    kinds = {one.name: kind_of(one) for one in columns}
+    kinds = {column.name: kind_of(column) for column in columns}
     assert kinds["Length"] == "number"
     assert kinds["Extras"] == "choice"
     assert "Internal" not in kinds
@@ -432,7 +432,7 @@ async def lists(client, adapter, facts):
         )
     )
     values = [one.fields.additional_data for one in await every(page, adapter)]
-    lengths = [one["Length"] for one in values]
+    lengths = [value["Length"] for value in values]
     assert lengths == sorted(lengths, reverse=True)
     assert min(lengths) >= 15
     narrow = rows(filter="fields/Paid eq 1")

@@ -1,4 +1,4 @@
-"""The tenant that the check drives: the demo world, and tokens for it; see ``peers/serve.py``."""
+"""Seed of the collab check: the tenant of the demo, and tokens (see ``peers/serve.py``)."""
 
 from datetime import UTC, datetime
 

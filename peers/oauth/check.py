@@ -1,4 +1,4 @@
-"""Drive the sandbox's identity servers with Authlib, which nobody here wrote, over a socket."""
+"""Check the sandbox's identity servers with Authlib, an independent client, over a socket."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def session(facts, scope="openid offline_access Mail.Read"):
 
 
 def consent(client, at, verifier, **asks):
-    """Return the address that the person is sent back to, and the state that was sent."""
+    """Return the address of the redirect after the consent, and the state that was sent."""
     url, state = client.create_authorization_url(
         f"{at}/authorize", code_verifier=verifier, login_hint=ACCOUNT, auto_approve="true", **asks
     )
@@ -97,7 +97,7 @@ def refused(ask, word) -> None:
 
 
 def signed_in(facts, base) -> None:
-    """The identity token stands up to a library that checks it."""
+    """Check that a library accepts the identity token."""
     described = requests.get(
         f"{base}/provider-a/.well-known/openid-configuration", timeout=10
     ).json()
@@ -120,7 +120,7 @@ def signed_in(facts, base) -> None:
 
 
 def described(base) -> None:
-    """The boards' description is one by RFC 8414, but for https, which loopback has not."""
+    """Check the boards' server metadata by RFC 8414, except for https, which loopback lacks."""
     found = requests.get(f"{base}/tasks/.well-known/oauth-authorization-server", timeout=10).json()
     AuthorizationServerMetadata(
         {

@@ -1,4 +1,4 @@
-"""The client that the check comes as: see ``peers/serve.py``."""
+"""Seed of the OAuth check: its registered client (see ``peers/serve.py``)."""
 
 from sandbox.oauth.clients import ClientRegistry
 

@@ -1,4 +1,4 @@
-"""Drive the sandbox's projects with the vendor's Python client, unchanged, over a socket."""
+"""Check the sandbox's Asana projects with the vendor's unchanged Python client over a socket."""
 
 import json
 import urllib.request
@@ -26,7 +26,7 @@ def connect(url, token):
     configuration = asana.Configuration()
     configuration.host = f"{url}/projects/api/1.0"
     configuration.access_token = token
-    # Faults are to be seen, not waited out.
+    # Retry without waiting.
     configuration.retry_strategy = configuration.retry_strategy.new(backoff_factor=0)
     return asana.ApiClient(configuration)
 
@@ -49,7 +49,9 @@ def reading(client, facts) -> None:
     settings = asana.CustomFieldSettingsApi(client).get_custom_field_settings_for_project(
         big, {"opt_fields": "custom_field.name,custom_field.type,custom_field.enum_options.name"}
     )
-    kinds = {one["custom_field"]["name"]: one["custom_field"]["type"] for one in settings}
+    kinds = {
+        setting["custom_field"]["name"]: setting["custom_field"]["type"] for setting in settings
+    }
     assert (kinds["Priority"], kinds["Fee"]) == ("enum", "number"), kinds
 
     tasks = asana.TasksApi(client)
@@ -66,7 +68,7 @@ def reading(client, facts) -> None:
     assert [one["name"] for one in below] == ["Measure", "Ask Amara", "Draw", "Have it checked"]
     fifth = next(one for one in found if one["name"] == "Draw the roof")
     stories = list(asana.StoriesApi(client).get_stories_for_task(fifth["gid"], {"limit": 10}))
-    assert len([one for one in stories if one["type"] == "comment"]) == 27
+    assert len([story for story in stories if story["type"] == "comment"]) == 27
     search = tasks.search_tasks_for_workspace(space, {"text": "sauna"})
     assert len(list(search)) == 5
     assert len(list(asana.TagsApi(client).get_tags_for_workspace(space, {}))) == 4
@@ -82,7 +84,7 @@ def writing(client, facts) -> None:
     settings = asana.CustomFieldSettingsApi(client).get_custom_field_settings_for_project(
         big, {"opt_fields": "custom_field.(name|enum_options)"}
     )
-    fields = {one["custom_field"]["name"]: one["custom_field"] for one in settings}
+    fields = {setting["custom_field"]["name"]: setting["custom_field"] for setting in settings}
     high = fields["Priority"]["enum_options"][0]["gid"]
     made = tasks.create_task(
         {
@@ -96,7 +98,10 @@ def writing(client, facts) -> None:
         },
         {},
     )
-    shown = {one["name"]: one["display_value"] for one in made["custom_fields"]}
+    shown = {
+        custom_field["name"]: custom_field["display_value"]
+        for custom_field in made["custom_fields"]
+    }
     assert (shown["Priority"], shown["Hours"]) == ("High", "3.0"), shown
     assert made["memberships"][0]["section"]["name"] == "Untitled section"
 
@@ -190,7 +195,7 @@ def refused(call, status, part) -> None:
 
 
 def faults(client, facts) -> None:
-    """The client's own retries get over a throttle that ends."""
+    """Check that the client's own retries outlast a throttle."""
     fault = json.dumps({"kind": "429", "count": 2, "retryAfter": 0}).encode()
     call = urllib.request.Request(f"{facts['url']}/faults/projects", fault, method="PUT")
     with urllib.request.urlopen(call) as answer:

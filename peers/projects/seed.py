@@ -1,4 +1,4 @@
-"""The projects that the check drives, those of the demo: see ``peers/serve.py``."""
+"""Seed of the projects check: the projects of the demo (see ``peers/serve.py``)."""
 
 from datetime import UTC, datetime
 

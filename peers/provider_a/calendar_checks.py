@@ -1,4 +1,4 @@
-"""The calendar part of provider A's check."""
+"""Calendar checks of provider A (Google Calendar)."""
 
 from datetime import UTC, datetime
 
@@ -14,11 +14,11 @@ def agree(peer, facts):
 
 def listing(peer, facts):
     calendars = peer.run(peer.client.calendarList().list(minAccessRole="reader"))["items"]
-    assert [one.get("primary", False) for one in calendars] == [True, False, False]
+    assert [calendar.get("primary", False) for calendar in calendars] == [True, False, False]
     assert calendars[0]["id"] == "me@a.test"
-    for one in calendars:
-        peer.run(peer.client.calendarList().get(calendarId=one["id"]))
-        peer.run(peer.client.calendars().get(calendarId=one["id"]))
+    for calendar in calendars:
+        peer.run(peer.client.calendarList().get(calendarId=calendar["id"]))
+        peer.run(peer.client.calendars().get(calendarId=calendar["id"]))
     peer.run(peer.client.colors().get())
     window = {"timeMin": facts["since"], "timeMax": facts["until"], "singleEvents": True}
     found = every(peer, calendarId="primary", orderBy="startTime", maxResults=7, **window)
@@ -31,7 +31,7 @@ def listing(peer, facts):
     assert planned <= told, planned - told
     timed = [at for at, one in zip(starts, found) if "dateTime" in one["start"]]
     assert timed == sorted(timed)
-    # Pages that are empty, and yet are not the last.
+    # Empty pages that are not the last one.
     request, sizes = peer.client.events().list(calendarId="primary", q="potato", maxResults=3), []
     while request is not None:
         page = peer.run(request)
@@ -51,24 +51,26 @@ def listing(peer, facts):
             calendarId="primary", fields="nextPageToken,items(id,start)", maxResults=5, **window
         )
     )
-    assert all(set(one) <= {"id", "start"} for one in masked["items"])
+    assert all(set(item) <= {"id", "start"} for item in masked["items"])
     tokyo = peer.run(
         peer.client.events().list(
             calendarId="primary", timeZone="Asia/Tokyo", maxResults=5, **window
         )
     )
     assert tokyo["timeZone"] == "Asia/Tokyo"
-    assert all(one["start"].get("dateTime", "+09:00").endswith("+09:00") for one in tokyo["items"])
+    assert all(
+        item["start"].get("dateTime", "+09:00").endswith("+09:00") for item in tokyo["items"]
+    )
 
 
 def series(peer, facts):
     masters = [one for one in every(peer, calendarId="primary") if "recurrence" in one]
-    (hudson,) = (one for one in masters if one.get("summary") == "Hudson boats: call")
+    (hudson,) = (master for master in masters if master.get("summary") == "Hudson boats: call")
     times = {"timeMin": "2026-02-25T00:00:00Z", "timeMax": "2026-04-10T00:00:00Z"}
     found = peer.run(
         peer.client.events().instances(calendarId="primary", eventId=hudson["id"], **times)
     )["items"]
-    # New York changes its clock three weeks before Stockholm: the wall clock there stays.
+    # New York changes to daylight saving time three weeks before Stockholm; its local time stays.
     assert [one["start"]["dateTime"][11:] for one in found] == [
         "16:00:00+01:00",
         "16:00:00+01:00",
@@ -101,7 +103,7 @@ def writing(peer):
     assert made["hangoutLink"] and made["attendees"][1]["self"]
     key = {"calendarId": "primary", "eventId": made["id"]}
     found = peer.run(events.instances(**key, timeZone="UTC"))["items"]
-    # The clocks go back on the first of November.
+    # Daylight saving time ends on the first of November.
     assert [one["start"]["dateTime"] for one in found] == [
         "2026-10-29T02:30:00Z",
         "2026-10-30T02:30:00Z",
@@ -136,7 +138,7 @@ def writing(peer):
     peer.run(events.delete(**key))
     assert peer.run(events.get(**key))["status"] == "cancelled"
     news = peer.run(events.list(calendarId="primary", syncToken=sync))
-    assert {one["status"] for one in news["items"]} == {"cancelled"}
+    assert {item["status"] for item in news["items"]} == {"cancelled"}
     peer.refused(events.delete(**key), 410, "deleted")
     body = {"iCalUID": "x@y", "start": {"date": "2026-05-01"}, "end": {"date": "2026-05-03"}}
     copied = peer.run(events.import_(calendarId="primary", body=body))

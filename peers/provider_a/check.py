@@ -1,6 +1,6 @@
 """
-Drive the sandbox's provider A with the vendor's Python client, unchanged, over a socket, and
-check every answer against the vendor's discovery document.
+Check the sandbox's provider A (Gmail, Google Calendar) with the vendor's unchanged Python client
+over a socket: every response must fit the vendor's discovery document.
 """
 
 import base64
@@ -40,7 +40,7 @@ def document(base, api):
 
 
 def definitions(found):
-    """Turn discovery schemas into JSON Schema, closed: no member that the vendor does not have."""
+    """Convert discovery schemas to JSON Schema without additional members."""
 
     def turned(schema):
         if "$ref" in schema:
@@ -69,7 +69,7 @@ def definitions(found):
 
 
 class Peer:
-    """The client, with every answer checked against the schema its method declares."""
+    """Client that checks every response against the schema that its method declares."""
 
     def __init__(self, base, credentials, api="gmail.v1"):
         self.found = document(base, api)
@@ -90,8 +90,8 @@ class Peer:
     def conforms(self, answer, name):
         schema = {"$ref": f"#/$defs/{name}", "$defs": self.definitions}
         problems = [
-            f"{list(one.path)}: {one.message}"
-            for one in jsonschema.Draft202012Validator(schema).iter_errors(answer)
+            f"{list(error.path)}: {error.message}"
+            for error in jsonschema.Draft202012Validator(schema).iter_errors(answer)
         ]
         assert not problems, (name, problems)
 
@@ -131,7 +131,7 @@ def listing(peer):
     seen, request = [], messages.list(userId="me", maxResults=10)
     while request is not None:
         page = peer.run(request)
-        seen += [one["id"] for one in page["messages"]]
+        seen += [message["id"] for message in page["messages"]]
         request = messages.list_next(request, page)
     assert len(seen) == len(set(seen)) == 25
     assert "messages" not in peer.run(messages.list(userId="me", q="nothinglikeit"))
@@ -173,7 +173,7 @@ def reading(peer):
     chosen = peer.run(
         messages.get(userId="me", id=name, format="metadata", metadataHeaders=["Subject", "cc"])
     )
-    assert [one["name"] for one in chosen["payload"]["headers"]] == ["Cc", "Subject"]
+    assert [header["name"] for header in chosen["payload"]["headers"]] == ["Cc", "Subject"]
     full = peer.run(messages.get(userId="me", id=name))
     attachment = full["payload"]["parts"][1]
     assert attachment["filename"] == "Prüfung.pdf"
@@ -190,7 +190,7 @@ def reading(peer):
     listed = peer.run(messages.list(userId="me", fields="nextPageToken,messages/id", maxResults=1))
     assert list(listed["messages"][0]) == ["id"]
     thread = peer.run(peer.users.threads().get(userId="me", id=full["threadId"]))
-    assert [one["id"] for one in thread["messages"]] == [name]
+    assert [message["id"] for message in thread["messages"]] == [name]
     peer.run(peer.users.getProfile(userId="me"))
 
 
@@ -267,7 +267,7 @@ def sending(peer):
 
 def changing(peer, full):
     messages, labels = peer.users.messages(), peer.users.labels()
-    names = {one["name"] for one in peer.run(labels.list(userId="me"))["labels"]}
+    names = {label["name"] for label in peer.run(labels.list(userId="me"))["labels"]}
     assert {"INBOX", "TRASH", "Clients/Big One"} <= names
     made = peer.run(
         labels.create(
@@ -304,7 +304,7 @@ def changing(peer, full):
             userId="me", id=page[0]["threadId"], body={"addLabelIds": ["STARRED"]}
         )
     )
-    assert all("STARRED" in one["labelIds"] for one in thread["messages"])
+    assert all("STARRED" in message["labelIds"] for message in thread["messages"])
     peer.run(peer.users.threads().trash(userId="me", id=page[1]["threadId"]))
     start = peer.run(peer.users.getProfile(userId="me"))["historyId"]
     peer.refused(messages.delete(userId="me", id=name), 403, "insufficientPermissions")
@@ -329,7 +329,7 @@ def failing(peer, base, world):
     narrow.refused(narrow.users.messages().list(userId="me", q="x"), 403, "insufficientPermissions")
     fault(world, {"kind": "429", "count": 1, "match": "/labels"})
     peer.refused(peer.users.labels().list(userId="me"), 429, "rateLimitExceeded")
-    # The client itself repeats throttled calls, also the 403 ones, when told to.
+    # With num_retries the client repeats throttled calls, including those with status 403.
     for kind in (
         {"kind": "429"},
         {"kind": "403", "reason": "userRateLimitExceeded"},
@@ -356,7 +356,7 @@ def failing(peer, base, world):
             )
             CHECKED.append(f"{kind}: {type(error).__name__}")
         else:
-            # httplib2 itself repeats a call on a connection it had used before.
+            # httplib2 repeats a call on a connection that it has used before.
             CHECKED.append(f"{kind}: repeated by the client")
 
 
@@ -377,7 +377,7 @@ def refreshing(base, world):
 
 
 def cut(world):
-    """Whether a call's socket is closed before a byte of an answer."""
+    """Tell whether the socket of a call is closed before the first byte of a response."""
     connection = http.client.HTTPConnection(urlsplit(world["url"]).netloc, timeout=10)
     headers = {"Authorization": f"Bearer {world['token']}"}
     connection.request("GET", "/provider-a/gmail/v1/users/me/labels", headers=headers)

@@ -1,4 +1,4 @@
-"""The small world of provider A's check."""
+"""Seed of the provider A check: a mailbox and calendars (see ``peers/serve.py``)."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
@@ -21,14 +21,14 @@ def fill(sandbox):
     for number in range(25):
         mails.add(
             "provider-a",
-            letter(number),
+            message_bytes(number),
             folder="inbox",
             labels=("Clients/Big One",) if number % 5 == 0 else (),
             is_read=number % 2 == 0,
             received_ms=START + number * DAY,
         )
-    mails.add("provider-a", letter(98), folder="trash", received_ms=START)
-    mails.add("provider-a", letter(99), folder="spam", received_ms=START)
+    mails.add("provider-a", message_bytes(98), folder="trash", received_ms=START)
+    mails.add("provider-a", message_bytes(99), folder="spam", received_ms=START)
     scopes = ["https://www.googleapis.com/auth/gmail.modify"]
     return {
         "token": tokens.issue("providerA", ACCOUNT.email, scopes),
@@ -43,36 +43,36 @@ def fill(sandbox):
 
 
 def meetings(sandbox):
-    """Fill the calendars, and say what the plan has in the month around its day."""
+    """Fill the calendars; return the planned meetings of the two months around the seed's day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th, elsewhere earlier
     events.seed(sandbox.state.database, sandbox.state.calendars, now)
-    desk = demo_accounts(date(2026, 3, 20))[0]
-    middle = datetime.combine(desk.today, time(), UTC)
+    account = demo_accounts(date(2026, 3, 20))[0]
+    middle = datetime.combine(account.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
-    found = [
-        one
-        for meeting in calendars.planned_meetings(desk)
+    planned = [
+        occurrence
+        for meeting in calendars.planned_meetings(account)
         if meeting.calendar == "yard"
-        for one in occurrences(meeting, since, until)
+        for occurrence in occurrences(meeting, since, until)
     ]
     return {
         "since": since.isoformat(),
         "until": until.isoformat(),
         "planned": sorted(
             [
-                one.title,
-                instant(one.start).isoformat(),
-                instant(one.end).isoformat(),
-                not hasattr(one.start, "hour"),
+                occurrence.title,
+                instant(occurrence.start).isoformat(),
+                instant(occurrence.end).isoformat(),
+                not hasattr(occurrence.start, "hour"),
             ]
-            for one in found
-            if not one.cancelled
+            for occurrence in planned
+            if not occurrence.cancelled
         ),
-        "cancelled": sum(one.cancelled for one in found),
+        "cancelled": sum(occurrence.cancelled for occurrence in planned),
     }
 
 
-def letter(number):
+def message_bytes(number):
     message = EmailMessage()
     message["From"] = f"Jürgen Ä. <sender{number % 3}@b.test>"
     message["To"] = ACCOUNT.email

@@ -1,4 +1,4 @@
-"""The calendar part of provider B's check."""
+"""Calendar checks of provider B (Outlook calendar)."""
 
 from msgraph.generated.models.attendee import Attendee
 from msgraph.generated.models.attendee_type import AttendeeType
@@ -180,7 +180,7 @@ async def writing(client, asked, strict, refused):
     )
     one = client.me.events.by_event_id(made.id)
     found = strict(await one.instances.get(asked(parameters))).value
-    # New York's clock goes back on the first of November.
+    # Daylight saving time ends in New York on the first of November.
     assert [each.start.date_time[:13] for each in found] == [
         "2026-10-30T02",
         "2026-11-03T03",

@@ -1,6 +1,6 @@
 """
-Drive the sandbox's provider B with the vendor's Python client, unchanged, over a socket, and
-check every answer against the vendor's published types and the client's own models.
+Check the sandbox's provider B (Outlook) with the vendor's unchanged Python client over a socket:
+every response must fit the vendor's published types and the client's own models.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ from msgraph_core.tasks.page_iterator import PageIterator
 from serving import served
 
 ROOT = Path(__file__).resolve().parents[2]
-# The derived type list lies beside a working copy, or with the tests.
+# The derived list of types is beside the checkout, or with the tests.
 TYPES_AT = (
     ROOT.parent / "shared/reference/schemas/graph_types_min.json",
     ROOT / "tests/sandbox/provider_b/data/graph_types_min.json",
@@ -82,30 +82,30 @@ KINDS = {
     "instances": "event",
     "$metadata#Collection(microsoft.graph.scheduleInformation)": "scheduleInformation",
 }
-UNLISTED = {"calendarGroups"}  # types that the derived list leaves out
+UNLISTED = {"calendarGroups"}  # types that the derived list does not contain
 PRIMITIVES = {"Edm.String": str, "Edm.Boolean": bool, "Edm.Int32": int, "Edm.Binary": str}
 SEEN = {"answers": 0, "checked": 0, "models": 0}
 
 
 def problems(value, kind, path):
-    """Yield what in an answer the published type does not allow."""
+    """Yield the parts of a response that violate the published type."""
     if value is None:
         return
     if kind.startswith("Collection("):
-        for place, one in enumerate(value):
-            yield from problems(one, kind[11:-1], f"{path}[{place}]")
+        for index, item in enumerate(value):
+            yield from problems(item, kind[11:-1], f"{path}[{index}]")
     elif kind in TYPES["enums"]:
         if value not in TYPES["enums"][kind]:
             yield f"{path}: {value!r} is not in {kind}"
     elif kind in TYPES["types"]:
         named = value.get("@odata.type", "").removeprefix("#") or kind
         known = TYPES["types"][named]
-        for name, one in value.items():
+        for name, member in value.items():
             if "@" in name:
                 continue
             if name in known["props"]:
-                yield from problems(one, known["props"][name], f"{path}.{name}")
-            elif named != "microsoft.graph.user":  # of which the list has a few members only
+                yield from problems(member, known["props"][name], f"{path}.{name}")
+            elif named != "microsoft.graph.user":  # the list has only a few of its members
                 yield f"{path}.{name} is not a property of {named}"
     elif not isinstance(value, PRIMITIVES.get(kind, str)):
         yield f"{path}: {value!r} is not {kind}"
@@ -130,13 +130,13 @@ def check_body(body):
         assert "responses" in body or context.rpartition("/")[2] in UNLISTED, (context, body)
         return
     for record in [body] if context.endswith("$entity") else body["value"]:
-        found = list(problems(record, f"microsoft.graph.{kind}", kind))
-        assert not found, found
+        violations = list(problems(record, f"microsoft.graph.{kind}", kind))
+        assert not violations, violations
         SEEN["checked"] += 1
 
 
 def unknown(model, path="$"):
-    """Yield the members that the client's model had no name for."""
+    """Yield the members that the client's model does not define."""
     SEEN["models"] += 1
     extra = getattr(model, "additional_data", None)
     if isinstance(extra, dict):
@@ -152,8 +152,8 @@ def unknown(model, path="$"):
 
 
 def strict(model):
-    found = list(unknown(model))
-    assert not found, found
+    unknown_members = list(unknown(model))
+    assert not unknown_members, unknown_members
     return model
 
 
@@ -232,7 +232,7 @@ async def lists(client, adapter):
     seen = []
     pages = PageIterator(page, adapter)
     await pages.iterate(lambda one: seen.append(one.subject) or True)
-    assert len(seen) == 13, len(seen)  # the trashed one is found too
+    assert len(seen) == 13, len(seen)  # includes the message in the trash
 
     wanted = query(
         filter="receivedDateTime ge 1900-01-01T00:00:00Z and isRead eq false"
@@ -355,11 +355,11 @@ async def writing(client, facts, immutable_id):
     await original.reply.post(ReplyPostRequestBody(comment="Thanks"))
     reply = strict(await original.create_reply_all.post(CreateReplyPostRequestBody(comment="All")))
     assert reply.subject.startswith("RE: Lease 7")
-    assert {one.email_address.address for one in reply.to_recipients} == {
+    assert {recipient.email_address.address for recipient in reply.to_recipients} == {
         "zoe@x.test",
         "bob@y.test",
     }
-    assert [one.email_address.address for one in reply.cc_recipients] == ["carl@z.test"]
+    assert [recipient.email_address.address for recipient in reply.cc_recipients] == ["carl@z.test"]
     await client.me.messages.by_message_id(reply.id).send.post()
     await original.forward.post(
         ForwardPostRequestBody(comment="See", to_recipients=[person("me@provider-a.example")])
@@ -431,8 +431,8 @@ async def batches(client, facts):
         "throttled": 429,
     }
     assert statuses[late.id] == 424
-    # This release of the client reads bodies of parts only when they are base64 texts: those of
-    # JSON are checked as they arrive, by `check_answer`.
+    # This release of the client reads bodies of parts only if they are base64 texts; `check_answer`
+    # checks JSON bodies when they arrive.
 
 
 async def throttled(client, facts):
@@ -442,8 +442,8 @@ async def throttled(client, facts):
     assert len((await client.me.messages.get()).value) == 10
     assert time.monotonic() - before >= 1
     calls = control(facts, "GET", "/calls/provider-b")["calls"]
-    assert [one["fault"] for one in calls] == ["429", None]
-    assert all("authorization" not in one["headers"] for one in calls)
+    assert [call["fault"] for call in calls] == ["429", None]
+    assert all("authorization" not in call["headers"] for call in calls)
 
 
 async def permissions(facts):
@@ -462,7 +462,7 @@ async def permissions(facts):
 
 
 class Local(requests.Session):
-    """MSAL takes https alone: its addresses are turned to the sandbox's identity server."""
+    """Session that sends MSAL's https requests to the sandbox's identity server by http."""
 
     def __init__(self, base):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The mailbox that the check drives: see ``peers/serve.py``."""
+"""Seed of the provider B check: a mailbox and calendars (see ``peers/serve.py``)."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from email.message import EmailMessage
@@ -17,13 +17,13 @@ def fill(sandbox):
     for number in range(23):
         mails.add(
             "provider-b",
-            _letter(number),
+            _message_bytes(number),
             folder="inbox",
             labels=("Home",) if number % 3 == 0 else (),
             is_read=number % 2 == 0,
             received_ms=START + number * 60_000,
         )
-    mails.add("provider-b", _letter(90), folder="trash", received_ms=START)
+    mails.add("provider-b", _message_bytes(90), folder="trash", received_ms=START)
     mails.add_label("provider-b", "Home")
     return {
         "token": tokens.issue("providerB", MINE, SCOPES),
@@ -36,34 +36,34 @@ def fill(sandbox):
 
 
 def _meetings(sandbox):
-    """Fill the calendars, and say what the plan has in the month around its day."""
+    """Fill the calendars; return the planned meetings of the two months around the seed's day."""
     now = datetime(2026, 3, 20, tzinfo=UTC)  # the clocks change on the 29th
     events.seed(sandbox.state.database, sandbox.state.calendars, now)
-    desk = demo_accounts(date(2026, 3, 20))[1]
-    middle = datetime.combine(desk.today, time(), UTC)
+    account = demo_accounts(date(2026, 3, 20))[1]
+    middle = datetime.combine(account.today, time(), UTC)
     since, until = middle - timedelta(days=30), middle + timedelta(days=30)
-    found = [
-        one
-        for meeting in calendars.planned_meetings(desk)
+    planned = [
+        occurrence
+        for meeting in calendars.planned_meetings(account)
         if meeting.calendar == "studio" and not meeting.is_all_day
-        for one in occurrences(meeting, since, until)
+        for occurrence in occurrences(meeting, since, until)
     ]
     return {
         "since": since.isoformat().replace("+00:00", "Z"),
         "until": until.isoformat().replace("+00:00", "Z"),
         "planned": sorted(
             [
-                one.title,
-                f"{instant(one.start):%Y-%m-%dT%H:%M:%S}.0000000",
-                f"{instant(one.end):%Y-%m-%dT%H:%M:%S}.0000000",
-                one.cancelled,
+                occurrence.title,
+                f"{instant(occurrence.start):%Y-%m-%dT%H:%M:%S}.0000000",
+                f"{instant(occurrence.end):%Y-%m-%dT%H:%M:%S}.0000000",
+                occurrence.cancelled,
             ]
-            for one in found
+            for occurrence in planned
         ),
     }
 
 
-def _letter(number):
+def _message_bytes(number):
     mail = EmailMessage()
     mail["From"] = "Zoë Müller <zoe@x.test>" if number % 2 else "Ann <ann@x.test>"
     mail["To"] = f"{MINE}, Bob <bob@y.test>"
