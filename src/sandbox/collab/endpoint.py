@@ -10,7 +10,7 @@ from sandbox.collab.requests import CollabCall
 from sandbox.collab.resource_units import ResourceUnitMeter
 from sandbox.http import Handler, Request, Response, Router
 from sandbox.provider_b.odata.schema import QueryError
-from sandbox.provider_b.responses import Refusal, problem, query_refusal
+from sandbox.provider_b.responses import GraphError, error_response, to_graph_error
 from sandbox.state import SandboxState
 
 Endpoint = Callable[..., Response]
@@ -56,9 +56,9 @@ class CollabEndpoint:
             headers = self._meter.charge(call.account, request)
             response = await self._answer(call)
         except QueryError as error:
-            response = problem(query_refusal(error, code="invalidRequest"), request)
-        except Refusal as refusal:
-            response = problem(refusal, request)
+            response = error_response(to_graph_error(error, code="invalidRequest"), request)
+        except GraphError as refusal:
+            response = error_response(refusal, request)
         request_id = request.headers.get("client-request-id")
         if request_id is not None:
             headers["client-request-id"] = request_id
@@ -69,7 +69,7 @@ class CollabEndpoint:
         match = self.routes.find(call.request.method, segments)
         if match is None:
             if self.routes.knows(segments):
-                raise Refusal(
+                raise GraphError(
                     405, "BadRequest", "The HTTP method is not supported for this resource."
                 )
             raise invalid_request(

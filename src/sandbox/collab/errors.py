@@ -1,38 +1,38 @@
 """How files, sites and lists word their refusals. Source: wire report 2.2."""
 
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
 
-def not_found(what: str = "The resource could not be found.") -> Refusal:
+def not_found(what: str = "The resource could not be found.") -> GraphError:
     """Nothing has this id, or nothing any more."""
-    return Refusal(404, "itemNotFound", what)
+    return GraphError(404, "itemNotFound", what)
 
 
-def access_denied(message: str = "Access denied") -> Refusal:
+def access_denied(message: str = "Access denied") -> GraphError:
     """The token, or the user behind it, may not."""
-    return Refusal(403, "accessDenied", message)
+    return GraphError(403, "accessDenied", message)
 
 
-def invalid_request(message: str, code: str = "invalidRequest") -> Refusal:
+def invalid_request(message: str, code: str = "invalidRequest") -> GraphError:
     """The request makes no sense."""
-    return Refusal(400, code, message)
+    return GraphError(400, code, message)
 
 
-def name_taken() -> Refusal:
+def name_taken() -> GraphError:
     """There is another item of this name in the folder."""
-    return Refusal(409, "nameAlreadyExists", "Name already exists")
+    return GraphError(409, "nameAlreadyExists", "Name already exists")
 
 
-def etag_mismatch() -> Refusal:
+def etag_mismatch() -> GraphError:
     """`If-Match` names another version."""
-    return Refusal(412, "resourceModified", "ETag does not match current item's value")
+    return GraphError(412, "resourceModified", "ETag does not match current item's value")
 
 
-def locked() -> Refusal:
+def locked() -> GraphError:
     """Somebody else has it checked out."""
-    return Refusal(423, "resourceLocked", "The resource you are attempting to access is locked")
+    return GraphError(423, "resourceLocked", "The resource you are attempting to access is locked")
 
 
-def quota_exceeded() -> Refusal:
+def quota_exceeded() -> GraphError:
     """The library has no room."""
-    return Refusal(507, "quotaLimitReached", "Insufficient Space Available")
+    return GraphError(507, "quotaLimitReached", "Insufficient Space Available")

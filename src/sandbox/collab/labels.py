@@ -8,7 +8,7 @@ from sandbox.collab.errors import invalid_request
 from sandbox.collab.files import content
 from sandbox.collab.requests import CollabCall
 from sandbox.http import Response
-from sandbox.provider_b.responses import Refusal, ok
+from sandbox.provider_b.responses import GraphError, ok
 
 TENANT = "6f2a1c52-8d0e-4b0b-9a57-3f1f0c7d2e11"
 _STABLE = ("SensitivityLabel.Read", "SensitivityLabels.Read.All")
@@ -32,9 +32,9 @@ def extract_labels(call: CollabCall, drive: str, item: str) -> Response:
     if file.is_folder or file.package:
         raise invalid_request("The request is not valid for a folder.")
     if content.suffix(file.name) not in content.LABELABLE_SUFFIXES:
-        raise Refusal(415, "unsupportedMediaType", "The file type is not supported.")
+        raise GraphError(415, "unsupportedMediaType", "The file type is not supported.")
     if file.label_trouble:
-        raise Refusal(423, file.label_trouble, "The label of the file could not be read.")
+        raise GraphError(423, file.label_trouble, "The label of the file could not be read.")
     labels = []
     if file.label:
         labels.append(
@@ -71,7 +71,7 @@ def list_beta_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG
 
 def _need(call: CollabCall, scopes: tuple[str, ...]) -> None:
     if not call.scopes.intersection(scopes):
-        raise Refusal(
+        raise GraphError(
             403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."
         )
 

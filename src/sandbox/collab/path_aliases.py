@@ -15,7 +15,7 @@ def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, .
     Lead every way to a library, an item or a list to the one that the routes know.
 
     Raises:
-        Refusal: A part of the way is unknown or closed.
+        GraphError: A part of the way is unknown or closed.
     """
     match segments:
         case ("users", user, *rest) if user.casefold() in (

@@ -20,7 +20,7 @@ from sandbox.http import Request
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError, Shape
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
 READ_SITES = frozenset(
     ("Sites.Read.All", "Sites.ReadWrite.All", "Sites.Manage.All", "Sites.FullControl.All")
@@ -61,7 +61,7 @@ class CollabCall:
         Demand one of *scopes*, and that the caller may enter *site*.
 
         Raises:
-            Refusal: accessDenied.
+            GraphError: accessDenied.
         """
         writing = not {"Sites.Read.All", "Files.Read.All"}.intersection(scopes)
         if self.scopes.intersection(scopes):
@@ -83,7 +83,7 @@ class CollabCall:
         """Whether the caller may read in *site*."""
         try:
             self.require_scopes(READ_FILES, site)
-        except Refusal:
+        except GraphError:
             return False
         return True
 
@@ -103,7 +103,7 @@ class CollabCall:
         Find a site by id, "root", host or ``host:/path`` (below a site: ``id:/path``).
 
         Raises:
-            Refusal: It is malformed, unknown, or closed to the caller.
+            GraphError: It is malformed, unknown, or closed to the caller.
         """
         head, path = paths.head_and_path(reference)
         site = self._site(head)
@@ -148,7 +148,7 @@ class CollabCall:
         Find a library.
 
         Raises:
-            Refusal: It is malformed, unknown, or closed to the caller.
+            GraphError: It is malformed, unknown, or closed to the caller.
         """
         library = self.store.get(r.Library, reference)
         if library is None:
@@ -171,7 +171,7 @@ class CollabCall:
         Find a file or folder by id, "root", or a path below either.
 
         Raises:
-            Refusal: It is unknown, or closed to the caller.
+            GraphError: It is unknown, or closed to the caller.
         """
         drive = self.drive(drive_id)
         head, path = paths.head_and_path(reference)
@@ -180,7 +180,7 @@ class CollabCall:
             item = self.store.child(item, name) if item is not None else None
         try:
             self.require_scopes(scopes, self.site_of(drive))
-        except Refusal:
+        except GraphError:
             if item is None or not self._is_shared(item, scopes):
                 raise
         return item or _raise(not_found())
@@ -201,7 +201,7 @@ class CollabCall:
         Find an item that is to be changed.
 
         Raises:
-            Refusal: As `item`; or it is locked, or not at the version of `If-Match`.
+            GraphError: As `item`; or it is locked, or not at the version of `If-Match`.
         """
         item = self.item(drive_id, reference, scopes=WRITE_FILES)
         self.check_if_match(f'"{{{item.guid.upper()}}},{item.version}"')
@@ -214,7 +214,7 @@ class CollabCall:
         Hold `If-Match` against the current version.
 
         Raises:
-            Refusal: resourceModified.
+            GraphError: resourceModified.
         """
         expected = self.request.headers.get("if-match", "").strip()
         if expected and expected != "*" and etag not in _ETAG.findall(expected):
@@ -227,7 +227,7 @@ class CollabCall:
         Find a list of a site by id, name or title.
 
         Raises:
-            Refusal: It is unknown, or closed to the caller.
+            GraphError: It is unknown, or closed to the caller.
         """
         self.require_scopes(scopes, site)
         folded = reference.casefold()
@@ -245,7 +245,7 @@ class CollabCall:
         Read the id of a list item.
 
         Raises:
-            Refusal: No list item could have it.
+            GraphError: No list item could have it.
         """
         if not _NUMBER.match(reference):
             raise not_found()
@@ -256,7 +256,7 @@ class CollabCall:
         Return the site's first library.
 
         Raises:
-            Refusal: It has none.
+            GraphError: It has none.
         """
         self.require_scopes(READ_FILES, site)
         for drive in self.store.every(r.Library):
@@ -269,7 +269,7 @@ class CollabCall:
         Return the caller's personal library.
 
         Raises:
-            Refusal: An application has none.
+            GraphError: An application has none.
         """
         self.require_user()
         for site in self.store.every(r.Site):
@@ -282,7 +282,7 @@ class CollabCall:
         Refuse applications.
 
         Raises:
-            Refusal: There is no user behind the token.
+            GraphError: There is no user behind the token.
         """
         if self.app_only:
             raise invalid_request(
@@ -301,7 +301,7 @@ class CollabCall:
             QueryError: One is refused.
         """
         pairs, annotations = _without_annotations(self.request.query)
-        options = query_options.read(pairs, shape, expandable=expandable or {}, max_top=most)
+        options = query_options.parse(pairs, shape, expandable=expandable or {}, max_top=most)
         if options.skip is not None:
             raise QueryError(
                 "$skip is not supported on this API. Only URLs returned by the API can be used "
@@ -314,7 +314,7 @@ class CollabCall:
         Read the body as a JSON object; no body is an empty one.
 
         Raises:
-            Refusal: It is something else.
+            GraphError: It is something else.
         """
         try:
             body = self.request.json()
@@ -329,7 +329,7 @@ class CollabCall:
         Return the object in a body that has this name, an empty one when there is none.
 
         Raises:
-            Refusal: It is something else.
+            GraphError: It is something else.
         """
         member = body.get(name)
         if member is None:
@@ -366,5 +366,5 @@ def _without_annotations(
     return pairs, annotations
 
 
-def _raise(refusal: Refusal) -> Any:
+def _raise(refusal: GraphError) -> Any:
     raise refusal

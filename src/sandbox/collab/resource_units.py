@@ -9,7 +9,7 @@ from collections import deque
 from sandbox.collab.store import ContentStore
 from sandbox.error_bodies import THROTTLED
 from sandbox.http import Request
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
 WINDOW = 60.0  # seconds
 HEADERS_FROM = 0.8  # of the budget: from here on, answers say how much is left
@@ -27,7 +27,7 @@ class ResourceUnitMeter:
         Charge a call and return the headers that its answer is to carry.
 
         Raises:
-            Refusal: activityLimitReached; the call is charged all the same.
+            GraphError: activityLimitReached; the call is charged all the same.
         """
         budget = self._store.settings.units
         if budget is None:
@@ -45,7 +45,7 @@ class ResourceUnitMeter:
             "ratelimit-reset": str(reset),
         }
         if used > budget:
-            raise Refusal(
+            raise GraphError(
                 429,
                 "activityLimitReached",
                 "The request has been throttled",

@@ -10,7 +10,7 @@ from sandbox.collab.requests import READ_SITES, CollabCall
 from sandbox.collab.store import person_id
 from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
-from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 from sandbox.provider_b.responses import empty, ok
 
@@ -185,7 +185,7 @@ def _granted(site_grant: r.SiteGrant) -> dict[str, Any]:
 
 def _page(call: CollabCall, sites: list[r.Site], context: str) -> Response:
     pairs = [(name, value) for name, value in call.request.query if name.lower() != "$search"]
-    options = query_options.read(pairs, SHAPE, expandable=_PARTS, max_top=999)
+    options = query_options.parse(pairs, SHAPE, expandable=_PARTS, max_top=999)
     if options.skip is not None:
         raise QueryError("$skip is not supported on this API.")
     if any(order.path != "createdDateTime" for order in options.orderby):
@@ -209,7 +209,7 @@ def _written(site: r.Site, options: Options) -> dict[str, Any]:
     if "sharepointIds" in options.select:
         _, collection, web = site.id.split(",")
         record["sharepointIds"] = {"siteId": collection, "webId": web, "siteUrl": site.url}
-    return selected(record, options.select, always=())
+    return select_members(record, options.select, always=())
 
 
 def write_site(site: r.Site) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sandbox.collab.files.changes import validate_name
 from sandbox.collab.store import ContentStore, format_time
 from sandbox.importing import csv_tables
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 from sandbox.storage.database import Database
 from sandbox.world.collab.sites import HOST
 from sandbox.world.people import STUDIO_ACCOUNT
@@ -111,7 +111,7 @@ class _FolderImport:
                 self._progress(self._processed)
             try:
                 name = validate_name(self._store, folder, entry.name)
-            except Refusal as refusal:
+            except GraphError as refusal:
                 self._skipped.append((shown_path, refusal.message))
                 continue
             if reason:

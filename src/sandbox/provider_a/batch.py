@@ -16,7 +16,7 @@ from sandbox.error_bodies import provider_a
 from sandbox.http import Handler, Request, Response, parse_target
 from sandbox.state import SandboxState
 
-MOST_CALLS = 100
+MAX_CALLS = 100
 _LINE = re.compile(rb"\A\s*([A-Z]+) (\S+)(?: HTTP/[\d.]+)?[ \t]*\r?\n")
 
 
@@ -33,12 +33,12 @@ async def _batch(request: Request) -> Response | None:
     parts = outer.get_payload()
     if not outer.is_multipart() or not isinstance(parts, list):
         return provider_a(400, message="Failed to parse batch request.", reason="badRequest")
-    if len(parts) > MOST_CALLS:
-        message = f"The batch request must not contain more than {MOST_CALLS} calls."
+    if len(parts) > MAX_CALLS:
+        message = f"The batch request must not contain more than {MAX_CALLS} calls."
         return provider_a(400, message=message, reason="badRequest")
     batch = f"batch_{uuid4().hex}"
     pieces = [
-        await _answer_part(request, part, batch) for part in parts if isinstance(part, Message)
+        await _respond_to_part(request, part, batch) for part in parts if isinstance(part, Message)
     ]
     body = b"".join(b"--" + batch.encode() + b"\r\n" + piece for piece in pieces)
     return Response(
@@ -47,8 +47,8 @@ async def _batch(request: Request) -> Response | None:
     )
 
 
-async def _answer_part(request: Request, part: Message, batch: str) -> bytes:
-    inner = _inner(request, _payload(part), batch)
+async def _respond_to_part(request: Request, part: Message, batch: str) -> bytes:
+    inner = _read_inner_request(request, _payload(part), batch)
     if inner is None or request.inner is None:
         answer = provider_a(400, message="Failed to parse batch part.", reason="badRequest")
     else:
@@ -63,7 +63,7 @@ async def _answer_part(request: Request, part: Message, batch: str) -> bytes:
     return "\r\n".join((*lines, "", "")).encode("latin-1") + answer.body + b"\r\n"
 
 
-def _inner(request: Request, payload: bytes, batch: str) -> Request | None:
+def _read_inner_request(request: Request, payload: bytes, batch: str) -> Request | None:
     line = _LINE.match(payload)
     if line is None:
         return None

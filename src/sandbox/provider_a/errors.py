@@ -7,9 +7,9 @@ from sandbox.oauth.tokens import TokenGrant
 FULL_SCOPE = "mail.google.com"
 
 
-class Refused(Exception):
+class GoogleError(Exception):
     """
-    A refusal.
+    A error.
 
     Attributes:
         reason: The word in ``errors[]``; "" for the status' usual one.
@@ -21,7 +21,7 @@ class Refused(Exception):
         self.message = message
         self.reason = reason
 
-    def answer(self) -> Response:
+    def response(self) -> Response:
         """Word it."""
         headers = {}
         if self.status == 403 and self.reason == "insufficientPermissions":
@@ -31,20 +31,20 @@ class Refused(Exception):
         return provider_a(self.status, reason=self.reason, message=self.message, headers=headers)
 
 
-class NotFound(Refused):
+class NotFound(GoogleError):
     def __init__(self) -> None:
         super().__init__(404, "Requested entity was not found.", "notFound")
 
 
-def demand(grant: TokenGrant | None, *scopes: str) -> None:
+def require_scope(grant: TokenGrant | None, *scopes: str) -> None:
     """
     Pass when the token has any of *scopes* (last path segments, as ``gmail.modify``).
 
     Raises:
-        Refused: 403 insufficientPermissions.
+        GoogleError: 403 insufficientPermissions.
     """
     if not scope_names(grant) & {FULL_SCOPE, *scopes}:
-        raise Refused(
+        raise GoogleError(
             403, "Request had insufficient authentication scopes.", "insufficientPermissions"
         )
 

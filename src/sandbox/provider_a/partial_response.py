@@ -20,7 +20,7 @@ class BadSelection(ValueError):
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Selection | None:
+def parse(text: str) -> Selection | None:
     """
     Read a ``fields`` parameter; None (for "") selects everything.
 
@@ -29,7 +29,7 @@ def read(text: str) -> Selection | None:
     """
     if not text:
         return None
-    reader = _Reader(text)
+    reader = _Parser(text)
     selection = reader.members()
     if reader.rest():
         raise BadSelection(f"Invalid field selection {text}")
@@ -77,7 +77,7 @@ _ABSENT: Any = MappingProxyType({"": None})
 _STOPS = frozenset(",/()")
 
 
-class _Reader:
+class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
@@ -89,7 +89,7 @@ class _Reader:
         found: dict[str, Selection | None] = {}
         while True:
             name, below = self._member()
-            found[name] = _joined(found[name], below) if name in found else below
+            found[name] = _merge(found[name], below) if name in found else below
             if self._peek() != ",":
                 return found
             self._at += 1
@@ -118,10 +118,10 @@ class _Reader:
         return self._text[self._at : self._at + 1]
 
 
-def _joined(one: Selection | None, other: Selection | None) -> Selection | None:
+def _merge(one: Selection | None, other: Selection | None) -> Selection | None:
     if one is None or other is None:
         return None
     joined = dict(one)
     for name, below in other.items():
-        joined[name] = _joined(joined[name], below) if name in joined else below
+        joined[name] = _merge(joined[name], below) if name in joined else below
     return joined

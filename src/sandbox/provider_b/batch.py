@@ -16,11 +16,11 @@ from uuid import uuid4
 import orjson
 
 from sandbox.http import Handler, Request, Response, parse_target
-from sandbox.provider_b.responses import Refusal, ok, problem
+from sandbox.provider_b.responses import GraphError, error_response, ok
 from sandbox.state import SandboxState
 
 MAX_CALLS = 20
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 _METHODS = frozenset(("GET", "POST", "PATCH", "PUT", "DELETE"))
 _VERSIONS = ("v1.0", "beta")
 
@@ -32,19 +32,19 @@ def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signat
         if request.method != "POST" or request.segments[1:] != ("$batch",):
             return None
         try:
-            return await _run(request, _read(request))
-        except Refusal as refusal:
-            return problem(refusal, request)
+            return await _run_steps(request, _read_steps(request))
+        except GraphError as error:
+            return error_response(error, request)
 
     return wire
 
 
-def _read(request: Request) -> dict[str, Mapping[str, Any]]:
+def _read_steps(request: Request) -> dict[str, Mapping[str, Any]]:
     """
     Read the steps by their ids.
 
     Raises:
-        Refusal: The batch as a whole is refused.
+        GraphError: The batch as a whole is refused.
     """
     try:
         body = request.json()
@@ -52,18 +52,20 @@ def _read(request: Request) -> dict[str, Mapping[str, Any]]:
         body = None
     steps = body.get("requests") if isinstance(body, dict) else None
     if not isinstance(steps, list) or not steps or not all(isinstance(one, dict) for one in steps):
-        raise _bad("Invalid batch payload format.")
+        raise _bad_request("Invalid batch payload format.")
     if len(steps) > MAX_CALLS:
-        raise _bad(f"Number of batch request steps exceeds the maximum value of {MAX_CALLS}.")
+        raise _bad_request(
+            f"Number of batch request steps exceeds the maximum value of {MAX_CALLS}."
+        )
     found: dict[str, Mapping[str, Any]] = {}
     for step in steps:
         name = step.get("id")
         if not isinstance(name, str) or not name:
-            raise _bad("Request id is missing or is not a string.")
+            raise _bad_request("Request id is missing or is not a string.")
         if name in found:
-            raise _bad("Request Id has to be unique in a batch.")
-        if not _depends(step) <= found.keys():
-            raise _bad("Corresponding dependent request id does not exist before it.")
+            raise _bad_request("Request Id has to be unique in a batch.")
+        if not _dependencies(step) <= found.keys():
+            raise _bad_request("Corresponding dependent request id does not exist before it.")
         _check(name, step)
         found[name] = step
     return found
@@ -71,24 +73,26 @@ def _read(request: Request) -> dict[str, Mapping[str, Any]]:
 
 def _check(name: str, step: Mapping[str, Any]) -> None:
     if str(step.get("method", "")).upper() not in _METHODS:
-        raise _bad(f"Invalid request method of request id : {name}.")
+        raise _bad_request(f"Invalid request method of request id : {name}.")
     if not isinstance(step.get("url"), str) or not step["url"]:
-        raise _bad(f"Invalid request url of request id : {name}.")
+        raise _bad_request(f"Invalid request url of request id : {name}.")
     if step.get("body") is not None and "content-type" not in _headers(step):
-        raise _bad(f"Write request id : {name} does not contain Content-Type header or body.")
+        raise _bad_request(
+            f"Write request id : {name} does not contain Content-Type header or body."
+        )
 
 
-async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Response:
+async def _run_steps(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Response:
     batch = request.headers.get("client-request-id") or str(uuid4())
-    free = asyncio.Semaphore(AT_ONCE)
+    free = asyncio.Semaphore(MAX_CONCURRENT)
     running: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def run(name: str, step: Mapping[str, Any]) -> dict[str, Any]:
-        before = [await running[other] for other in _depends(step)]
+        before = [await running[other] for other in _dependencies(step)]
         if any(part["status"] >= 400 for part in before):
             return _part(name, _failed_dependency(request))
         async with free:
-            return _part(name, await _inner(request, batch, step))
+            return _part(name, await _call_upstream(request, batch, step))
 
     for name, step in steps.items():
         running[name] = asyncio.create_task(run(name, step))
@@ -100,12 +104,12 @@ async def _run(request: Request, steps: Mapping[str, Mapping[str, Any]]) -> Resp
     return ok({"responses": parts[::-1]})
 
 
-async def _inner(request: Request, batch: str, step: Mapping[str, Any]) -> Response:
+async def _call_upstream(request: Request, batch: str, step: Mapping[str, Any]) -> Response:
     segments, query = parse_target(_target(step["url"]))
     if segments[:1] and segments[0] not in _VERSIONS:
         segments = (request.segments[0], *segments)
     if segments[1:2] == ("$batch",) or request.inner is None:
-        return problem(_bad("A batch cannot hold a batch."), request)
+        return error_response(_bad_request("A batch cannot hold a batch."), request)
     carried = {
         name: value
         for name, value in request.headers.items()
@@ -157,7 +161,7 @@ def _body(step: Mapping[str, Any]) -> bytes:
         return body.encode()
 
 
-def _depends(step: Mapping[str, Any]) -> frozenset[str]:
+def _dependencies(step: Mapping[str, Any]) -> frozenset[str]:
     named = step.get("dependsOn") or step.get("depends_on") or ()
     return frozenset(str(one) for one in named)
 
@@ -182,10 +186,11 @@ def _json(body: bytes) -> Any:
 
 
 def _failed_dependency(request: Request) -> Response:
-    return problem(
-        Refusal(424, "FailedDependency", "A request that this one depends on has failed."), request
+    return error_response(
+        GraphError(424, "FailedDependency", "A request that this one depends on has failed."),
+        request,
     )
 
 
-def _bad(message: str) -> Refusal:
-    return Refusal(400, "BadRequest", message)
+def _bad_request(message: str) -> GraphError:
+    return GraphError(400, "BadRequest", message)

@@ -5,10 +5,10 @@ from typing import Any
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Label
-from sandbox.provider_b.endpoint import USER, Call, Door
+from sandbox.provider_b.endpoint import USER, UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
-from sandbox.provider_b.responses import Refusal, not_found, ok
+from sandbox.provider_b.responses import GraphError, not_found, ok
 from sandbox.state import SandboxState
 
 _USER = Shape(
@@ -44,30 +44,30 @@ _READ_USER = (
 _READ_SETTINGS = ("MailboxSettings.Read", "MailboxSettings.ReadWrite")
 
 
-class Directory:
+class DirectoryEndpoints:
     """The endpoints of the user and of the user's categories."""
 
     def __init__(self, state: SandboxState) -> None:
         self._mails = state.mails
         self._store = state.database
 
-    def join(self, door: Door) -> None:
+    def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
-        add = door.routes.add
+        add = endpoints.routes.add
         add("GET", USER, self.user)
         add("GET", "/outlook/masterCategories", self.categories)
         add("POST", "/outlook/masterCategories", self.add_category)
         add("GET", "/outlook/masterCategories/{category}", self.category)
 
-    def user(self, call: Call) -> Response:
+    def user(self, call: UserCall) -> Response:
         """``GET /me`` and ``GET /users/{id}``."""
         if not _has_any(call, _READ_USER):
-            raise Refusal(
+            raise GraphError(
                 403,
                 "Authorization_RequestDenied",
                 "Insufficient privileges to complete the operation.",
             )
-        options = query_options.read(call.request.query, _USER, expandable={})
+        options = query_options.parse(call.request.query, _USER, expandable={})
         given, _, surname = call.user.name.rpartition(" ")
         record: dict[str, Any] = {
             "@odata.context": f"{call.request.public}/v1.0/$metadata#users/$entity",
@@ -83,43 +83,45 @@ class Directory:
             "userPrincipalName": call.user.email,
             "id": call.user.id,
         }
-        return ok(query_options.selected(record, options.select, always=()))
+        return ok(query_options.select_members(record, options.select, always=()))
 
-    def categories(self, call: Call) -> Response:
+    def categories(self, call: UserCall) -> Response:
         """``GET /outlook/masterCategories``."""
-        call.needs(*_READ_SETTINGS)
-        options = query_options.read(call.request.query, _CATEGORY, expandable={})
+        call.require_scope(*_READ_SETTINGS)
+        options = query_options.parse(call.request.query, _CATEGORY, expandable={})
         found = [self._record(user_label) for user_label in self._mails.user_labels(PROVIDER_B)]
-        shown = query_options.page(query_options.applied(found, options), options, top=None)
+        shown = query_options.cut_page(
+            query_options.filter_and_sort(found, options), options, top=None
+        )
         return ok(
             {
-                "@odata.context": call.context("outlook/masterCategories"),
-                "value": [query_options.selected(one, options.select) for one in shown],
+                "@odata.context": call.odata_context("outlook/masterCategories"),
+                "value": [query_options.select_members(one, options.select) for one in shown],
             }
         )
 
-    def category(self, call: Call, category: str) -> Response:
+    def category(self, call: UserCall, category: str) -> Response:
         """``GET /outlook/masterCategories/{id}``."""
-        call.needs(*_READ_SETTINGS)
+        call.require_scope(*_READ_SETTINGS)
         for user_label in self._mails.user_labels(PROVIDER_B):
             if user_label.id == category:
-                context = call.context("outlook/masterCategories/$entity")
+                context = call.odata_context("outlook/masterCategories/$entity")
                 return ok({"@odata.context": context, **self._record(user_label)})
         raise not_found()
 
-    def add_category(self, call: Call) -> Response:
+    def add_category(self, call: UserCall) -> Response:
         """``POST /outlook/masterCategories``: 201, or 409 when the name is taken."""
-        call.needs("MailboxSettings.ReadWrite")
+        call.require_scope("MailboxSettings.ReadWrite")
         wanted = call.json()
         name, color = wanted.get("displayName"), wanted.get("color", "none")
         if not isinstance(name, str) or not name or color not in _COLORS:
-            raise Refusal(400, "RequestBodyRead", "A category has a displayName and a color.")
+            raise GraphError(400, "RequestBodyRead", "A category has a displayName and a color.")
         taken = {user_label.name.casefold() for user_label in self._mails.user_labels(PROVIDER_B)}
         if name.casefold() in taken:
-            raise Refusal(409, "ErrorCategoryNameAlreadyExists", "The category exists already.")
+            raise GraphError(409, "ErrorCategoryNameAlreadyExists", "The category exists already.")
         made = self._mails.add_label(PROVIDER_B, name)
         self._store.set_meta(f"category-color:{made.id}", color)
-        context = call.context("outlook/masterCategories/$entity")
+        context = call.odata_context("outlook/masterCategories/$entity")
         return ok({"@odata.context": context, **self._record(made)}, 201)
 
     def _record(self, label: Label) -> dict[str, Any]:
@@ -127,7 +129,7 @@ class Directory:
         return {"id": label.id, "displayName": label.name, "color": color}
 
 
-def _has_any(call: Call, scopes: tuple[str, ...]) -> bool:
+def _has_any(call: UserCall, scopes: tuple[str, ...]) -> bool:
     grant = call.request.grant
     have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(have.intersection(scopes))

@@ -1,8 +1,8 @@
 """
 The way into provider B: whose mailbox, under which preferences, with which permission.
 
-`Door` takes the routes of every surface below ``/v1.0/me`` and ``/v1.0/users/{id|upn}`` and turns
-refusals into answers. Source: wire report 1A.0, 2.2, 7.
+`UserEndpoints` dispatches calls below ``/v1.0/me`` and ``/v1.0/users/{id|upn}`` and turns a
+`GraphError` into a response. See docs/spec/upstream/outlook-mail.md#preferences.
 """
 
 import re
@@ -14,7 +14,7 @@ from uuid import NAMESPACE_DNS, uuid5
 from sandbox.http import Handler, Request, Response, Router
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.odata.schema import QueryError
-from sandbox.provider_b.responses import Refusal, access_denied, problem, query_refusal
+from sandbox.provider_b.responses import GraphError, access_denied, error_response, to_graph_error
 from sandbox.state import SandboxState
 
 _IMMUTABLE = re.compile(r'\bIdType\s*=\s*"?ImmutableId"?', re.IGNORECASE)
@@ -24,7 +24,7 @@ _PAGE_SIZE = re.compile(r'\bodata\.maxpagesize\s*=\s*"?(\d{1,4})"?', re.IGNORECA
 _KEYED = re.compile(r"^(\w+)\('(.*)'\)$")
 
 # Path words are matched in any case; ids are not.
-_WORDS = {
+_PATH_WORDS = {
     word.lower(): word
     for word in (
         "me",
@@ -60,7 +60,7 @@ _WORDS = {
     )
 }
 USER = "$user"  # the pattern of the user's own address, below which everything else lies
-BAD_QUERY = "RequestBroker--ParseUri"  # the mail workload's word for an option it cannot read
+BAD_QUERY_CODE = "RequestBroker--ParseUri"  # the mail workload's word for an option it cannot read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class UserCall:
     """
     A request on its way to an endpoint.
 
@@ -93,19 +93,19 @@ class Call:
     page_size: int | None
     zone: str | None = None
 
-    def needs(self, *scopes: str) -> None:
+    def require_scope(self, *scopes: str) -> None:
         """
         Demand one of *scopes*.
 
         Raises:
-            Refusal: The token has none of them.
+            GraphError: The token has none of them.
         """
         grant = self.request.grant
         have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
         if not have.intersection(scopes):
             raise access_denied()
 
-    def context(self, path: str) -> str:
+    def odata_context(self, path: str) -> str:
         """Write the `@odata.context` of records under the user."""
         return f"{self.request.public}/v1.0/$metadata#users('{self.user.id}')/{path}"
 
@@ -119,14 +119,14 @@ class Call:
         Read the body as a JSON object; no body is an empty one.
 
         Raises:
-            Refusal: It is something else.
+            GraphError: It is something else.
         """
         try:
             body = self.request.json()
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            raise Refusal(
+            raise GraphError(
                 400,
                 "BadRequest",
                 "Unable to read JSON request payload. Please ensure Content-Type header is set "
@@ -143,7 +143,7 @@ class Call:
 UserEndpoint = Callable[..., Response]
 
 
-class Door:
+class UserEndpoints:
     """
     The wire below ``/v1.0``.
 
@@ -165,24 +165,26 @@ class Door:
 
     def answer(self, request: Request) -> Response | None:
         """Answer a call, None when its path is not ours."""
-        segments = _normal(request.segments)
+        segments = _normalize_path(request.segments)
         if segments[:1] != ("v1.0",) or segments[1:2] not in (("me",), ("users",)):
             return None
         below = 2 if segments[1] == "me" else 3
-        if len(segments) < below or not self.routes.knows(_rest(segments, below)):
+        if len(segments) < below or not self.routes.knows(_below_user(segments, below)):
             return None
         try:
             answer = self._answer(request, segments, below)
         except QueryError as error:
-            answer = problem(query_refusal(error, code=BAD_QUERY), request)
-        except Refusal as refusal:
-            answer = problem(refusal, request)
-        return _echoed(answer, request)
+            answer = error_response(to_graph_error(error, code=BAD_QUERY_CODE), request)
+        except GraphError as error:
+            answer = error_response(error, request)
+        return _echo_request_id(answer, request)
 
     def _answer(self, request: Request, segments: tuple[str, ...], below: int) -> Response:
-        found = self.routes.find(request.method, _rest(segments, below))
+        found = self.routes.find(request.method, _below_user(segments, below))
         if found is None:
-            raise Refusal(405, "BadRequest", "The HTTP method is not supported for this resource.")
+            raise GraphError(
+                405, "BadRequest", "The HTTP method is not supported for this resource."
+            )
         endpoint, taken = found
         call = self._call(request, segments[1:below], is_directory=len(segments) == below)
         answer: Response = endpoint(call, **taken)  # type: ignore[assignment]  # ours are synchronous
@@ -191,7 +193,7 @@ class Door:
             answer = replace(answer, headers={**answer.headers, **applied})
         return answer
 
-    def _call(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> Call:
+    def _call(self, request: Request, whose: tuple[str, ...], *, is_directory: bool) -> UserCall:
         prefer = request.headers.get("prefer", "")
         immutable = _IMMUTABLE.search(prefer)
         body_type = _BODY_TYPE.search(prefer)
@@ -207,7 +209,7 @@ class Door:
         named = (zone[1] or zone[2] or "") if zone else None
         if named is not None:
             applied.append(f'outlook.timezone="{named}"')
-        return Call(
+        return UserCall(
             request=request,
             user=self._user(request, whose, is_directory=is_directory),
             immutable=immutable is not None,
@@ -224,7 +226,7 @@ class Door:
         )
         if whose[0] == "me":
             if request.grant is not None and request.grant.app_only:
-                raise Refusal(
+                raise GraphError(
                     400,
                     "BadRequest",
                     "/me request is only valid with delegated authentication flow.",
@@ -233,32 +235,32 @@ class Door:
         if whose[1].casefold() in (user.id, user.email.casefold()):
             return user
         if is_directory:
-            raise Refusal(
+            raise GraphError(
                 404,
                 "Request_ResourceNotFound",
                 f"Resource '{whose[1]}' does not exist or one of its queried reference-property "
                 "objects are not present.",
             )
-        raise Refusal(404, "ErrorInvalidUser", f"The requested user '{whose[1]}' is invalid.")
+        raise GraphError(404, "ErrorInvalidUser", f"The requested user '{whose[1]}' is invalid.")
 
 
-def _rest(segments: tuple[str, ...], below: int) -> tuple[str, ...]:
+def _below_user(segments: tuple[str, ...], below: int) -> tuple[str, ...]:
     return segments[below:] or (USER,)
 
 
-def _normal(segments: tuple[str, ...]) -> tuple[str, ...]:
+def _normalize_path(segments: tuple[str, ...]) -> tuple[str, ...]:
     """Spell path words as the routes do, and ``messages('id')`` as two segments."""
     found: list[str] = []
     for segment in segments:
         keyed = _KEYED.match(segment)
         word = keyed[1] if keyed else segment
-        found.append(_WORDS.get(word.lower(), word))
+        found.append(_PATH_WORDS.get(word.lower(), word))
         if keyed:
             found.append(keyed[2].replace("''", "'"))
     return tuple(found)
 
 
-def _echoed(answer: Response, request: Request) -> Response:
+def _echo_request_id(answer: Response, request: Request) -> Response:
     given = request.headers.get("client-request-id")
     if given is None:
         return answer

@@ -12,11 +12,11 @@ from typing import Any
 from sandbox.http import Request, Response, json_response
 from sandbox.provider_b.odata.schema import QueryError
 
-KIND = "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8"  # noqa: E501 - one header value
+CONTENT_TYPE = "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8"  # noqa: E501 - one header value
 NOT_FOUND_TEXT = "The specified object was not found in the store."
 
 
-class Refusal(Exception):
+class GraphError(Exception):
     """
     An error answer: status, code word and message, as upstream words them.
 
@@ -41,32 +41,34 @@ class Refusal(Exception):
         self.inner = dict(inner or {})
 
 
-def not_found() -> Refusal:
+def not_found() -> GraphError:
     """An id of the right form that names nothing."""
-    return Refusal(404, "ErrorItemNotFound", NOT_FOUND_TEXT)
+    return GraphError(404, "ErrorItemNotFound", NOT_FOUND_TEXT)
 
 
-def malformed_id() -> Refusal:
+def malformed_id() -> GraphError:
     """An id that no item could have."""
-    return Refusal(400, "ErrorInvalidIdMalformed", "Id is malformed.")
+    return GraphError(400, "ErrorInvalidIdMalformed", "Id is malformed.")
 
 
-def access_denied() -> Refusal:
+def access_denied() -> GraphError:
     """The token lacks the permission."""
-    return Refusal(403, "ErrorAccessDenied", "Access is denied. Check credentials and try again.")
+    return GraphError(
+        403, "ErrorAccessDenied", "Access is denied. Check credentials and try again."
+    )
 
 
-def query_refusal(error: QueryError, *, code: str) -> Refusal:
+def to_graph_error(error: QueryError, *, code: str) -> GraphError:
     """Turn a refused query option into an answer; *code* is the workload's own word for it."""
-    return Refusal(400, error.code or code, error.message)
+    return GraphError(400, error.code or code, error.message)
 
 
 def ok(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Answer with a JSON record."""
     try:
-        return json_response(content, status, headers, kind=KIND)
+        return json_response(content, status, headers, kind=CONTENT_TYPE)
     except TypeError:  # a lone surrogate, out of a letter in an odd character set
-        return json_response(_writable(content), status, headers, kind=KIND)
+        return json_response(_writable(content), status, headers, kind=CONTENT_TYPE)
 
 
 def empty(status: int) -> Response:
@@ -82,16 +84,16 @@ def _writable(value: Any) -> Any:
     return [_writable(one) for one in value] if isinstance(value, list) else value
 
 
-def problem(refusal: Refusal, request: Request) -> Response:
+def error_response(error: GraphError, request: Request) -> Response:
     """Write an error body, with the request's ids in it."""
     request_id = str(uuid.uuid4())
     inner = {
-        **refusal.inner,
+        **error.inner,
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S"),
         "request-id": request_id,
         "client-request-id": request.headers.get("client-request-id", request_id),
     }
     body = {
-        "error": {"code": refusal.code, "message": refusal.message, "innerError": inner},
+        "error": {"code": error.code, "message": error.message, "innerError": inner},
     }
-    return ok(body, refusal.status, {"request-id": request_id, **refusal.headers})
+    return ok(body, error.status, {"request-id": request_id, **error.headers})

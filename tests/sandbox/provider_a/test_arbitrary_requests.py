@@ -40,7 +40,7 @@ def test_any_bytes_are_a_message(pieces):
     assert isinstance(plain_text(tree), str)
     assert isinstance(threading_ids(raw), tuple)
     assert all(address.address or address.name for address in tree.addresses("from"))
-    search_index.index(tree)
+    search_index.index_message(tree)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def candidate():
     sandbox = create(None, public_base="http://sandbox.test")
     raw = b"Subject: a\r\nFrom: a@x.test\r\n\r\na"
     mail = sandbox.state.mails.add("provider-a", raw, folder="inbox")
-    return Candidate(mail=mail, index=search_index.index(parse(raw)), labels=("inbox",))
+    return Candidate(mail=mail, index=search_index.index_message(parse(raw)), labels=("inbox",))
 
 
 @given(pieces=texts)
@@ -94,7 +94,7 @@ def test_any_text_is_a_query(candidate, pieces):
 @given(st.text(alphabet="ab*/(), ", max_size=20))
 def test_any_text_is_a_selection_or_refused(text):
     try:
-        selection = partial_response.read(text)
+        selection = partial_response.parse(text)
     except partial_response.BadSelection:
         return
     partial_response.apply({"a": {"b": [1, {"a": 2}]}, "b": 3}, selection)

@@ -5,7 +5,7 @@ import pytest
 from sandbox.mail.mime import parse as parse_mail
 from sandbox.mail.store import MailStore
 from sandbox.provider_a.gmail import search_index, search_query
-from sandbox.provider_a.gmail.labels import label_ids, normal
+from sandbox.provider_a.gmail.labels import label_ids, normalize_name
 from sandbox.provider_a.gmail.search_index import Candidate
 from sandbox.storage.database import Database
 
@@ -52,9 +52,9 @@ def candidate():
         received_ms=int((NOW - 3 * DAY) * 1000),
     )
     labels = {label_id_.lower() for label_id_ in label_ids(mail, mails)} | {
-        normal("Clients/Big One")
+        normalize_name("Clients/Big One")
     }
-    index = search_index.index(parse_mail(LEASE))
+    index = search_index.index_message(parse_mail(LEASE))
     return Candidate(mail=mail, index=index, labels=labels)
 
 

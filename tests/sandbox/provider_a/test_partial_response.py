@@ -49,16 +49,16 @@ CONTENT = {
     ],
 )
 def test_a_selection_keeps_what_it_names(text, expected):
-    assert partial_response.apply(CONTENT, partial_response.read(text)) == expected
+    assert partial_response.apply(CONTENT, partial_response.parse(text)) == expected
 
 
 @pytest.mark.parametrize("text", [",", "a(", "a(b", "a)", "a/", "(a)", "a,,b", "a()"])
 def test_a_broken_selection_is_refused(text):
     with pytest.raises(partial_response.BadSelection):
-        partial_response.read(text)
+        partial_response.parse(text)
 
 
 def test_an_unknown_member_is_refused_where_the_members_are_known():
-    selection = partial_response.read("id,payload(bogus)")
+    selection = partial_response.parse("id,payload(bogus)")
     with pytest.raises(partial_response.BadSelection, match="bogus"):
         partial_response.check(selection, frozenset({"id", "payload"}))

@@ -14,7 +14,7 @@ THING = Shape(
 
 def read(**options):
     pairs = [(f"${name}", value) for name, value in options.items()]
-    return query_options.read(pairs, THING, expandable={"parts": PART}, max_top=50)
+    return query_options.parse(pairs, THING, expandable={"parts": PART}, max_top=50)
 
 
 def test_options_are_read_with_those_of_expansions():
@@ -43,7 +43,7 @@ def test_options_are_read_with_those_of_expansions():
 
 
 def test_custom_parameters_are_passed_over():
-    assert query_options.read([("top", "x"), ("$TOP", "3")], THING, expandable={}).top == 3
+    assert query_options.parse([("top", "x"), ("$TOP", "3")], THING, expandable={}).top == 3
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_custom_parameters_are_passed_over():
 )
 def test_options_are_refused(pairs):
     with pytest.raises(QueryError):
-        query_options.read(pairs, THING, expandable={"parts": PART}, max_top=50)
+        query_options.parse(pairs, THING, expandable={"parts": PART}, max_top=50)
 
 
 def test_records_are_ordered_by_several_terms_with_the_missing_first():
@@ -82,32 +82,34 @@ def test_records_are_ordered_by_several_terms_with_the_missing_first():
         {"id": "4", "name": "z", "size": 2},
     ]
 
-    assert [one["id"] for one in query_options.ordered(things, read(orderby="name").orderby)] == [
+    assert [
+        one["id"] for one in query_options.sort_records(things, read(orderby="name").orderby)
+    ] == [
         "3",
         "2",
         "1",
         "4",
     ]
-    ordered = query_options.ordered(things, read(orderby="size desc,name desc").orderby)
+    ordered = query_options.sort_records(things, read(orderby="size desc,name desc").orderby)
     assert [one["id"] for one in ordered] == ["4", "1", "2", "3"]
 
 
 def test_a_selection_keeps_id_annotations_and_order():
     record = {"@odata.etag": "x", "id": "1", "name": "n", "owner": {}, "size": 2}
 
-    assert list(query_options.selected(record, ("size", "name"))) == [
+    assert list(query_options.select_members(record, ("size", "name"))) == [
         "@odata.etag",
         "id",
         "name",
         "size",
     ]
-    assert query_options.selected(record, ("owner/name",)) == {
+    assert query_options.select_members(record, ("owner/name",)) == {
         "@odata.etag": "x",
         "id": "1",
         "owner": {},
     }
-    assert query_options.selected(record, ()) == record
-    assert "id" not in query_options.selected(record, ("name",), always=())
+    assert query_options.select_members(record, ()) == record
+    assert "id" not in query_options.select_members(record, ("name",), always=())
 
 
 def test_a_next_link_keeps_every_parameter():
@@ -130,11 +132,11 @@ def test_a_next_link_keeps_every_parameter():
     ],
 )
 def test_a_page_is_cut_out(options, top, shown):
-    assert query_options.page([1, 2, 3, 4], read(**options), top=top) == shown
+    assert query_options.cut_page([1, 2, 3, 4], read(**options), top=top) == shown
 
 
 def test_records_are_filtered_and_ordered():
     things = [{"name": "a", "size": 1}, {"name": "b", "size": 2}, {"name": "c", "size": 3}]
     options = read(filter="size gt 1", orderby="name desc")
 
-    assert [one["name"] for one in query_options.applied(things, options)] == ["c", "b"]
+    assert [one["name"] for one in query_options.filter_and_sort(things, options)] == ["c", "b"]

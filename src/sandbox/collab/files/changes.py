@@ -15,8 +15,8 @@ from sandbox.collab.ids import item_id
 from sandbox.collab.requests import WRITE_FILES, CollabCall
 from sandbox.collab.store import ContentStore, format_time
 from sandbox.http import Response
-from sandbox.provider_b.odata.filter_terms import instant
-from sandbox.provider_b.responses import Refusal, empty, ok
+from sandbox.provider_b.odata.filter_terms import read_instant
+from sandbox.provider_b.responses import GraphError, empty, ok
 
 FOLDER_TYPE = "0x012000"
 FILE_TYPE = "0x0101"
@@ -105,7 +105,7 @@ def recycle(call: CollabCall, drive: str, item: str) -> Response:
         None,
     )
     if locked_file is not None:
-        raise Refusal(423, "resourceLocked", f"The file '{locked_file.name}' is checked out.")
+        raise GraphError(423, "resourceLocked", f"The file '{locked_file.name}' is checked out.")
     move_to_recycle_bin(call, requested_item)
     return empty(204)
 
@@ -174,7 +174,7 @@ def _moment(time: Any) -> str:
     if time is None:
         return ""
     try:
-        return format_time(instant(str(time)).timestamp())
+        return format_time(read_instant(str(time)).timestamp())
     except (ValueError, OverflowError):
         raise invalid_request("The time is not one.") from None
 
@@ -192,7 +192,7 @@ def read_conflict_behaviour(behaviour: Any, default: str) -> str:
     Read what to do when the name is taken.
 
     Raises:
-        Refusal: It is no such word.
+        GraphError: It is no such word.
     """
     if behaviour in (None, ""):
         return default
@@ -206,7 +206,7 @@ def validate_name(store: ContentStore, parent: r.Item, name: Any) -> str:
     Return a name that may be used in a folder.
 
     Raises:
-        Refusal: It may not, or the whole path would be too long.
+        GraphError: It may not, or the whole path would be too long.
     """
     if not isinstance(name, str) or not name:
         raise invalid_request("A name must be provided.")
@@ -234,7 +234,7 @@ def resolve_name_conflict(
     Return the name to use, and the item to replace when there is one of it.
 
     Raises:
-        Refusal: nameAlreadyExists.
+        GraphError: nameAlreadyExists.
     """
     existing = store.child(parent, name)
     if existing is None:
@@ -279,7 +279,7 @@ def check_quota(call: CollabCall, drive_id: str, size: int, *, freed: int = 0) -
     Refuse what does not fit into a library.
 
     Raises:
-        Refusal: quotaLimitReached.
+        GraphError: quotaLimitReached.
     """
     drive = call.drive(drive_id)
     if call.store.used_bytes(drive.id) - freed + size > drive.quota:
@@ -291,7 +291,7 @@ def ensure_parent_folder(call: CollabCall, drive_id: str, reference: str) -> tup
     Return the folder that ``parent:/a/b/name`` leads to, and the name; missing folders are made.
 
     Raises:
-        Refusal: The start is unknown, or something on the way is no folder.
+        GraphError: The start is unknown, or something on the way is no folder.
     """
     head, _, path = reference.partition(":/")
     names = [name for name in path.split("/") if name]

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from sandbox.collab import records as r
 from sandbox.collab.requests import READ_FILES, CollabCall
 from sandbox.collab.store import ContentStore, person_id
-from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, Shape
 
 DOWNLOAD_URL = "@microsoft.graph.downloadUrl"
@@ -184,7 +184,7 @@ def write_item(
     if "sensitivityLabel" in selected_names and call.version == "beta":
         record["sensitivityLabel"] = write_beta_label(call.store, item)
     link = record.pop(DOWNLOAD_URL, None)
-    shown = selected(record, options.select, always=("@odata.etag",))
+    shown = select_members(record, options.select, always=("@odata.etag",))
     wants_link = not options.select or "*" in options.select or bool(annotations & {DOWNLOAD_URL})
     if link is not None and (wants_link or "content.downloadUrl" in annotations):
         shown = {DOWNLOAD_URL: link, **shown}

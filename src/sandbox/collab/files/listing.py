@@ -12,7 +12,7 @@ from sandbox.collab.lists.list_items import write_list_item_of_file
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import READ_FILES, CollabCall
 from sandbox.http import Response
-from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 from sandbox.provider_b.responses import ok
 
@@ -144,7 +144,7 @@ def _drive(call: CollabCall, library: r.Library, options: Options) -> dict[str, 
         record["sharePointIds"] = {
             name: value for name, value in ids.items() if not name.startswith("listItem")
         }
-    shown = selected(record, options.select, always=("id",))
+    shown = select_members(record, options.select, always=("id",))
     if "root" in options.expand:
         shown["root"] = items.write_item(
             call, _root(call, library), options.expand["root"], frozenset()

@@ -15,7 +15,7 @@ from sandbox.collab.files import items
 from sandbox.collab.requests import WRITE_FILES, CollabCall
 from sandbox.collab.store import person_id
 from sandbox.http import Response
-from sandbox.provider_b.responses import Refusal, empty, ok
+from sandbox.provider_b.responses import GraphError, empty, ok
 
 MAX_MESSAGE_LENGTH = 2000  # characters
 _ROLES = ("read", "write")
@@ -274,7 +274,7 @@ def _check_policy(call: CollabCall, item: r.Item, scope: str, addresses: Sequenc
         address.partition("@")[2] not in inside for address in addresses
     )
     if site.sharing == "" or (site.sharing == "organization" and is_outside):
-        raise Refusal(
+        raise GraphError(
             403,
             "notAllowed",
             "Sharing is disabled for this site by the policy of the organization.",

@@ -19,7 +19,7 @@ from sandbox.collab.files.transfer import store_upload, write_progress
 from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore
 from sandbox.http import Handler, Request, Response
-from sandbox.provider_b.responses import Refusal, empty, ok, problem
+from sandbox.provider_b.responses import GraphError, empty, error_response, ok
 from sandbox.state import SandboxState
 
 PART_MULTIPLE = 320 * 1024  # bytes: every part but the last is a multiple of this
@@ -35,12 +35,12 @@ def create_handler(state: SandboxState) -> Handler:
     async def handle(request: Request) -> Response | None:
         state.content.refresh()
         if "authorization" in request.headers:
-            refusal = Refusal(401, "unauthenticated", "This address takes no credentials.")
-            return problem(refusal, request)
+            refusal = GraphError(401, "unauthenticated", "This address takes no credentials.")
+            return error_response(refusal, request)
         try:
             return await urls.answer(request)
-        except Refusal as refusal:
-            return problem(refusal, request)
+        except GraphError as refusal:
+            return error_response(refusal, request)
 
     return handle
 
@@ -77,9 +77,9 @@ class _Places:
         drive_id, item_id, expires = (*request.first("at").rsplit(".", 2), "", "", "")[:3]
         signature = items.sign(self._store, f"{drive_id} {item_id} {expires}")
         if not hmac.compare_digest(signature, request.first("tempauth")):
-            raise Refusal(401, "unauthenticated", "The address is not one of ours.")
+            raise GraphError(401, "unauthenticated", "The address is not one of ours.")
         if int(expires) < self._store.now_seconds():
-            raise Refusal(401, "unauthenticated", "The address has expired.")
+            raise GraphError(401, "unauthenticated", "The address has expired.")
         item = self._store.item(drive_id, item_id)
         if item is None or item.is_folder:
             raise not_found()
@@ -102,7 +102,7 @@ class _Places:
     def _session(self, request: Request) -> r.Upload:
         token = request.first("guid")
         if not hmac.compare_digest(items.sign(self._store, token), request.first("tempauth")):
-            raise Refusal(401, "unauthenticated", "The address is not one of ours.")
+            raise GraphError(401, "unauthenticated", "The address is not one of ours.")
         session = self._store.get(r.Upload, token)
         if session is None or session.expires < self._store.now_seconds():
             raise not_found("The upload session was not found")
@@ -156,7 +156,7 @@ class _Places:
                 name, existing = changes.resolve_name_conflict(
                     store, parent, name, session.conflict
                 )
-            except Refusal:
+            except GraphError:
                 self._end(session)
                 raise
         if existing is not None and (existing.is_folder or existing.is_locked):
@@ -185,7 +185,7 @@ def _part(request: Request, session: r.Upload) -> _Part:
     Read and check which part of the file comes.
 
     Raises:
-        Refusal: It is malformed, too large, of an odd size, or not the one that is expected.
+        GraphError: It is malformed, too large, of an odd size, or not the one that is expected.
     """
     match = _CONTENT_RANGE.match(request.headers.get("content-range", ""))
     if match is None:
@@ -193,18 +193,18 @@ def _part(request: Request, session: r.Upload) -> _Part:
     part = _Part(*map(int, match.groups()))
     length = request.headers.get("content-length")
     if length is None:
-        raise Refusal(411, "invalidRequest", "The Content-Length header is missing.")
+        raise GraphError(411, "invalidRequest", "The Content-Length header is missing.")
     if part.end < part.start or part.end >= part.total:
         raise invalid_request("The Content-Range header is malformed.")
     size = part.end - part.start + 1
     if int(length) != size:
         raise invalid_request("The Content-Range does not go with the length of the body.")
     if size > MAX_PART_SIZE:
-        raise Refusal(413, "invalidRequest", "The part is larger than 60 MiB.")
+        raise GraphError(413, "invalidRequest", "The part is larger than 60 MiB.")
     if session.total and part.total != session.total:
         raise invalid_request("The size of the file differs from the one of the parts before.")
     if part.start != session.received:
-        raise Refusal(416, "invalidRange", "The uploaded fragment overlaps with existing data.")
+        raise GraphError(416, "invalidRange", "The uploaded fragment overlaps with existing data.")
     if part.end + 1 < part.total and size % PART_MULTIPLE:
         raise invalid_request(f"Every part but the last is a multiple of {PART_MULTIPLE} bytes.")
     return part
@@ -220,7 +220,7 @@ def _wanted(range_header: str | None, size: int) -> tuple[int, int, int]:
     else:
         start, end = int(match[1]), min(size, int(match[2]) + 1 if match[2] else size)
     if start >= size or end <= start:
-        raise Refusal(
+        raise GraphError(
             416,
             "invalidRange",
             "The range is not within the file.",

@@ -19,7 +19,7 @@ from sandbox.collab.files.changes import CONFLICT_BEHAVIOR
 from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore, format_time
 from sandbox.http import Response
-from sandbox.provider_b.responses import Refusal, ok
+from sandbox.provider_b.responses import GraphError, ok
 
 MAX_SIMPLE_UPLOAD = 250 * 1024 * 1024  # bytes; wire report 1D.4
 _STAMPED = frozenset((".docx", ".xlsx", ".pptx"))
@@ -70,7 +70,7 @@ async def upload(call: CollabCall, drive: str, item: str) -> Response:
 
 def _check_size(size: int) -> None:
     if size > MAX_SIMPLE_UPLOAD:
-        raise Refusal(413, "invalidRequest", "The request is too large: use an upload session.")
+        raise GraphError(413, "invalidRequest", "The request is too large: use an upload session.")
 
 
 def create_session(call: CollabCall, drive: str, item: str) -> Response:

@@ -13,7 +13,7 @@ from sandbox.collab.files import items
 from sandbox.collab.lists import columns
 from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore
-from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, Shape
 
 Entry = r.Row | r.Item
@@ -196,7 +196,7 @@ def write_list_item(
     selected_names = {path.partition("/")[0] for path in options.select}
     if "sharepointIds" in selected_names:
         record["sharepointIds"] = sharepoint_ids(site_list, entry)
-    shown = selected(record, options.select, always=("id",))
+    shown = select_members(record, options.select, always=("id",))
     if "fields" in options.expand or "fields" in selected_names:
         field_options = options.expand.get("fields")
         select = field_options.select if field_options else ()

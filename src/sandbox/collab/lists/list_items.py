@@ -17,7 +17,7 @@ from sandbox.collab.lists.query_limits import apply_query
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import WRITE_SITES, CollabCall
 from sandbox.http import Response
-from sandbox.provider_b.odata.filter_terms import instant
+from sandbox.provider_b.odata.filter_terms import read_instant
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.responses import empty, ok
 
@@ -228,7 +228,7 @@ def validate_fields(site_list: r.SiteList, fields: dict[str, Any]) -> dict[str, 
     Required columns may be left out, as upstream lets them.
 
     Raises:
-        Refusal: A column is unknown or read-only, or a value is not of its kind.
+        GraphError: A column is unknown or read-only, or a value is not of its kind.
     """
     known = {column.name: column for column in columns.all_columns(site_list)}
     validated: dict[str, Any] = {}
@@ -298,7 +298,7 @@ def _moment(value: Any, wrong_type: Exception) -> str:
     if not isinstance(value, str):
         raise wrong_type
     try:
-        return instant(value).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return read_instant(value).strftime("%Y-%m-%dT%H:%M:%SZ")
     except ValueError:
         pass
     try:

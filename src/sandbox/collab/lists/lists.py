@@ -10,7 +10,7 @@ from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import READ_SITES, CollabCall
 from sandbox.http import Response
 from sandbox.provider_b.odata import query_options
-from sandbox.provider_b.odata.query_options import Options, selected
+from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.responses import ok
 
@@ -70,7 +70,7 @@ def list_lists(call: CollabCall, site: str) -> Response:
     if options.orderby:
         records = {site_list.id: _whole(call, site_list) for site_list in site_lists}
         order = [
-            record["id"] for record in query_options.ordered(records.values(), options.orderby)
+            record["id"] for record in query_options.sort_records(records.values(), options.orderby)
         ]
         site_lists.sort(key=lambda site_list: order.index(site_list.id))
     return respond_with_page(
@@ -105,7 +105,7 @@ def list_content_types(call: CollabCall, site: str, list_id: str) -> Response:
     site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(columns.CONTENT_TYPE_SHAPE)
     value = [
-        selected(columns.write_content_type(content_type), options.select)
+        select_members(columns.write_content_type(content_type), options.select)
         for content_type in columns.content_types(site_list)
     ]
     context = call.context(f"sites('{site_list.site_id}')/lists('{site_list.id}')/contentTypes")
@@ -121,7 +121,7 @@ def _columns(site_list: r.SiteList, options: Options) -> list[dict[str, Any]]:
     ]
     if options.filter is not None:
         records = [record for record in records if options.filter.matches(record)]
-    return [selected(record, options.select) for record in records]
+    return [select_members(record, options.select) for record in records]
 
 
 def _whole(call: CollabCall, site_list: r.SiteList) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _written(call: CollabCall, site_list: r.SiteList, options: Options) -> dict[
     if "sharepointIds" in options.select:
         _, collection, web = site_list.site_id.split(",")
         record["sharepointIds"] = {"listId": site_list.id, "siteId": collection, "webId": web}
-    shown = selected(record, options.select, always=("id",))
+    shown = select_members(record, options.select, always=("id",))
     if "columns" in options.expand:
         shown["columns"] = _columns(site_list, options.expand["columns"])
     if "contentTypes" in options.expand:

@@ -13,10 +13,10 @@ from sandbox.collab.errors import invalid_request
 from sandbox.collab.lists import columns, list_item_views
 from sandbox.collab.requests import CollabCall
 from sandbox.provider_b.odata import filters, query_options
-from sandbox.provider_b.odata.filter_terms import instant
+from sandbox.provider_b.odata.filter_terms import read_instant
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
 PREFER = "honornonindexedquerieswarningmayfailrandomly"
 _COMPARED = re.compile(
@@ -37,7 +37,7 @@ def apply_query(
 
     Raises:
         QueryError: The options are refused.
-        Refusal: They name columns that the list cannot be asked by.
+        GraphError: They name columns that the list cannot be asked by.
     """
     options, row_filter = _options(call, site_list)
     paths = [
@@ -83,7 +83,7 @@ def _options(call: CollabCall, site_list: r.SiteList) -> tuple[Options, filters.
     if unsupported is not None:
         raise QueryError(f"The operation '{unsupported[1] or unsupported[2]}' is not supported.")
     other_pairs = tuple((name, value) for name, value in pairs if name.lower() != "$filter")
-    options = query_options.read(
+    options = query_options.parse(
         other_pairs, list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE, max_top=5000
     )
     if options.skip is not None:
@@ -104,7 +104,7 @@ def _timed(site_list: r.SiteList, text: str) -> str:
         if match[2] not in dates:
             return match[0]
         try:
-            moment = instant(literal)
+            moment = read_instant(literal)
         except ValueError:
             raise QueryError(f"'{literal}' is not a valid date.") from None
         return f"{match[1]}'{moment.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
@@ -152,7 +152,7 @@ def _check_width(
     elif all(_column_name(order.path) in indexed for order in options.orderby):
         return
     status = call.store.settings.threshold_status
-    raise Refusal(
+    raise GraphError(
         status,
         "activityLimitReached" if status == 429 else "invalidRequest",
         "The attempted operation is prohibited because it exceeds the list view threshold.",

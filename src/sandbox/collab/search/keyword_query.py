@@ -92,7 +92,7 @@ def parse(text: str, now: datetime) -> tuple[Test, tuple[str, ...]]:
     Compile a query; return the test, and the words to show as searched for.
 
     Raises:
-        Refusal: A quote or a parenthesis is not closed.
+        GraphError: A quote or a parenthesis is not closed.
     """
     reader = _Reader(text, now)
     test = reader.alternatives()

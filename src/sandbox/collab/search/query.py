@@ -82,7 +82,7 @@ def _request(call: CollabCall) -> dict[str, Any]:
     Read the one request of the body.
 
     Raises:
-        Refusal: There is none or more than one, or it is malformed.
+        GraphError: There is none or more than one, or it is malformed.
     """
     search_requests = call.json().get("requests")
     if (

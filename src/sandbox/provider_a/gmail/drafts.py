@@ -6,31 +6,31 @@ from sandbox.http import Request
 from sandbox.mail import delivery
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NEW_THREAD, StoredMail
-from sandbox.provider_a.errors import NotFound, Refused, demand
+from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
 from sandbox.provider_a.gmail import sending
-from sandbox.provider_a.gmail.messages import Messages
-from sandbox.provider_a.gmail.writing import MODIFY, raw_of, read_body, thread_named
+from sandbox.provider_a.gmail.messages import MessageViews
+from sandbox.provider_a.gmail.writing import MODIFY, read_body, read_raw, read_thread_id
 from sandbox.state import SandboxState
 
 _WRITE = ("gmail.compose", MODIFY)
 _READ = ("gmail.readonly", *_WRITE)
 
 
-class Drafts:
+class DraftEndpoints:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, state: SandboxState, messages: Messages) -> None:
+    def __init__(self, state: SandboxState, messages: MessageViews) -> None:
         self._state = state
         self._mails = state.mails
         self._messages = messages
 
     def create(self, request: Request) -> Any:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         message = _message(request)
-        return self._written(self._made(raw_of(message), thread_named(message)))
+        return self._written(self._made(read_raw(message), read_thread_id(message)))
 
     def list(self, request: Request) -> Any:
-        demand(request.grant, *_READ)
+        require_scope(request.grant, *_READ)
         drafts = [one for one in self._mails.all(PROVIDER_A) if one.folder == "drafts"]
         shown = [
             {"id": _draft_id(draft), "message": {"id": draft.id, "threadId": draft.thread_id}}
@@ -40,32 +40,32 @@ class Drafts:
         return {**content, "resultSizeEstimate": len(shown)}
 
     def get(self, request: Request, draft: str) -> Any:
-        demand(request.grant, *_READ)
+        require_scope(request.grant, *_READ)
         mail = self._existing(draft)
         form = request.first("format", "full").lower()
         return {"id": draft, "message": self._messages.write(mail, form)}
 
     def update(self, request: Request, draft: str) -> Any:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         mail = self._existing(draft)
-        raw = raw_of(_message(request))
+        raw = read_raw(_message(request))
         return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw))
 
     def delete(self, request: Request, draft: str) -> None:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         self._mails.delete(PROVIDER_A, self._existing(draft).id)
 
     def send(self, request: Request) -> Any:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         mail = self._existing(str(read_body(request).get("id") or ""))
         account = self._mails.account(PROVIDER_A)
-        ready = sending.completed(mail.raw, account, self._state.clock())
+        ready = sending.complete_headers(mail.raw, account, self._state.clock())
         sent = delivery.send(self._mails, PROVIDER_A, ready, thread_id=mail.thread_id)
         self._mails.delete(PROVIDER_A, mail.id)
         return self._messages.brief(sent)
 
     def _made(self, raw: bytes, thread_id: str | None) -> StoredMail:
-        thread = sending.thread_of(self._mails, raw, thread_id) if thread_id else NEW_THREAD
+        thread = sending.choose_thread(self._mails, raw, thread_id) if thread_id else NEW_THREAD
         return self._mails.add(PROVIDER_A, raw, folder="drafts", is_read=True, thread_id=thread)
 
     def _written(self, mail: StoredMail) -> Any:
@@ -82,7 +82,7 @@ class Drafts:
 def _message(request: Request) -> dict[str, Any]:
     message = read_body(request).get("message") or {}
     if not isinstance(message, dict):
-        raise Refused(400, "Invalid value at 'draft.message'", "invalidArgument")
+        raise GoogleError(400, "Invalid value at 'draft.message'", "invalidArgument")
     return message
 
 

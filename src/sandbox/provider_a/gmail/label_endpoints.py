@@ -5,7 +5,7 @@ from typing import Any
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Label
-from sandbox.provider_a.errors import NotFound, Refused, demand
+from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
 from sandbox.provider_a.gmail import labels
 from sandbox.provider_a.gmail.labels import SYSTEM_LABELS
 from sandbox.provider_a.gmail.writing import read_body
@@ -13,23 +13,23 @@ from sandbox.state import SandboxState
 
 _READ = ("gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.labels")
 _WRITE = ("gmail.modify", "gmail.labels")
-_MOST_CHARACTERS = 225
+_MAX_NAME_LENGTH = 225
 
 
-class Labels:
+class LabelEndpoints:
     """The endpoints; each returns JSON content, None for 204."""
 
     def __init__(self, state: SandboxState) -> None:
         self._mails = state.mails
 
     def list(self, request: Request) -> Any:
-        demand(request.grant, *_READ)
+        require_scope(request.grant, *_READ)
         system = [labels.resource(name, name) for name in SYSTEM_LABELS]
         user = [labels.resource(one.id, one.name) for one in self._user()]
         return {"labels": [*system, *user]}
 
     def get(self, request: Request, label: str) -> Any:
-        demand(request.grant, *_READ)
+        require_scope(request.grant, *_READ)
         name = label if label in SYSTEM_LABELS else self._existing(label).name
         carrying = [
             (one, "UNREAD" in ids)
@@ -45,13 +45,13 @@ class Labels:
         return labels.resource(label, name, counts)
 
     def create(self, request: Request) -> Any:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         name = self._free_name(read_body(request))
         made = self._mails.add_label(PROVIDER_A, name)
         return labels.resource(made.id, made.name)
 
     def change(self, request: Request, label: str) -> Any:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         old = self._existing(label)
         content = read_body(request)
         name = old.name
@@ -61,7 +61,7 @@ class Labels:
         return labels.resource(label, name)
 
     def delete(self, request: Request, label: str) -> None:
-        demand(request.grant, *_WRITE)
+        require_scope(request.grant, *_WRITE)
         self._mails.delete_label(PROVIDER_A, self._existing(label).name)
 
     def _user(self) -> tuple[Label, ...]:
@@ -69,7 +69,7 @@ class Labels:
 
     def _existing(self, label: str) -> Label:
         if label in SYSTEM_LABELS:
-            raise Refused(400, "Invalid delete request", "invalidArgument")
+            raise GoogleError(400, "Invalid delete request", "invalidArgument")
         found = next((one for one in self._user() if one.id == label), None)
         if found is None:
             raise NotFound
@@ -77,11 +77,11 @@ class Labels:
 
     def _free_name(self, content: dict[str, Any], but: str = "") -> str:
         name = content.get("name")
-        if not isinstance(name, str) or not name.strip() or len(name) > _MOST_CHARACTERS:
-            raise Refused(400, "Invalid label name", "invalidArgument")
+        if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME_LENGTH:
+            raise GoogleError(400, "Invalid label name", "invalidArgument")
         if name.upper() in SYSTEM_LABELS:
-            raise Refused(400, "Invalid label name", "invalidArgument")
+            raise GoogleError(400, "Invalid label name", "invalidArgument")
         taken = {one.name.casefold() for one in self._user() if one.name != but}
         if name.casefold() in taken:
-            raise Refused(409, "Label name exists or conflicts", "aborted")
+            raise GoogleError(409, "Label name exists or conflicts", "aborted")
         return name

@@ -39,8 +39,8 @@ SYSTEM_LABELS = (
     "UNREAD",
 )
 _SYSTEM = frozenset(SYSTEM_LABELS)
-_UNTOUCHABLE = frozenset({"SENT", "DRAFT", "CHAT"})
-MOST_CHANGED = 100  # label ids in one modify, each way
+_READ_ONLY_LABELS = frozenset({"SENT", "DRAFT", "CHAT"})
+MAX_CHANGED_LABELS = 100  # label ids in one modify, each way
 
 
 class BadLabels(ValueError):
@@ -48,21 +48,21 @@ class BadLabels(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelBook:
+class UserLabels:
     """The user labels by id and by name, as one call sees them."""
 
     ids: Mapping[str, str]
     names: Mapping[str, str]
 
 
-def book(mails: MailStore) -> LabelBook:
+def user_labels(mails: MailStore) -> UserLabels:
     """Read the user labels."""
-    return _book(mails.user_labels(PROVIDER_A))
+    return _index_labels(mails.user_labels(PROVIDER_A))
 
 
 @lru_cache(maxsize=8)
-def _book(labels: tuple[Label, ...]) -> LabelBook:
-    return LabelBook(
+def _index_labels(labels: tuple[Label, ...]) -> UserLabels:
+    return UserLabels(
         ids={label.name: label.id for label in labels},
         names={label.id: label.name for label in labels},
     )
@@ -80,7 +80,7 @@ def label_ids(mail: StoredMail, mails: MailStore) -> list[str]:
     found.extend(name for name in mail.labels if name in _SYSTEM and name not in found)
     user = [name for name in mail.labels if name not in _SYSTEM]
     if user:
-        ids = book(mails).ids
+        ids = user_labels(mails).ids
         found.extend(ids.get(name) or mails.add_label(PROVIDER_A, name).id for name in user)
     return found
 
@@ -101,7 +101,7 @@ def change(
         after = [one for one in after if one != "INBOX"]
     if after == before:
         return mail
-    names = book(mails).names
+    names = user_labels(mails).names
     folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in after), "archive")
     told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
     return mails.update(
@@ -123,16 +123,16 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
     Raises:
         BadLabels: Not lists of known ids, too many, or one that cannot be changed.
     """
-    known = book(mails).names
+    known = user_labels(mails).names
     read = []
     for group in groups:
         ids = group or []
         if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
             raise BadLabels("Invalid value at 'labelIds'")
-        if len(ids) > MOST_CHANGED:
-            raise BadLabels(f"Too many labels: at most {MOST_CHANGED}")
+        if len(ids) > MAX_CHANGED_LABELS:
+            raise BadLabels(f"Too many labels: at most {MAX_CHANGED_LABELS}")
         for id_ in ids:
-            if id_ in _UNTOUCHABLE and not internal:
+            if id_ in _READ_ONLY_LABELS and not internal:
                 raise BadLabels(f"Invalid label: {id_}")
             if id_ not in _SYSTEM and id_ not in known:
                 raise BadLabels(f"Invalid label: {id_}")
@@ -140,9 +140,9 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
     return tuple(read)
 
 
-def names_of(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
+def stored_state(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
     """Return what a new message with these label ids is kept as (arguments of `MailStore.add`)."""
-    names = book(mails).names
+    names = user_labels(mails).names
     folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in ids), "archive")
     told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
     return {
@@ -153,7 +153,7 @@ def names_of(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a label's name as a query spells it: ``Clients/Big One`` is ``clients-big-one``."""
     return re.sub(r"[\s/&]", "-", name.casefold())
 

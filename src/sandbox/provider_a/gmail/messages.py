@@ -22,10 +22,10 @@ FORMATS = ("minimal", "metadata", "full", "raw")
 
 LARGE_BODY = 256 * 1024  # bytes; a longer text comes as an attachmentId, without data
 _SNIPPET = 200  # characters, before escaping
-_MOST_KEPT = 4096
-_MARK = "ANGjdJ"
+_MAX_CACHED = 4096
+_ATTACHMENT_ID_PREFIX = "ANGjdJ"
 
-_UNSEEN = re.compile(r"(?i)<(?:(script|style|head|title)\b|!--)")
+_INVISIBLE = re.compile(r"(?i)<(?:(script|style|head|title)\b|!--)")
 _CLOSING = MappingProxyType(
     {
         "--": re.compile("-->"),
@@ -35,7 +35,7 @@ _CLOSING = MappingProxyType(
 _TAG = re.compile(r"<[^<>]*>")
 
 
-class Messages:
+class MessageViews:
     """Writes messages down; what can be kept between calls is kept."""
 
     def __init__(self, state: SandboxState) -> None:
@@ -57,12 +57,14 @@ class Messages:
             written["labelIds"] = labels
         written["snippet"] = snippet
         if form == "full":
-            written["payload"] = _fresh(payload, mail.seq) if has_attachments else payload
+            written["payload"] = (
+                _with_new_attachment_ids(payload, mail.seq) if has_attachments else payload
+            )
         elif form == "metadata":
             written["payload"] = _metadata(payload, headers)
         written["sizeEstimate"] = len(mail.raw)
         if form == "raw":
-            written["raw"] = encode(mail.raw)
+            written["raw"] = encode_base64url(mail.raw)
         written["historyId"] = str(mail.change)
         written["internalDate"] = str(mail.received_ms)
         return written
@@ -84,7 +86,7 @@ class Messages:
             return None
         for part in self._state.trees.of(mail).walk():
             if part.path == path and not part.is_multipart:
-                return {"size": len(part.data), "data": encode(part.data)}
+                return {"size": len(part.data), "data": encode_base64url(part.data)}
         return None
 
     def _content(self, mail: StoredMail) -> tuple[str, dict[str, Any], bool]:
@@ -95,17 +97,17 @@ class Messages:
         payload, has_attachments = _payload(tree)
         snippet = html.escape(plain_text(tree)[:_SNIPPET]).replace("&#x27;", "&#39;")
         self._kept[mail.seq] = (mail.raw, snippet, payload, has_attachments)
-        if len(self._kept) > _MOST_KEPT:
+        if len(self._kept) > _MAX_CACHED:
             self._kept.popitem(last=False)
         return snippet, payload, has_attachments
 
 
-def encode(data: bytes) -> str:
+def encode_base64url(data: bytes) -> str:
     """Write bytes as provider A does: base64url without padding."""
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def decode(text: str) -> bytes:
+def decode_base64url(text: str) -> bytes:
     """
     Read base64url with or without padding, standard base64 too.
 
@@ -129,13 +131,13 @@ def plain_text(tree: Part) -> str:
 
 def strip_html(source: str) -> str:
     """Return the words of an HTML text on one line."""
-    return " ".join(html.unescape(_TAG.sub(" ", _seen(source))).split())
+    return " ".join(html.unescape(_TAG.sub(" ", _visible_html(source))).split())
 
 
-def _seen(source: str) -> str:
+def _visible_html(source: str) -> str:
     """Leave out what no reader sees; in time that grows with the length alone."""
     kept, at = [], 0
-    while (found := _UNSEEN.search(source, at)) is not None:
+    while (found := _INVISIBLE.search(source, at)) is not None:
         closing = _CLOSING[(found[1] or "--").lower()].search(source, found.end())
         kept.append(source[at : found.start()])
         at = found.start() if closing is None else closing.end()
@@ -162,7 +164,7 @@ def _payload(part: Part) -> tuple[dict[str, Any], bool]:
     else:
         written["body"] = {"size": len(part.data)}
         if part.data:
-            written["body"]["data"] = encode(part.data)
+            written["body"]["data"] = encode_base64url(part.data)
     if part.parts:
         below = [_payload(one) for one in part.parts]
         written["parts"] = [one for one, _ in below]
@@ -175,30 +177,32 @@ def _is_by_id(part: Part) -> bool:
     return part.is_attachment or not is_text or len(part.data) > LARGE_BODY
 
 
-def _fresh(payload: dict[str, Any], seq: int) -> dict[str, Any]:
+def _with_new_attachment_ids(payload: dict[str, Any], seq: int) -> dict[str, Any]:
     """Copy a payload with new attachment ids: two reads never give the same ones."""
     written = dict(payload)
     body = payload["body"]
     if "attachmentId" in body:
         written["body"] = {**body, "attachmentId": _attachment_id(body["attachmentId"], seq)}
     if "parts" in payload:
-        written["parts"] = [_fresh(part, seq) for part in payload["parts"]]
+        written["parts"] = [_with_new_attachment_ids(part, seq) for part in payload["parts"]]
     return written
 
 
 def _attachment_id(path: str, seq: int) -> str:
     nonce = secrets.token_urlsafe(24)
-    return f"{_MARK}{nonce}{encode(f'{nonce}|{seq}|{path}'.encode())}"
+    return f"{_ATTACHMENT_ID_PREFIX}{nonce}{encode_base64url(f'{nonce}|{seq}|{path}'.encode())}"
 
 
 def _part_path(attachment_id: str, seq: int) -> str | None:
-    if not attachment_id.startswith(_MARK):
+    if not attachment_id.startswith(_ATTACHMENT_ID_PREFIX):
         return None
     try:
-        nonce, number, path = decode(attachment_id[len(_MARK) + 32 :]).decode().split("|")
+        nonce, number, path = (
+            decode_base64url(attachment_id[len(_ATTACHMENT_ID_PREFIX) + 32 :]).decode().split("|")
+        )
     except ValueError:
         return None
-    genuine = attachment_id[len(_MARK) :].startswith(nonce) and number == str(seq)
+    genuine = attachment_id[len(_ATTACHMENT_ID_PREFIX) :].startswith(nonce) and number == str(seq)
     return path if genuine else None
 
 

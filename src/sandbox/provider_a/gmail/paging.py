@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from sandbox.http import Request
 from sandbox.mail.store import StoredMail
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 
-_MOST = 500
-_USUAL = 100
+_MAX_SIZE = 500
+_DEFAULT_SIZE = 100
 # What the real service says for any longer result, whatever its length.
 _ROUGH_ESTIMATE = 201
 _FIRST_PAGE = "0"
 
 
-def page_of(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
+def cut_page(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
     """
     Cut a page out of *found*, which is newest first.
 
@@ -23,7 +23,7 @@ def page_of(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredM
         The page, the token of the next one ("" at the end), and the estimate of the whole.
 
     Raises:
-        Refused: 400, the size or the token is none.
+        GoogleError: 400, the size or the token is none.
     """
     size = _size(request)
     after = _read_token(request.first("pageToken"))
@@ -41,15 +41,15 @@ def page_of(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredM
 
 
 def _size(request: Request) -> int:
-    text = request.first("maxResults", str(_USUAL))
+    text = request.first("maxResults", str(_DEFAULT_SIZE))
     if not re.fullmatch(r"\d{1,9}", text):
-        raise Refused(400, f"Invalid value at 'max_results': {text}", "invalidArgument")
-    return min(int(text) or _USUAL, _MOST)
+        raise GoogleError(400, f"Invalid value at 'max_results': {text}", "invalidArgument")
+    return min(int(text) or _DEFAULT_SIZE, _MAX_SIZE)
 
 
 def _write_token(mail: StoredMail) -> str:
-    place = f"{mail.received_ms}/{mail.id}"
-    return urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    position = f"{mail.received_ms}/{mail.id}"
+    return urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 
 def _read_token(token: str) -> tuple[int, str] | None:
@@ -60,4 +60,4 @@ def _read_token(token: str) -> tuple[int, str] | None:
         received, _, name = text.partition("/")
         return -int(received), name
     except ValueError:
-        raise Refused(400, "Invalid pageToken", "invalidArgument") from None
+        raise GoogleError(400, "Invalid pageToken", "invalidArgument") from None

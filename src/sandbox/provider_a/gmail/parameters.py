@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sandbox.http import Request
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 
-EVERYWHERE = frozenset(
+COMMON_PARAMETERS = frozenset(
     {
         "$.xgafv",
         "access_token",
@@ -44,19 +44,19 @@ _PARAMETERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
 )
 
 
-def check(request: Request, place: tuple[str, ...]) -> None:
+def check(request: Request, path: tuple[str, ...]) -> None:
     """
-    Refuse query parameters that the path does not have; *place* is the path below the user.
+    Refuse query parameters that the path does not have; *path* is below the user.
 
     Raises:
-        Refused: 400, naming the first one.
+        GoogleError: 400, naming the first one.
     """
-    exact = (request.method, *place)
+    exact = (request.method, *path)
     pattern = (*exact[:2], "*") if len(exact) == 3 and exact not in _PARAMETERS else exact
-    known = _PARAMETERS.get(pattern, frozenset()) | EVERYWHERE
+    known = _PARAMETERS.get(pattern, frozenset()) | COMMON_PARAMETERS
     for name, _ in request.query:
         if name not in known:
-            raise Refused(
+            raise GoogleError(
                 400,
                 f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query'
                 f" parameter. Field '{name}' could not be found in request message.",

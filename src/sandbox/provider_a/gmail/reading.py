@@ -8,11 +8,11 @@ from typing import Any
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import StoredMail
-from sandbox.provider_a.errors import NotFound, Refused, demand, scope_names
+from sandbox.provider_a.errors import GoogleError, NotFound, require_scope, scope_names
 from sandbox.provider_a.gmail import search_index, search_query
-from sandbox.provider_a.gmail.labels import label_ids, normal
-from sandbox.provider_a.gmail.messages import FORMATS, Messages
-from sandbox.provider_a.gmail.paging import page_of
+from sandbox.provider_a.gmail.labels import label_ids, normalize_name
+from sandbox.provider_a.gmail.messages import FORMATS, MessageViews
+from sandbox.provider_a.gmail.paging import cut_page
 from sandbox.provider_a.gmail.search_index import Candidate
 from sandbox.state import SandboxState
 
@@ -20,10 +20,10 @@ READ = ("gmail.readonly", "gmail.modify", "gmail.metadata")
 BODY = ("gmail.readonly", "gmail.modify")
 
 
-class Reading:
+class ReadEndpoints:
     """The reading endpoints; each returns JSON content."""
 
-    def __init__(self, state: SandboxState, messages: Messages) -> None:
+    def __init__(self, state: SandboxState, messages: MessageViews) -> None:
         self._state = state
         self._mails = state.mails
         self._messages = messages
@@ -31,9 +31,9 @@ class Reading:
         self._label_ids: dict[int, tuple[StoredMail, frozenset[str]]] = {}
 
     def list_messages(self, request: Request) -> Any:
-        demand(request.grant, *READ)
+        require_scope(request.grant, *READ)
         found = self._matching(request)
-        page, token, total = page_of(request, found)
+        page, token, total = cut_page(request, found)
         content: dict[str, Any] = {}
         if page:
             content["messages"] = [{"id": one.id, "threadId": one.thread_id} for one in page]
@@ -42,19 +42,19 @@ class Reading:
         return {**content, "resultSizeEstimate": total}
 
     def get_message(self, request: Request, message: str) -> Any:
-        demand(request.grant, *READ)
+        require_scope(request.grant, *READ)
         form = self._format(request, FORMATS)
         return self._messages.write(self.existing(message), form, request.every("metadataHeaders"))
 
     def get_attachment(self, request: Request, message: str, attachment: str) -> Any:
-        demand(request.grant, *BODY)
+        require_scope(request.grant, *BODY)
         found = self._messages.attachment(self.existing(message), attachment)
         if found is None:
-            raise Refused(400, "Invalid attachment token", "invalidArgument")
+            raise GoogleError(400, "Invalid attachment token", "invalidArgument")
         return found
 
     def list_threads(self, request: Request) -> Any:
-        demand(request.grant, *READ)
+        require_scope(request.grant, *READ)
         seen: dict[str, StoredMail] = {}
 
         def newest() -> Iterator[StoredMail]:
@@ -63,7 +63,7 @@ class Reading:
                     seen[mail.thread_id] = mail
                     yield self._mails.thread(PROVIDER_A, mail.thread_id)[-1]
 
-        page, token, total = page_of(request, newest())
+        page, token, total = cut_page(request, newest())
         content: dict[str, Any] = {}
         if page:
             content["threads"] = [
@@ -79,7 +79,7 @@ class Reading:
         return {**content, "resultSizeEstimate": total}
 
     def get_thread(self, request: Request, thread: str) -> Any:
-        demand(request.grant, *READ)
+        require_scope(request.grant, *READ)
         form = self._format(request, FORMATS[:3])
         mails = self.existing_thread(thread)
         headers = request.every("metadataHeaders")
@@ -90,7 +90,7 @@ class Reading:
         }
 
     def profile(self, request: Request) -> Any:
-        demand(request.grant, *READ, "gmail.compose")
+        require_scope(request.grant, *READ, "gmail.compose")
         return {
             "emailAddress": self._mails.account(PROVIDER_A).email,
             "messagesTotal": len(self._mails.all(PROVIDER_A)),
@@ -100,10 +100,10 @@ class Reading:
 
     def history(self, request: Request) -> Any:
         """Answer what came, changed and went since a history id, in one page."""
-        demand(request.grant, *READ)
+        require_scope(request.grant, *READ)
         start = request.first("startHistoryId")
         if not start.isdigit():
-            raise Refused(400, "Missing required parameter: startHistoryId", "required")
+            raise GoogleError(400, "Missing required parameter: startHistoryId", "required")
         since = int(start)
         if since > self._mails.last_change():
             raise NotFound
@@ -133,18 +133,18 @@ class Reading:
         Return a message by its id.
 
         Raises:
-            Refused: 400 for what is no id, 404 for what is not there.
+            GoogleError: 400 for what is no id, 404 for what is not there.
         """
         found = self._mails.find(PROVIDER_A, message)
         if found is None:
-            raise _unknown(message)
+            raise _unknown_id(message)
         return found
 
     def existing_thread(self, thread: str) -> tuple[StoredMail, ...]:
         """Return a thread's messages, oldest first; refusals as in `existing`."""
         found = self._mails.thread(PROVIDER_A, thread)
         if not found:
-            raise _unknown(thread)
+            raise _unknown_id(thread)
         return found
 
     def _matching(self, request: Request) -> Iterator[StoredMail]:
@@ -152,14 +152,14 @@ class Reading:
         text = request.first("q")
         names = scope_names(request.grant)
         if text and "gmail.metadata" in names and not names & {*BODY, "mail.google.com"}:
-            raise Refused(
+            raise GoogleError(
                 403, "Metadata scope does not support 'q' parameter", "insufficientPermissions"
             )
         query = search_query.parse(text, now=self._state.clock())
         wanted = frozenset(request.every("labelIds"))
         everything = query.reaches or request.first("includeSpamTrash").lower() in {"true", "1"}
         everything = everything or bool(wanted & {"TRASH", "SPAM"})
-        # The query is read now, so that its refusal is one of the call's and not of the first item.
+        # The query is read now, so that its error is one of the call's and not of the first item.
         return self._filtered(query if text else None, wanted, everything=everything)
 
     def _filtered(
@@ -188,8 +188,8 @@ class Reading:
         labels = {label.lower() for label in self._labels(mail)}
         found = Candidate(
             mail=mail,
-            index=index or search_index.index(partial(self._state.trees.of, mail)),
-            labels=labels | {normal(name) for name in mail.labels},
+            index=index or search_index.index_message(partial(self._state.trees.of, mail)),
+            labels=labels | {normalize_name(name) for name in mail.labels},
         )
         self._candidates[mail.seq] = found
         return found
@@ -197,10 +197,10 @@ class Reading:
     def _format(self, request: Request, allowed: tuple[str, ...]) -> str:
         form = request.first("format", "full").lower()
         if form not in allowed:
-            raise Refused(400, f"Invalid value at 'format': {form}", "invalidArgument")
+            raise GoogleError(400, f"Invalid value at 'format': {form}", "invalidArgument")
         names = scope_names(request.grant)
         if form in {"full", "raw"} and not names & {*BODY, "mail.google.com"}:
-            raise Refused(
+            raise GoogleError(
                 403,
                 f"Metadata scope doesn't allow format {form.upper()}",
                 "insufficientPermissions",
@@ -212,7 +212,7 @@ def _ids(mail: StoredMail) -> Mapping[str, str]:
     return {"id": mail.id, "threadId": mail.thread_id}
 
 
-def _unknown(name: str) -> Refused:
+def _unknown_id(name: str) -> GoogleError:
     if re.fullmatch(r"[0-9a-f]{1,16}", name):
         return NotFound()
-    return Refused(400, "Invalid id value", "invalidArgument")
+    return GoogleError(400, "Invalid id value", "invalidArgument")

@@ -10,14 +10,14 @@ from typing import Any
 from sandbox.http import Handler, Request, Response, Router, json_response
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a import partial_response
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.gmail import parameters
-from sandbox.provider_a.gmail.drafts import Drafts
+from sandbox.provider_a.gmail.drafts import DraftEndpoints
 from sandbox.provider_a.gmail.field_names import KNOWN
-from sandbox.provider_a.gmail.label_endpoints import Labels
-from sandbox.provider_a.gmail.messages import Messages
-from sandbox.provider_a.gmail.reading import Reading
-from sandbox.provider_a.gmail.writing import Writing
+from sandbox.provider_a.gmail.label_endpoints import LabelEndpoints
+from sandbox.provider_a.gmail.messages import MessageViews
+from sandbox.provider_a.gmail.reading import ReadEndpoints
+from sandbox.provider_a.gmail.writing import WriteEndpoints
 from sandbox.state import SandboxState
 
 _ROOT = ("gmail", "v1", "users")
@@ -25,10 +25,10 @@ _ROOT = ("gmail", "v1", "users")
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``gmail``."""
-    messages = Messages(state)
-    reading = Reading(state, messages)
-    writing = Writing(state, messages, reading)
-    routes = _routes(reading, writing, Labels(state), Drafts(state, messages))
+    messages = MessageViews(state)
+    reading = ReadEndpoints(state, messages)
+    writing = WriteEndpoints(state, messages, reading)
+    routes = _routes(reading, writing, LabelEndpoints(state), DraftEndpoints(state, messages))
 
     async def wire(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
@@ -36,24 +36,24 @@ def create_handler(state: SandboxState) -> Handler:
         found = routes.find(request.method, request.segments[4:])
         if found is None:
             return None
-        return answered(state, request, lambda: found[0](request, **found[1]))
+        return respond(state, request, lambda: found[0](request, **found[1]))
 
     return wire
 
 
-def answered(state: SandboxState, request: Request, run: Callable[[], Any]) -> Response:
+def respond(state: SandboxState, request: Request, run: Callable[[], Any]) -> Response:
     """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
     try:
-        place = request.segments.index("users") + 1
-        _check_user(state, request.segments[place])
-        parameters.check(request, request.segments[place + 1 :])
-        selection = partial_response.read(request.first("fields"))
+        user_index = request.segments.index("users") + 1
+        _check_user(state, request.segments[user_index])
+        parameters.check(request, request.segments[user_index + 1 :])
+        selection = partial_response.parse(request.first("fields"))
         partial_response.check(selection, KNOWN)
         content = run()
-    except Refused as refusal:
-        return refusal.answer()
+    except GoogleError as error:
+        return error.response()
     except partial_response.BadSelection as problem:
-        return Refused(400, str(problem), "invalidParameter").answer()
+        return GoogleError(400, str(problem), "invalidParameter").response()
     if content is None:
         return Response(status=204)
     headers = {"cache-control": "private", "vary": "Origin, X-Origin, Referer"}
@@ -62,10 +62,12 @@ def answered(state: SandboxState, request: Request, run: Callable[[], Any]) -> R
 
 def _check_user(state: SandboxState, user: str) -> None:
     if user.lower() not in {"me", state.mails.account(PROVIDER_A).email.lower()}:
-        raise Refused(403, f"Delegation denied for {user}", "forbidden")
+        raise GoogleError(403, f"Delegation denied for {user}", "forbidden")
 
 
-def _routes(reading: Reading, writing: Writing, labels: Labels, drafts: Drafts) -> Router:
+def _routes(
+    reading: ReadEndpoints, writing: WriteEndpoints, labels: LabelEndpoints, drafts: DraftEndpoints
+) -> Router:
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),

@@ -14,7 +14,7 @@ _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+")
 
 
-class Indexed:
+class IndexedMessage:
     """
     A message's words. Kept as long as its bytes are; read when a query asks for them first.
 
@@ -64,13 +64,13 @@ class Candidate:
     """A message in question: *labels* are its system label ids and normalised user names."""
 
     mail: StoredMail
-    index: Indexed
+    index: IndexedMessage
     labels: Collection[str]
 
 
-def index(tree: Part | Callable[[], Part]) -> Indexed:
+def index_message(tree: Part | Callable[[], Part]) -> IndexedMessage:
     """Return the words of a message: of its tree, or of what parses it once they are asked for."""
-    return Indexed(tree if callable(tree) else lambda: tree)
+    return IndexedMessage(tree if callable(tree) else lambda: tree)
 
 
 def words(text: str) -> str:

@@ -9,7 +9,14 @@ Source: reference/wire.md 1A.1, 7.
 import re
 from dataclasses import dataclass
 
-from sandbox.provider_a.gmail.search_terms import OPERATORS, REACHING, Test, both, either, leaf
+from sandbox.provider_a.gmail.search_terms import (
+    LOCATION_OPERATORS,
+    OPERATORS,
+    Test,
+    all_of,
+    any_of,
+    term_test,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +82,13 @@ class _Parser:
         self._field = ""
         self.reaches = False
 
-    def everything(self, *, any_of: bool = False) -> Test:
+    def everything(self, *, alternatives: bool = False) -> Test:
         tests: list[Test] = []
         while (token := self._peek()) is not None and token[0] != "close":
             test = self._alternatives()
             if test is not None:
                 tests.append(test)
-        return either(tests) if any_of and tests else both(tests)
+        return any_of(tests) if alternatives and tests else all_of(tests)
 
     def _alternatives(self) -> Test | None:
         tests = [self._term()]
@@ -92,7 +99,7 @@ class _Parser:
                 break
             tests.append(self._term())
         found = [test for test in tests if test is not None]
-        return either(found) if len(found) > 1 else (found[0] if found else None)
+        return any_of(found) if len(found) > 1 else (found[0] if found else None)
 
     def _term(self) -> Test | None:
         kind, value = self._tokens[self._at]
@@ -106,7 +113,7 @@ class _Parser:
             case "plus":
                 return self._term() if self._peek() else None
             case "open":
-                return self._group(any_of=value == "{")
+                return self._group(alternatives=value == "{")
             case "key":
                 return self._operator(value.lower())
             case "quoted":
@@ -114,8 +121,8 @@ class _Parser:
             case _:
                 return None if value in {"AND", "OR", "|"} else self._leaf(value)
 
-    def _group(self, *, any_of: bool) -> Test:
-        test = self.everything(any_of=any_of)
+    def _group(self, *, alternatives: bool) -> Test:
+        test = self.everything(alternatives=alternatives)
         if self._peek() is not None:
             self._at += 1
         return test
@@ -131,9 +138,9 @@ class _Parser:
 
     def _leaf(self, value: str) -> Test:
         key = self._field
-        if key in REACHING and value.lower() in {"anywhere", "trash", "spam"}:
+        if key in LOCATION_OPERATORS and value.lower() in {"anywhere", "trash", "spam"}:
             self.reaches = True
-        return leaf(key, value, now=self._now)
+        return term_test(key, value, now=self._now)
 
     def _peek(self) -> Token | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from sandbox.provider_a.gmail.labels import normal
+from sandbox.provider_a.gmail.labels import normalize_name
 from sandbox.provider_a.gmail.search_index import Candidate, words
 
 Test = Callable[[Candidate], bool]
@@ -13,44 +13,44 @@ Test = Callable[[Candidate], bool]
 _WORD_FIELDS = frozenset(
     {"from", "to", "cc", "bcc", "subject", "filename", "list", "deliveredto", "body"}
 )
-_PROSE = frozenset({"subject", "body"})
-REACHING = frozenset({"in", "is", "label"})
+_PREFIX_FIELDS = frozenset({"subject", "body"})
+LOCATION_OPERATORS = frozenset({"in", "is", "label"})
 _TIMES = frozenset({"after", "before", "newer", "older", "newer_than", "older_than"})
 OPERATORS = (
     _WORD_FIELDS
-    | REACHING
+    | LOCATION_OPERATORS
     | _TIMES
     | {"has", "category", "rfc822msgid", "larger", "smaller", "size"}
 )
 
-_HOME = ZoneInfo("America/Los_Angeles")  # dates without a time are read there, not in UTC
+_ACCOUNT_ZONE = ZoneInfo("America/Los_Angeles")  # dates without a time are read there, not in UTC
 _UNITS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}  # days
 _SIZES = {"": 1, "k": 1024, "m": 1024 * 1024, "g": 1024 * 1024 * 1024}
 
 
-def leaf(key: str, value: str, *, now: float) -> Test:
+def term_test(key: str, value: str, *, now: float) -> Test:
     """Return the test of ``key:value``, or of words anywhere when *key* is ""."""
     if key in _WORD_FIELDS:
-        return _in_field(key, value)
+        return _field_test(key, value)
     if key in {"in", "is", "label", "category"}:
-        return _marked(f"category_{value}" if key == "category" else value)
+        return _label_test(f"category_{value}" if key == "category" else value)
     if key == "has":
-        return _has(value.lower())
+        return _has_test(value.lower())
     if key == "rfc822msgid":
         wanted = value.strip("<>")
         return lambda one: one.index.rfc_id == wanted
     if key in {"larger", "smaller", "size"}:
-        return _sized(key, value)
+        return _size_test(key, value)
     if key in _TIMES:
-        return _timed(key, value, now)
-    return _anywhere(value)
+        return _time_test(key, value, now)
+    return _anywhere_test(value)
 
 
-def _nothing(_: Candidate) -> bool:
+def _match_nothing(_: Candidate) -> bool:
     return False
 
 
-def both(tests: Iterable[Test]) -> Test:
+def all_of(tests: Iterable[Test]) -> Test:
     """Return the test that every one of *tests* passes; true when there is none."""
     every = tuple(tests)
     if len(every) == 1:
@@ -58,27 +58,27 @@ def both(tests: Iterable[Test]) -> Test:
     return lambda one: all(test(one) for test in every)
 
 
-def either(tests: Iterable[Test]) -> Test:
+def any_of(tests: Iterable[Test]) -> Test:
     """Return the test that any one of *tests* passes."""
     every = tuple(tests)
     return lambda one: any(test(one) for test in every)
 
 
-def _anywhere(value: str) -> Test:
-    wanted = _forms(value)
+def _anywhere_test(value: str) -> Test:
+    wanted = _prefix_words(value)
     if not wanted:
         return lambda _: True
     return lambda one: wanted in one.index.anywhere
 
 
-def _in_field(key: str, value: str) -> Test:
-    wanted = _forms(value) if key in _PROSE else words(value)
+def _field_test(key: str, value: str) -> Test:
+    wanted = _prefix_words(value) if key in _PREFIX_FIELDS else words(value)
     if not wanted:
-        return _nothing
+        return _match_nothing
     return lambda one: wanted in one.index.fields[key]
 
 
-def _forms(value: str) -> str:
+def _prefix_words(value: str) -> str:
     """
     Return what is found where the last word is, or a longer form of it.
 
@@ -88,8 +88,8 @@ def _forms(value: str) -> str:
     return words(value).removesuffix(" ")
 
 
-def _marked(value: str) -> Test:
-    name = normal(value)
+def _label_test(value: str) -> Test:
+    name = normalize_name(value)
     match name:
         case "anywhere":
             return lambda _: True
@@ -102,7 +102,7 @@ def _marked(value: str) -> Test:
     return lambda one: name in one.labels
 
 
-def _has(value: str) -> Test:
+def _has_test(value: str) -> Test:
     match value:
         case "attachment":
             return lambda one: one.index.has_attachment
@@ -113,34 +113,34 @@ def _has(value: str) -> Test:
         case "yellow-star":
             return lambda one: one.mail.is_starred
         case _:
-            return _nothing
+            return _match_nothing
 
 
-def _sized(key: str, value: str) -> Test:
+def _size_test(key: str, value: str) -> Test:
     match = re.fullmatch(r"(\d+)([kmg]?)b?", value.lower())
     if match is None:
-        return _nothing
+        return _match_nothing
     size = int(match[1]) * _SIZES[match[2]]
     if key == "smaller":
         return lambda one: len(one.mail.raw) < size
     return lambda one: len(one.mail.raw) > size
 
 
-def _timed(key: str, value: str, now: float) -> Test:
+def _time_test(key: str, value: str, now: float) -> Test:
     if key.endswith("_than"):
         match = re.fullmatch(r"(\d+)([hdwmy])", value.lower())
         edge = None if match is None else now - int(match[1]) * _UNITS[match[2]] * 86400
     else:
-        edge = _moment(value)
+        edge = _epoch_seconds(value)
     if edge is None:
-        return _nothing
+        return _match_nothing
     edge_ms = int(edge * 1000)
     if key in {"after", "newer", "newer_than"}:
         return lambda one: one.mail.received_ms >= edge_ms
     return lambda one: one.mail.received_ms < edge_ms
 
 
-def _moment(value: str) -> float | None:
+def _epoch_seconds(value: str) -> float | None:
     """Read epoch seconds, or a date at the account's home."""
     if re.fullmatch(r"\d{5,}", value):
         return float(value)
@@ -148,7 +148,7 @@ def _moment(value: str) -> float | None:
     if match is None:
         return None
     try:
-        day = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=_HOME)
+        day = datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=_ACCOUNT_ZONE)
     except ValueError:
         return None
     return (day - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)

@@ -11,19 +11,19 @@ from email.utils import formataddr, formatdate
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.mime import Part, parse, threading_ids
 from sandbox.mail.store import NEW_THREAD, Account, MailStore
-from sandbox.provider_a.errors import NotFound, Refused
+from sandbox.provider_a.errors import GoogleError, NotFound
 
 _FROM = re.compile(rb"(?im)\Afrom:.*(?:\r?\n[ \t].*)*\r?\n|(?<=\n)from:.*(?:\r?\n[ \t].*)*\r?\n")
 _PREFIX = re.compile(r"(?i)^\s*(?:(?:re|fwd?|aw|wg)\s*:\s*)+")
 _ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
 
 
-def completed(raw: bytes, account: Account, now: float) -> bytes:
+def complete_headers(raw: bytes, account: Account, now: float) -> bytes:
     """
     Return the message with the account as its sender, a Date and a Message-ID.
 
     Raises:
-        Refused: Nobody to send it to, or an address that is none.
+        GoogleError: Nobody to send it to, or an address that is none.
     """
     tree = parse(raw)
     _check_recipients(tree)
@@ -40,7 +40,7 @@ def completed(raw: bytes, account: Account, now: float) -> bytes:
     return "".join(f"{line}\r\n" for line in added).encode() + raw
 
 
-def thread_of(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
+def choose_thread(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
     """
     Return the thread that a sent message joins: *thread_id* when References or In-Reply-To name a
     message of it and the subjects agree, else a new one.
@@ -58,11 +58,11 @@ def thread_of(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
     referred = {message_id for message_id in threading_ids(raw) if message_id != own_id}
     trees = [parse(one.raw) for one in thread]
     known = {(tree.header("message-id") or "").strip() for tree in trees}
-    subjects = {_topic(tree) for tree in trees}
-    return thread_id if referred & known and _topic(own) in subjects else NEW_THREAD
+    subjects = {_thread_subject(tree) for tree in trees}
+    return thread_id if referred & known and _thread_subject(own) in subjects else NEW_THREAD
 
 
-def _topic(tree: Part) -> str:
+def _thread_subject(tree: Part) -> str:
     return " ".join(_PREFIX.sub("", tree.header("subject") or "").split())
 
 
@@ -71,10 +71,10 @@ def _check_recipients(tree: Part) -> None:
     for name in ("To", "Cc", "Bcc"):
         for address in tree.addresses(name):
             if not _ADDRESS.fullmatch(address.address):
-                raise Refused(400, f"Invalid {name} header", "invalidArgument")
+                raise GoogleError(400, f"Invalid {name} header", "invalidArgument")
             found = True
     if not found:
-        raise Refused(400, "Recipient address required", "invalidArgument")
+        raise GoogleError(400, "Recipient address required", "invalidArgument")
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes]:

@@ -11,17 +11,17 @@ from typing import Any
 from uuid import uuid4
 
 from sandbox.http import Handler, Request, Response
-from sandbox.provider_a.errors import NotFound, Refused, demand
-from sandbox.provider_a.gmail.messages import Messages
-from sandbox.provider_a.gmail.reading import Reading
-from sandbox.provider_a.gmail.routes import answered
+from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
+from sandbox.provider_a.gmail.messages import MessageViews
+from sandbox.provider_a.gmail.reading import ReadEndpoints
+from sandbox.provider_a.gmail.routes import respond
 from sandbox.provider_a.gmail.writing import (
+    MAX_MESSAGE_BYTES,
     MODIFY,
-    MOST_BYTES,
     SEND,
-    Writing,
+    WriteEndpoints,
     read_body,
-    thread_named,
+    read_thread_id,
 )
 from sandbox.state import SandboxState
 
@@ -30,8 +30,8 @@ _MESSAGES = ("upload", "gmail", "v1", "users")
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``upload/gmail``."""
-    messages = Messages(state)
-    uploads = _Uploads(Writing(state, messages, Reading(state, messages)))
+    messages = MessageViews(state)
+    uploads = _Uploads(WriteEndpoints(state, messages, ReadEndpoints(state, messages)))
 
     async def wire(request: Request) -> Response | None:
         segments = request.segments
@@ -45,13 +45,13 @@ def create_handler(state: SandboxState) -> Handler:
             started = uploads.start(request)
             if started is not None:
                 return started
-        return answered(state, request, lambda: uploads.take(request))
+        return respond(state, request, lambda: uploads.take(request))
 
     return wire
 
 
 class _Uploads:
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: WriteEndpoints) -> None:
         self._writing = writing
         self._sessions: dict[str, dict[str, Any]] = {}
 
@@ -62,22 +62,22 @@ class _Uploads:
         name = uuid4().hex
         try:
             self._sessions[name] = read_body(request)
-        except Refused as refusal:
-            return refusal.answer()
+        except GoogleError as error:
+            return error.response()
         location = request.link(upload_id=name)
         return Response(headers={"location": location, "x-guploader-uploadid": name})
 
     def take(self, request: Request) -> Any:
         """Take the message of an upload and do with it what the path says."""
         content, raw = self._read(request)
-        if len(raw) > MOST_BYTES:
-            raise Refused(413, "Request payload size exceeds the limit.", "uploadTooLarge")
+        if len(raw) > MAX_MESSAGE_BYTES:
+            raise GoogleError(413, "Request payload size exceeds the limit.", "uploadTooLarge")
         if not raw:
-            raise Refused(400, "Media upload is empty", "invalidArgument")
+            raise GoogleError(400, "Media upload is empty", "invalidArgument")
         if request.segments[-1] == "send":
-            demand(request.grant, *SEND)
-            return self._writing.send_raw(raw, thread_named(content))
-        demand(request.grant, "gmail.insert", MODIFY)
+            require_scope(request.grant, *SEND)
+            return self._writing.send_raw(raw, read_thread_id(content))
+        require_scope(request.grant, "gmail.insert", MODIFY)
         usual = "dateHeader" if request.segments[-1] == "import" else "receivedTime"
         source = request.first("internalDateSource", usual)
         return self._writing.insert_raw(raw, content, dated=source == "dateHeader")
@@ -95,13 +95,13 @@ class _Uploads:
         outer = message_from_bytes(head + request.body)
         parts = outer.get_payload()
         if not isinstance(parts, list) or len(parts) != 2:
-            raise Refused(400, "Malformed multipart body.", "badRequest")
+            raise GoogleError(400, "Malformed multipart body.", "badRequest")
         first = parts[0].get_payload(decode=True) if isinstance(parts[0], Message) else b""
         told = replace(request, body=first if isinstance(first, bytes) else b"")
-        return read_body(told), _second(request.body, kind)
+        return read_body(told), _second_part(request.body, kind)
 
 
-def _second(body: bytes, kind: str) -> bytes:
+def _second_part(body: bytes, kind: str) -> bytes:
     """Return the second part's bytes untouched (the parser would read into the message)."""
     boundary = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode("latin-1")).get_boundary()
     pieces = body.split(b"--" + (boundary or "").encode("latin-1"))

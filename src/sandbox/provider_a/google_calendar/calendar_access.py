@@ -10,7 +10,7 @@ from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account
-from sandbox.provider_a.errors import Refused, scope_names
+from sandbox.provider_a.errors import GoogleError, scope_names
 from sandbox.state import SandboxState
 
 ALL = "calendar"
@@ -47,28 +47,28 @@ ROLES: Mapping[str, int] = MappingProxyType(
 )
 
 
-class NotFound(Refused):
+class NotFound(GoogleError):
     """Calendar says it shorter than mail."""
 
     def __init__(self) -> None:
         super().__init__(404, "Not Found", "notFound")
 
 
-def demand(request: Request, scopes: tuple[str, ...]) -> None:
+def require_scope(request: Request, scopes: tuple[str, ...]) -> None:
     """
     Pass when the token has any of *scopes* (last path segments).
 
     Raises:
-        Refused: 403 insufficientPermissions.
+        GoogleError: 403 insufficientPermissions.
     """
     if not scope_names(request.grant).intersection(scopes):
-        raise Refused(
+        raise GoogleError(
             403, "Request had insufficient authentication scopes.", "insufficientPermissions"
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CalendarAccess:
     """The account's calendars, as every endpoint finds things in them."""
 
     state: SandboxState
@@ -117,12 +117,12 @@ class Place:
 
         Raises:
             NotFound: There is none.
-            Refused: 403, somebody else keeps it.
+            GoogleError: 403, somebody else keeps it.
         """
         found = self.calendar(name)
         if not found.can_edit:
             message = "You need to have writer access to this calendar."
-            raise Refused(403, message, "requiredAccessLevel")
+            raise GoogleError(403, message, "requiredAccessLevel")
         return found
 
     def event(self, calendar: StoredCalendar, name: str) -> StoredEvent | None:

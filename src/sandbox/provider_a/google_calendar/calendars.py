@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.calendar.records import StoredCalendar
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import times
 from sandbox.provider_a.google_calendar.calendar_access import (
     READ_CALENDARS,
@@ -15,13 +15,13 @@ from sandbox.provider_a.google_calendar.calendar_access import (
     READ_LIST,
     ROLES,
     WRITE_CALENDARS,
-    Place,
-    demand,
+    CalendarAccess,
+    require_scope,
     role,
 )
 from sandbox.provider_a.google_calendar.event_views import etag
 
-_USUAL, _MOST = 100, 250
+_DEFAULT_SIZE, _MAX_SIZE = 100, 250
 _COLOURS = (
     "#ac725e", "#d06b64", "#f83a22", "#fa573c", "#ff7537", "#ffad46", "#42d692", "#16a765",
     "#7bd148", "#b3dc6c", "#fbe983", "#fad165", "#92e1c0", "#9fe1e7", "#9fc6e7", "#4986e7",
@@ -34,22 +34,22 @@ _EVENT_COLOURS = (
 _FOREGROUND = "#1d1d1d"
 
 
-class Calendars:
+class CalendarEndpoints:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._store = place.state.calendars
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
+        self._store = access.state.calendars
 
     def list(self, request: Request) -> Any:
         """``calendarList.list``."""
-        demand(request, READ_LIST)
+        require_scope(request, READ_LIST)
         least = request.first("minAccessRole", "freeBusyReader")
         if least not in ROLES:
-            raise Refused(400, f"Invalid value '{least}'.", "invalidParameter")
+            raise GoogleError(400, f"Invalid value '{least}'.", "invalidParameter")
         found = [
             calendar
-            for calendar in self._place.calendars()
+            for calendar in self._access.calendars()
             if ROLES[role(calendar)] >= ROLES[least]
         ]
         size = _size(request)
@@ -64,22 +64,22 @@ class Calendars:
 
     def entry(self, request: Request, calendar: str) -> Any:
         """``calendarList.get``."""
-        demand(request, READ_LIST)
-        return self._entry(self._place.calendar(calendar))
+        require_scope(request, READ_LIST)
+        return self._entry(self._access.calendar(calendar))
 
     def get(self, request: Request, calendar: str) -> Any:
         """``calendars.get``."""
-        demand(request, READ_CALENDARS)
-        return self._resource(self._place.calendar(calendar))
+        require_scope(request, READ_CALENDARS)
+        return self._resource(self._access.calendar(calendar))
 
     def insert(self, request: Request) -> Any:
         """``calendars.insert``."""
-        demand(request, WRITE_CALENDARS)
+        require_scope(request, WRITE_CALENDARS)
         body = read_body(request)
         name = body.get("summary")
         if not isinstance(name, str) or not name:
-            raise Refused(400, "Missing title.", "required")
-        zone = times.known_zone(body.get("timeZone") or "UTC")
+            raise GoogleError(400, "Missing title.", "required")
+        zone = times.check_zone(body.get("timeZone") or "UTC")
         made = self._store.add_calendar(
             PROVIDER_A, name, zone=zone, description=str(body.get("description") or "")
         )
@@ -87,29 +87,29 @@ class Calendars:
 
     def change(self, request: Request, calendar: str) -> Any:
         """``calendars.patch`` and ``calendars.update``."""
-        demand(request, WRITE_CALENDARS)
-        found = self._place.writable(calendar)
+        require_scope(request, WRITE_CALENDARS)
+        found = self._access.writable(calendar)
         body = read_body(request)
         changed = replace(
             found,
             name=str(body.get("summary") or found.name),
             description=str(body.get("description", found.description) or ""),
-            zone=times.known_zone(body.get("timeZone") or found.zone),
+            zone=times.check_zone(body.get("timeZone") or found.zone),
         )
         return self._resource(self._store.put_calendar(changed))
 
     def delete(self, request: Request, calendar: str) -> None:
         """``calendars.delete``: secondary ones only."""
-        demand(request, WRITE_CALENDARS)
-        found = self._place.writable(calendar)
+        require_scope(request, WRITE_CALENDARS)
+        found = self._access.writable(calendar)
         if found.is_primary:
             message = "You cannot delete the primary calendar."
-            raise Refused(400, message, "cannotDeletePrimaryCalendar")
+            raise GoogleError(400, message, "cannotDeletePrimaryCalendar")
         self._store.put_calendar(replace(found, is_deleted=True))
 
     def colours(self, request: Request) -> Any:
         """``colors.get``."""
-        demand(request, (*READ_LIST, *READ_EVENTS))
+        require_scope(request, (*READ_LIST, *READ_EVENTS))
         return {
             "kind": "calendar#colors",
             "updated": "2012-02-14T00:00:00.000Z",
@@ -123,7 +123,7 @@ class Calendars:
     def _entry(self, calendar: StoredCalendar) -> dict[str, Any]:
         entry = self._common(calendar, "calendar#calendarListEntry")
         entry |= {
-            "colorId": _nearest(calendar.colour),
+            "colorId": _nearest_colour_id(calendar.colour),
             "backgroundColor": calendar.colour,
             "foregroundColor": "#000000",
             "selected": True,
@@ -143,7 +143,7 @@ class Calendars:
         shown: dict[str, Any] = {
             "kind": kind,
             "etag": etag(calendar.change),
-            "id": self._place.name_of(calendar),
+            "id": self._access.name_of(calendar),
             "summary": calendar.name,
         }
         if calendar.description:
@@ -158,14 +158,14 @@ def read_body(request: Request) -> dict[str, Any]:
     Read a JSON object.
 
     Raises:
-        Refused: 400.
+        GoogleError: 400.
     """
     try:
         body = request.json()
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise Refused(400, "Parse Error", "parseError")
+        raise GoogleError(400, "Parse Error", "parseError")
     return body
 
 
@@ -176,7 +176,7 @@ def _palette(colours: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _nearest(colour: str) -> str:
+def _nearest_colour_id(colour: str) -> str:
     """Return the number of the colour that is most like *colour*."""
 
     def parts(text: str) -> tuple[int, ...]:
@@ -191,10 +191,10 @@ def _nearest(colour: str) -> str:
 
 
 def _size(request: Request) -> int:
-    text = request.first("maxResults") or str(_USUAL)
+    text = request.first("maxResults") or str(_DEFAULT_SIZE)
     if not text.isdecimal() or int(text) < 1:
-        raise Refused(400, f"Invalid value '{text}'.", "invalidParameter")
-    return min(int(text), _MOST)
+        raise GoogleError(400, f"Invalid value '{text}'.", "invalidParameter")
+    return min(int(text), _MAX_SIZE)
 
 
 def _start(request: Request) -> int:
@@ -202,5 +202,5 @@ def _start(request: Request) -> int:
     if not token:
         return 0
     if not token.startswith("p") or not token[1:].isdecimal():
-        raise Refused(400, "Invalid page token value.", "invalid")
+        raise GoogleError(400, "Invalid page token value.", "invalid")
     return int(token[1:])

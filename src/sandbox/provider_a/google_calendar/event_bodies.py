@@ -15,30 +15,32 @@ from sandbox.calendar.records import (
     from_local,
 )
 from sandbox.mail.store import Account
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import times
 
-SHARED = frozenset({"summary", "description", "location", "start", "end", "recurrence"})
+ORGANIZER_ONLY = frozenset({"summary", "description", "location", "start", "end", "recurrence"})
 _RESPONSES = frozenset({"needsAction", "accepted", "declined", "tentative"})
 _STATUSES = frozenset({"confirmed", "tentative", "cancelled"})
 _VISIBILITIES = frozenset({"default", "public", "private", "confidential"})
 _LINE = re.compile(r"^(RRULE|RDATE|EXDATE)((?:;[A-Z-]+=[^;:]+)*):(.+)$", re.IGNORECASE)
-_VIDEO = "https://meet.provider-a.example/"
+_VIDEO_URL = "https://meet.provider-a.example/"
 
 Body = Mapping[str, Any]
 
 
-def content(body: Body, old: EventContent | None, *, zone: str, account: Account) -> EventContent:
+def read_content(
+    body: Body, old: EventContent | None, *, zone: str, account: Account
+) -> EventContent:
     """
     Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
 
     Raises:
-        Refused: 400.
+        GoogleError: 400.
     """
-    base = _times(body, old, zone)
-    given = _texts(body)
+    base = _read_times(body, old, zone)
+    given = _read_members(body)
     if "attendees" in body:
-        given["attendees"] = tuple(_guests(body["attendees"]))
+        given["attendees"] = tuple(_read_attendees(body["attendees"]))
         me = account.email.lower()
         mine = [
             attendee.response for attendee in given["attendees"] if attendee.email.lower() == me
@@ -51,12 +53,12 @@ def content(body: Body, old: EventContent | None, *, zone: str, account: Account
     return replace(base, **given)
 
 
-def recurrence(body: Body, start: EventTime) -> Recurrence | None:
+def read_recurrence(body: Body, start: EventTime) -> Recurrence | None:
     """
-    Read ``recurrence``, None when it is empty or not there.
+    Read ``read_recurrence``, None when it is empty or not there.
 
     Raises:
-        Refused: 400.
+        GoogleError: 400.
     """
     lines = body.get("recurrence")
     if not lines:
@@ -64,38 +66,38 @@ def recurrence(body: Body, start: EventTime) -> Recurrence | None:
     written = body.get("start")
     zoned = isinstance(written, dict) and (written.get("timeZone") or written.get("date"))
     if isinstance(written, dict) and not zoned:
-        raise Refused(400, "Missing time zone definition for start time.", "required")
+        raise GoogleError(400, "Missing time zone definition for start time.", "required")
     found: dict[str, list[Any]] = {"RRULE": [], "RDATE": [], "EXDATE": []}
     for line in lines if isinstance(lines, list) else [None]:
         match = _LINE.match(line) if isinstance(line, str) else None
         if match is None:
-            raise Refused(400, "Invalid recurrence rule.", "invalid")
+            raise GoogleError(400, "Invalid recurrence rule.", "invalid")
         word, value = match[1].upper(), match[3]
-        found[word] += [value] if word == "RRULE" else _dates(match[2], value, start)
+        found[word] += [value] if word == "RRULE" else _read_dates(match[2], value, start)
     return Recurrence(
         rules=tuple(found["RRULE"]), added=tuple(found["RDATE"]), dropped=tuple(found["EXDATE"])
     )
 
 
-def _times(body: Body, old: EventContent | None, zone: str) -> EventContent:
+def _read_times(body: Body, old: EventContent | None, zone: str) -> EventContent:
     if old is not None and "start" not in body and "end" not in body:
         return old
     start = old.start if old is not None else None
     end = old.end if old is not None else None
     if start is None or "start" in body:
-        start = times.read(body.get("start"), "start", zone)
+        start = times.read_event_time(body.get("start"), "start", zone)
     if end is None or "end" in body:
-        end = times.read(body.get("end"), "end", zone)
+        end = times.read_event_time(body.get("end"), "end", zone)
     if start.is_day != end.is_day:
-        raise Refused(400, "Start and end times must either both be date or both be dateTime.",
+        raise GoogleError(400, "Start and end times must either both be date or both be dateTime.",
                       "invalid")  # fmt: skip
     if end.instant < start.instant or (start.is_day and end.instant == start.instant):
-        raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
+        raise GoogleError(400, "The specified time range is empty.", "timeRangeEmpty")
     made = EventContent(start=start, end=end) if old is None else old
     return replace(made, start=start, end=end)
 
 
-def _texts(body: Body) -> dict[str, Any]:
+def _read_members(body: Body) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, member in (
         ("summary", "title"),
@@ -105,7 +107,7 @@ def _texts(body: Body) -> dict[str, Any]:
         if name in body:
             value = body[name]
             if value is not None and not isinstance(value, str):
-                raise Refused(400, f"Invalid value for: {name}", "invalid")
+                raise GoogleError(400, f"Invalid value for: {name}", "invalid")
             given[member] = value or (None if member == "title" else "")
     if "status" in body:
         given["status"] = _one_of(body["status"], _STATUSES)
@@ -118,22 +120,22 @@ def _texts(body: Body) -> dict[str, Any]:
         opaque = _one_of(body["transparency"], frozenset({"opaque", "transparent"})) == "opaque"
         given["shows_as"] = "busy" if opaque else "free"
     if "reminders" in body:
-        given["reminder"] = _reminder(body["reminders"])
-    link = _video(body.get("conferenceData"))
+        given["reminder"] = _read_reminder(body["reminders"])
+    link = _read_video_link(body.get("conferenceData"))
     return {**given, "video_link": link} if link else given
 
 
 def _one_of(value: Any, known: frozenset[str]) -> str:
     if not isinstance(value, str) or value not in known:
-        raise Refused(400, f"Invalid value: {value}", "invalid")
+        raise GoogleError(400, f"Invalid value: {value}", "invalid")
     return value
 
 
-def _guests(written: Any) -> Iterator[Attendee]:
+def _read_attendees(written: Any) -> Iterator[Attendee]:
     for one in written if isinstance(written, list) else [written]:
         email = one.get("email") if isinstance(one, dict) else None
         if not isinstance(email, str) or "@" not in email:
-            raise Refused(400, "Invalid attendee email.", "invalid")
+            raise GoogleError(400, "Invalid attendee email.", "invalid")
         yield Attendee(
             email=email,
             name=str(one.get("displayName") or ""),
@@ -143,7 +145,7 @@ def _guests(written: Any) -> Iterator[Attendee]:
         )
 
 
-def _reminder(written: Any) -> int | None:
+def _read_reminder(written: Any) -> int | None:
     if not isinstance(written, dict) or written.get("useDefault") is True:
         return 10
     minutes = [
@@ -154,22 +156,22 @@ def _reminder(written: Any) -> int | None:
     return min(minutes, default=None)
 
 
-def _video(written: Any) -> str | None:
+def _read_video_link(written: Any) -> str | None:
     if not isinstance(written, dict):
         return None
     wanted = written.get("createRequest")
     if isinstance(wanted, dict) and isinstance(wanted.get("requestId"), str):
-        return f"{_VIDEO}{wanted['requestId']}"
+        return f"{_VIDEO_URL}{wanted['requestId']}"
     for entry in written.get("entryPoints") or []:
         if isinstance(entry, dict) and entry.get("entryPointType") == "video":
             return str(entry.get("uri"))
     return None
 
 
-def _dates(parameters: str, value: str, start: EventTime) -> Iterator[EventTime]:
+def _read_dates(parameters: str, value: str, start: EventTime) -> Iterator[EventTime]:
     """Read the dates of an RDATE or EXDATE line."""
     named = re.search(r";TZID=([^;:]+)", parameters, re.IGNORECASE)
-    zone = times.known_zone(named[1]) if named else start.zone
+    zone = times.check_zone(named[1]) if named else start.zone
     for text in value.split(","):
         try:
             if len(text) == 8:
@@ -179,4 +181,4 @@ def _dates(parameters: str, value: str, start: EventTime) -> Iterator[EventTime]
             else:
                 yield from_local(datetime.fromisoformat(text), zone)
         except ValueError:
-            raise Refused(400, "Invalid recurrence rule.", "invalid") from None
+            raise GoogleError(400, "Invalid recurrence rule.", "invalid") from None

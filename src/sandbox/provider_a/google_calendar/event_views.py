@@ -8,15 +8,15 @@ from sandbox.calendar.ids import instance_id
 from sandbox.calendar.records import Attendee, EventContent, EventTime, Occurrence, StoredCalendar
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.provider_a.google_calendar import times
-from sandbox.provider_a.google_calendar.calendar_access import Place
+from sandbox.provider_a.google_calendar.calendar_access import CalendarAccess
 
-PAGE = "https://calendar.example/event?eid="
+EVENT_PAGE_URL = "https://calendar.example/event?eid="
 _DEFAULT_REMINDER = 10  # minutes; the calendars' own
 _EVENT_COLOURS = 11
 
 
 def resource(
-    place: Place,
+    access: CalendarAccess,
     calendar: StoredCalendar,
     one: Occurrence,
     *,
@@ -39,10 +39,10 @@ def resource(
     }
     if one.is_bare:
         return shown | _series(one, display)
-    shown |= _heading(place, calendar, one, name)
-    shown |= _people(place, content, most_attendees)
-    shown["start"] = times.shown(content.start, display)
-    shown["end"] = times.shown(content.end, display)
+    shown |= _details(access, calendar, one, name)
+    shown |= _people(access, content, most_attendees)
+    shown["start"] = times.event_time(content.start, display)
+    shown["end"] = times.event_time(content.end, display)
     if one.original is None and event.recurrence is not None:
         shown["recurrence"] = _recurrence(one)
     shown |= _series(one, display)
@@ -64,11 +64,13 @@ def _status(content: EventContent) -> str:
     return content.status if content.status in {"tentative", "cancelled"} else "confirmed"
 
 
-def _heading(place: Place, calendar: StoredCalendar, one: Occurrence, name: str) -> dict[str, Any]:
+def _details(
+    access: CalendarAccess, calendar: StoredCalendar, one: Occurrence, name: str
+) -> dict[str, Any]:
     event, content = one.event, one.content
-    seen = f"{name} {place.name_of(calendar)}"
+    seen = f"{name} {access.name_of(calendar)}"
     shown: dict[str, Any] = {
-        "htmlLink": PAGE + urlsafe_b64encode(seen.encode()).decode().rstrip("="),
+        "htmlLink": EVENT_PAGE_URL + urlsafe_b64encode(seen.encode()).decode().rstrip("="),
         "created": times.milliseconds(event.created_ms)[:-5] + "Z",
         "updated": times.milliseconds(event.updated_ms),
     }
@@ -87,9 +89,9 @@ def _heading(place: Place, calendar: StoredCalendar, one: Occurrence, name: str)
     return shown
 
 
-def _people(place: Place, content: EventContent, most: int | None) -> dict[str, Any]:
-    me = place.account.email.lower()
-    organiser = content.organiser or Attendee(email=place.account.email, name=place.account.name)
+def _people(access: CalendarAccess, content: EventContent, most: int | None) -> dict[str, Any]:
+    me = access.account.email.lower()
+    organiser = content.organiser or Attendee(email=access.account.email, name=access.account.name)
     shown: dict[str, Any] = {"creator": _person(organiser, me), "organizer": _person(organiser, me)}
     if not content.attendees:
         return shown
@@ -127,7 +129,7 @@ def _series(one: Occurrence, display: str) -> dict[str, Any]:
         return {}
     return {
         "recurringEventId": one.event.id,
-        "originalStartTime": times.shown(one.original, display),
+        "originalStartTime": times.event_time(one.original, display),
     }
 
 

@@ -19,25 +19,25 @@ from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent, Wi
 from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
 from sandbox.mail.ids import PROVIDER_A
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import event_views, times
 from sandbox.provider_a.google_calendar.calendar_access import (
     READ_EVENTS,
+    CalendarAccess,
     NotFound,
-    Place,
-    demand,
+    require_scope,
     role,
 )
 
-USUAL, MOST = 250, 2500
+DEFAULT_SIZE, MAX_SIZE = 250, 2500
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
-_ALONE = ("timeMin", "timeMax", "q", "orderBy", "updatedMin", "iCalUID")
+_NOT_WITH_SYNC_TOKEN = ("timeMin", "timeMax", "q", "orderBy", "updatedMin", "iCalUID")
 
 Position = tuple[str, str]  # what the order goes by, then the id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _EventQuery:
     """
     What a list is asked for.
 
@@ -57,18 +57,18 @@ class _Asked:
     since_change: int | None
 
 
-class Events:
+class EventReadEndpoints:
     """The endpoints; each returns JSON content."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._store = place.state.calendars
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
+        self._store = access.state.calendars
 
     def list(self, request: Request, calendar: str) -> Any:
         """``events.list``."""
-        demand(request, READ_EVENTS)
-        found = self._place.calendar(calendar)
-        asked = _asked(request)
+        require_scope(request, READ_EVENTS)
+        found = self._access.calendar(calendar)
+        asked = _read_query(request)
         candidates = self._candidates(found, asked)
         return self._page(
             request, found, candidates, lambda one: _matches(one, asked), order=asked.order
@@ -76,15 +76,15 @@ class Events:
 
     def get(self, request: Request, calendar: str, event: str) -> Any:
         """``events.get``: deleted events too, as cancelled."""
-        demand(request, READ_EVENTS)
-        found = self._place.calendar(calendar)
-        return self.shown(request, found, self._place.occurrence(found, event))
+        require_scope(request, READ_EVENTS)
+        found = self._access.calendar(calendar)
+        return self.shown(request, found, self._access.occurrence(found, event))
 
     def instances(self, request: Request, calendar: str, event: str) -> Any:
         """``events.instances``."""
-        demand(request, READ_EVENTS)
-        found = self._place.calendar(calendar)
-        series = self._place.event(found, event)
+        require_scope(request, READ_EVENTS)
+        found = self._access.calendar(calendar)
+        series = self._access.event(found, event)
         if series is None or series.is_deleted:
             raise NotFound
         window = _window(request)
@@ -100,14 +100,14 @@ class Events:
     def shown(self, request: Request, calendar: StoredCalendar, one: Occurrence) -> Any:
         """Show one event as the request's parameters ask for it."""
         return event_views.resource(
-            self._place,
+            self._access,
             calendar,
             one,
             display=times.query_zone(request, calendar.zone),
             most_attendees=_number(request, "maxAttendees"),
         )
 
-    def _candidates(self, calendar: StoredCalendar, asked: _Asked) -> Iterator[Occurrence]:
+    def _candidates(self, calendar: StoredCalendar, asked: _EventQuery) -> Iterator[Occurrence]:
         for event in self._store.events(calendar):
             if asked.since_change is not None and event.change <= asked.since_change:
                 continue
@@ -118,14 +118,14 @@ class Events:
             else:
                 yield from self._whole(event, asked)
 
-    def _expanded(self, event: StoredEvent, asked: _Asked) -> Iterator[Occurrence]:
+    def _expanded(self, event: StoredEvent, asked: _EventQuery) -> Iterator[Occurrence]:
         if event.is_deleted and event.recurrence is not None:
             return
         for occurrence in self._store.occurrences(event, asked.window):
-            if _after(occurrence, asked.window.since):
+            if _ends_after(occurrence, asked.window.since):
                 yield occurrence
 
-    def _whole(self, event: StoredEvent, asked: _Asked) -> Iterator[Occurrence]:
+    def _whole(self, event: StoredEvent, asked: _EventQuery) -> Iterator[Occurrence]:
         """Yield an event or series as it is kept, and what differs from the series."""
         if event.recurrence is None:
             yield from self._expanded(event, asked)
@@ -148,7 +148,7 @@ class Events:
         *,
         order: str,
     ) -> dict[str, Any]:
-        size = min(_number(request, "maxResults") or USUAL, MOST)
+        size = min(_number(request, "maxResults") or DEFAULT_SIZE, MAX_SIZE)
         placed = sorted(
             ((_position(candidate, order), candidate) for candidate in candidates),
             key=lambda at: at[0],
@@ -160,13 +160,13 @@ class Events:
         scanned = placed[:size]
         body = self._about(request, calendar)
         if len(placed) > size:
-            body["nextPageToken"] = _token(scanned[-1][0])
+            body["nextPageToken"] = _page_token(scanned[-1][0])
         elif order != "startTime":
             body["nextSyncToken"] = _sync_token(self._store.last_change())
         display = times.query_zone(request, calendar.zone)
         most = _number(request, "maxAttendees")
         body["items"] = [
-            event_views.resource(self._place, calendar, one, display=display, most_attendees=most)
+            event_views.resource(self._access, calendar, one, display=display, most_attendees=most)
             for _, one in scanned
             if matches(one)
         ]
@@ -177,7 +177,7 @@ class Events:
         about: dict[str, Any] = {
             "kind": "calendar#events",
             "etag": event_views.etag(self._store.last_change()),
-            "summary": self._place.name_of(calendar) if calendar.is_primary else calendar.name,
+            "summary": self._access.name_of(calendar) if calendar.is_primary else calendar.name,
             "description": calendar.description,
             "updated": times.milliseconds(changed),
             "timeZone": times.query_zone(request, calendar.zone),
@@ -192,15 +192,15 @@ class Events:
 # What is asked for
 
 
-def _asked(request: Request) -> _Asked:
+def _read_query(request: Request) -> _EventQuery:
     order = request.first("orderBy")
     expands = _flag(request, "singleEvents")
     if order not in {"", "startTime", "updated"} or (order == "startTime" and not expands):
         message = "The requested ordering is not available for the particular query."
-        raise Refused(400, message, "invalid")
-    since_change = _sync(request)
+        raise GoogleError(400, message, "invalid")
+    since_change = _read_sync_token(request)
     updated = times.query_instant(request, "updatedMin")
-    return _Asked(
+    return _EventQuery(
         window=_window(request),
         expands=expands,
         # Both ways of asking for news tell what is gone.
@@ -219,22 +219,22 @@ def _window(request: Request) -> Window:
     since = times.query_instant(request, "timeMin")
     until = times.query_instant(request, "timeMax")
     if since is not None and until is not None and until <= since:
-        raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
+        raise GoogleError(400, "The specified time range is empty.", "timeRangeEmpty")
     return Window(since=since, until=until)
 
 
-def _sync(request: Request) -> int | None:
+def _read_sync_token(request: Request) -> int | None:
     token = request.first("syncToken")
     if not token:
         return None
-    for name in _ALONE:
+    for name in _NOT_WITH_SYNC_TOKEN:
         if request.first(name):
             message = f"Sync token cannot be used with '{name}'."
-            raise Refused(400, message, "badRequest")
-    read = _decoded(token)
+            raise GoogleError(400, message, "badRequest")
+    read = _decode(token)
     if not isinstance(read, dict) or not isinstance(read.get("since"), int):
         message = "Sync token is no longer valid, a full sync is required."
-        raise Refused(410, message, "fullSyncRequired")
+        raise GoogleError(410, message, "fullSyncRequired")
     return int(read["since"])
 
 
@@ -249,49 +249,49 @@ def _number(request: Request, name: str) -> int | None:
     if not text:
         return None
     if not re.fullmatch(r"-?\d{1,9}", text, re.ASCII):
-        raise Refused(400, f"Invalid value '{text}' for '{name}'.", "invalidParameter")
+        raise GoogleError(400, f"Invalid value '{text}' for '{name}'.", "invalidParameter")
     if int(text) < 1:
         message = f"Invalid value '{text}'. Values must be within the range: [1, 2147483647]"
-        raise Refused(400, message, "invalidParameter")
+        raise GoogleError(400, message, "invalidParameter")
     return int(text)
 
 
 def _flag(request: Request, name: str) -> bool:
     text = request.first(name, "false").lower()
     if text not in {"true", "false", ""}:
-        raise Refused(400, f"Invalid boolean value: '{text}'.", "invalidParameter")
+        raise GoogleError(400, f"Invalid boolean value: '{text}'.", "invalidParameter")
     return text == "true"
 
 
 # What matches
 
 
-def _matches(one: Occurrence, asked: _Asked) -> bool:
+def _matches(one: Occurrence, asked: _EventQuery) -> bool:
     # Without expanding, an instance that is off is shown, because its series does not say so.
     is_hidden = one.cancelled and (asked.expands or not one.is_bare)
     if is_hidden and not asked.shows_deleted:
         return False
     if asked.uid and one.event.uid != asked.uid:
         return False
-    return not asked.words or (not one.is_bare and _says(one, asked.words))
+    return not asked.words or (not one.is_bare and _contains_words(one, asked.words))
 
 
-def _says(one: Occurrence, words: tuple[str, ...]) -> bool:
+def _contains_words(one: Occurrence, words: tuple[str, ...]) -> bool:
     content = one.content
     people = (*content.attendees, *((content.organiser,) if content.organiser else ()))
     told = [content.title or "", content.description, content.location]
     told += [text for guest in people for text in (guest.name, guest.email)]
     text = " ".join(re.findall(r"[\w@.+-]+", "\n".join(told).casefold()))
-    return all(_is_in(word, text) for word in words)
+    return all(_has_word(word, text) for word in words)
 
 
-def _is_in(word: str, text: str) -> bool:
+def _has_word(word: str, text: str) -> bool:
     """Whether *text* has a word that begins with *word* (which may be several, in order)."""
     said = " ".join(re.findall(r"[\w@.+-]+", word))
     return bool(said) and re.search(rf"(?<![\w]){re.escape(said)}", text) is not None
 
 
-def _after(one: Occurrence, since: datetime | None) -> bool:
+def _ends_after(one: Occurrence, since: datetime | None) -> bool:
     """Whether it ends after *since*: even what has no length, when it is there."""
     return since is None or one.content.end.instant > since
 
@@ -302,7 +302,7 @@ def _starts_at(one: Occurrence, text: str) -> bool:
     if len(text) == 10:
         named = read_stamp(text.replace("-", ""), "UTC")
         return named == one.original
-    return times.instant(text) == one.original.at
+    return times.read_instant(text) == one.original.at
 
 
 # Pages
@@ -319,27 +319,27 @@ def _position(one: Occurrence, order: str) -> Position:
     return f"{one.event.seq:012d}", name
 
 
-def _token(position: Position) -> str:
-    return _encoded({"after": position})
+def _page_token(position: Position) -> str:
+    return _encode({"after": position})
 
 
 def _sync_token(change: int) -> str:
-    return _encoded({"since": change})
+    return _encode({"since": change})
 
 
 def _read_token(token: str) -> Position:
-    read = _decoded(token)
+    read = _decode(token)
     after = read.get("after") if isinstance(read, dict) else None
     if not isinstance(after, list) or len(after) != 2:
-        raise Refused(400, "Invalid page token value.", "invalid")
+        raise GoogleError(400, "Invalid page token value.", "invalid")
     return str(after[0]), str(after[1])
 
 
-def _encoded(value: dict[str, Any]) -> str:
+def _encode(value: dict[str, Any]) -> str:
     return urlsafe_b64encode(orjson.dumps(value)).decode().rstrip("=")
 
 
-def _decoded(token: str) -> Any:
+def _decode(token: str) -> Any:
     try:
         return orjson.loads(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except ValueError:

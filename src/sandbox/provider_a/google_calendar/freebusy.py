@@ -6,33 +6,37 @@ from typing import Any
 
 from sandbox.calendar.records import Occurrence, StoredCalendar, Window
 from sandbox.http import Request
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import times
-from sandbox.provider_a.google_calendar.calendar_access import READ_BUSY, Place, demand
+from sandbox.provider_a.google_calendar.calendar_access import (
+    READ_BUSY,
+    CalendarAccess,
+    require_scope,
+)
 from sandbox.provider_a.google_calendar.calendars import read_body
 
-MOST_CALENDARS = 50
+MAX_CALENDARS = 50
 # What users of the real service have found: longer ranges are refused.
-LONGEST = timedelta(days=90)
+MAX_RANGE = timedelta(days=90)
 
 
-class Busy:
+class FreeBusyEndpoint:
     """The endpoint."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
 
     def query(self, request: Request) -> Any:
         """``freebusy.query``: a calendar that cannot be read has errors in place of times."""
-        demand(request, READ_BUSY)
+        require_scope(request, READ_BUSY)
         body = read_body(request)
         since = _moment(body, "timeMin")
         until = _moment(body, "timeMax")
         if until <= since:
-            raise Refused(400, "The specified time range is empty.", "timeRangeEmpty")
-        if until - since > LONGEST:
-            raise Refused(400, "The requested time range is too long.", "timeRangeTooLong")
-        display = times.known_zone(body.get("timeZone") or "UTC")
+            raise GoogleError(400, "The specified time range is empty.", "timeRangeEmpty")
+        if until - since > MAX_RANGE:
+            raise GoogleError(400, "The requested time range is too long.", "timeRangeTooLong")
+        display = times.check_zone(body.get("timeZone") or "UTC")
         names = _names(body)
         return {
             "kind": "calendar#freeBusy",
@@ -45,7 +49,7 @@ class Busy:
         }
 
     def _calendar(self, name: str, window: Window, display: str) -> dict[str, Any]:
-        found = self._place.find_calendar(name)
+        found = self._access.find_calendar(name)
         if found is None:
             return {"errors": [{"domain": "global", "reason": "notFound"}], "busy": []}
         return {
@@ -54,27 +58,27 @@ class Busy:
                     "start": times.rfc3339(start, display),
                     "end": times.rfc3339(end, display),
                 }
-                for start, end in _joined(self._taken(found, window), window)
+                for start, end in _merge_periods(self._taken(found, window), window)
             ]
         }
 
     def _taken(
         self, calendar: StoredCalendar, window: Window
     ) -> Iterator[tuple[datetime, datetime]]:
-        store = self._place.state.calendars
+        store = self._access.state.calendars
         for event in store.events(calendar):
             for occurrence in store.occurrences(event, window):
-                if _takes_time(occurrence):
+                if _is_busy(occurrence):
                     yield occurrence.content.start.instant, occurrence.content.end.instant
 
 
-def _takes_time(one: Occurrence) -> bool:
+def _is_busy(one: Occurrence) -> bool:
     content = one.content
     free = content.shows_as in {"free", "workingElsewhere"}
     return not (one.cancelled or free or content.my_response == "declined")
 
 
-def _joined(
+def _merge_periods(
     spans: Iterator[tuple[datetime, datetime]], window: Window
 ) -> list[tuple[datetime, datetime]]:
     """Join what overlaps or touches, cut to the window."""
@@ -93,8 +97,8 @@ def _joined(
 
 def _moment(body: dict[str, Any], name: str) -> datetime:
     if body.get(name) is None:
-        raise Refused(400, f"Missing {name} parameter.", "required")
-    return times.instant(body[name])
+        raise GoogleError(400, f"Missing {name} parameter.", "required")
+    return times.read_instant(body[name])
 
 
 def _names(body: dict[str, Any]) -> list[str]:
@@ -102,10 +106,10 @@ def _names(body: dict[str, Any]) -> list[str]:
     if not isinstance(items, list) or not all(
         isinstance(item, dict) and isinstance(item.get("id"), str) for item in items
     ):
-        raise Refused(400, "Bad Request", "badRequest")
-    most = body.get("calendarExpansionMax", MOST_CALENDARS)
-    allowed = min(most, MOST_CALENDARS) if isinstance(most, int) else MOST_CALENDARS
+        raise GoogleError(400, "Bad Request", "badRequest")
+    most = body.get("calendarExpansionMax", MAX_CALENDARS)
+    allowed = min(most, MAX_CALENDARS) if isinstance(most, int) else MAX_CALENDARS
     if len(items) > allowed:
         message = "Too many calendars requested."
-        raise Refused(400, message, "tooManyCalendarsRequested")
+        raise GoogleError(400, message, "tooManyCalendarsRequested")
     return list(dict.fromkeys(item["id"] for item in items))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sandbox.http import Request
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.gmail import parameters
 
 _WRITE = frozenset(
@@ -61,13 +61,13 @@ def check(request: Request, below: tuple[str, ...]) -> None:
     Refuse query parameters that the path does not have; *below* is the path below the version.
 
     Raises:
-        Refused: 400, naming the first one.
+        GoogleError: 400, naming the first one.
     """
-    known = _known(request.method, below) | parameters.EVERYWHERE
+    known = _known(request.method, below) | parameters.COMMON_PARAMETERS
     for name, _ in request.query:
         if name not in known:
             message = f'Unknown name "{name}": Cannot bind query parameter.'
-            raise Refused(400, message, "invalid")
+            raise GoogleError(400, message, "invalid")
 
 
 def _known(method: str, below: tuple[str, ...]) -> frozenset[str]:

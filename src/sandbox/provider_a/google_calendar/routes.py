@@ -9,13 +9,13 @@ from typing import Any
 
 from sandbox.http import Handler, Request, Response, Router, json_response
 from sandbox.provider_a import partial_response
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import field_names, parameters
-from sandbox.provider_a.google_calendar.calendar_access import Place
-from sandbox.provider_a.google_calendar.calendars import Calendars
-from sandbox.provider_a.google_calendar.events import Events
-from sandbox.provider_a.google_calendar.freebusy import Busy
-from sandbox.provider_a.google_calendar.writing import Writing
+from sandbox.provider_a.google_calendar.calendar_access import CalendarAccess
+from sandbox.provider_a.google_calendar.calendars import CalendarEndpoints
+from sandbox.provider_a.google_calendar.events import EventReadEndpoints
+from sandbox.provider_a.google_calendar.freebusy import FreeBusyEndpoint
+from sandbox.provider_a.google_calendar.writing import EventWriteEndpoints
 from sandbox.state import SandboxState
 
 _ROOT = ("calendar", "v3")
@@ -23,8 +23,8 @@ _ROOT = ("calendar", "v3")
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire below ``calendar/v3``."""
-    place = Place(state)
-    routes = _routes(place)
+    access = CalendarAccess(state)
+    routes = _routes(access)
 
     async def wire(request: Request) -> Response | None:
         if request.segments[:2] != _ROOT:
@@ -33,31 +33,31 @@ def create_handler(state: SandboxState) -> Handler:
         found = routes.find(request.method, below)
         if found is None:
             return None
-        return _answered(request, below, lambda: found[0](request, **found[1]))
+        return _respond(request, below, lambda: found[0](request, **found[1]))
 
     return wire
 
 
-def _answered(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Response:
+def _respond(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Response:
     """Run an endpoint: word refusals, cut to the wanted fields."""
     try:
         parameters.check(request, below)
-        selection = partial_response.read(request.first("fields"))
+        selection = partial_response.parse(request.first("fields"))
         partial_response.check(selection, field_names.KNOWN)
         content = run()
-    except Refused as refusal:
-        return refusal.answer()
+    except GoogleError as error:
+        return error.response()
     except partial_response.BadSelection as problem:
-        return Refused(400, str(problem), "invalidParameter").answer()
+        return GoogleError(400, str(problem), "invalidParameter").response()
     if content is None:
         return Response(status=204)
     headers = {"cache-control": "private, max-age=0", "vary": "Origin, X-Origin"}
     return json_response(partial_response.apply(content, selection), headers=headers)
 
 
-def _routes(place: Place) -> Router:
-    calendars, events = Calendars(place), Events(place)
-    writing, busy = Writing(place, events), Busy(place)
+def _routes(access: CalendarAccess) -> Router:
+    calendars, events = CalendarEndpoints(access), EventReadEndpoints(access)
+    writing, busy = EventWriteEndpoints(access, events), FreeBusyEndpoint(access)
     one, many = "calendars/{calendar}", "calendars/{calendar}/events"
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.calendar.records import EventTime, from_instant, from_local, load_zone
 from sandbox.http import Request
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII
@@ -14,7 +14,7 @@ _INSTANT = re.compile(
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?", re.ASCII)
 
 
-def shown(when: EventTime, display: str, *, with_zone: bool = True) -> dict[str, Any]:
+def event_time(when: EventTime, display: str, *, with_zone: bool = True) -> dict[str, Any]:
     """Write a time by the clock of the zone *display*; the zone it was planned in goes beside."""
     if when.day is not None:
         return {"date": when.day.isoformat()}
@@ -41,25 +41,25 @@ def query_instant(request: Request, name: str) -> datetime | None:
     Read a moment among the query parameters, which needs an offset.
 
     Raises:
-        Refused: 400.
+        GoogleError: 400.
     """
     text = request.first(name)
-    return instant(text) if text else None
+    return read_instant(text) if text else None
 
 
-def instant(text: object) -> datetime:
+def read_instant(text: object) -> datetime:
     """
     Read RFC 3339 with an offset as UTC.
 
     Raises:
-        Refused: 400.
+        GoogleError: 400.
     """
     if not isinstance(text, str) or not _INSTANT.fullmatch(text):
-        raise Refused(400, "Bad Request", "badRequest")
+        raise GoogleError(400, "Bad Request", "badRequest")
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Refused(400, "Bad Request", "badRequest") from None
+        raise GoogleError(400, "Bad Request", "badRequest") from None
 
 
 def query_zone(request: Request, otherwise: str) -> str:
@@ -67,57 +67,57 @@ def query_zone(request: Request, otherwise: str) -> str:
     Read the ``timeZone`` parameter.
 
     Raises:
-        Refused: 400, there is no such zone.
+        GoogleError: 400, there is no such zone.
     """
-    return known_zone(request.first("timeZone") or otherwise)
+    return check_zone(request.first("timeZone") or otherwise)
 
 
-def known_zone(name: object) -> str:
+def check_zone(name: object) -> str:
     """
     Return a zone's name as it is.
 
     Raises:
-        Refused: 400, there is no such zone.
+        GoogleError: 400, there is no such zone.
     """
     try:
         text = str(name)
         load_zone(text)
     except ValueError:
-        raise Refused(400, "Invalid time zone definition.", "invalid") from None
+        raise GoogleError(400, "Invalid time zone definition.", "invalid") from None
     return text
 
 
-def read(written: object, which: str, otherwise: str) -> EventTime:
+def read_event_time(written: object, which: str, otherwise: str) -> EventTime:
     """
     Read ``start`` or ``end`` of a body; *otherwise* is the calendar's zone.
 
     Raises:
-        Refused: 400, it is missing or cannot be read.
+        GoogleError: 400, it is missing or cannot be read.
     """
     if not isinstance(written, dict):
-        raise Refused(400, f"Missing {which} time.", "required")
-    place = known_zone(written["timeZone"]) if written.get("timeZone") else ""
+        raise GoogleError(400, f"Missing {which} time.", "required")
+    zone = check_zone(written["timeZone"]) if written.get("timeZone") else ""
     if written.get("date") is not None:
-        return _day(written["date"], place or otherwise)
+        return _day(written["date"], zone or otherwise)
     text = written.get("dateTime")
     if text is None:
-        raise Refused(400, f"Missing {which} time.", "required")
+        raise GoogleError(400, f"Missing {which} time.", "required")
     if isinstance(text, str) and _LOCAL.fullmatch(text):
-        if not place:
-            raise Refused(400, f"Missing time zone definition for {which} time.", "required")
-        return _clock(text, place)
-    return from_instant(instant(text).replace(microsecond=0), place or otherwise)
+        if not zone:
+            raise GoogleError(400, f"Missing time zone definition for {which} time.", "required")
+        return _local_time(text, zone)
+    return from_instant(read_instant(text).replace(microsecond=0), zone or otherwise)
 
 
-def _day(text: object, place: str) -> EventTime:
+def _day(text: object, zone: str) -> EventTime:
     try:
-        return EventTime(place, day=date.fromisoformat(str(text)))
+        return EventTime(zone, day=date.fromisoformat(str(text)))
     except ValueError:
-        raise Refused(400, "Invalid value for: Invalid format", "invalid") from None
+        raise GoogleError(400, "Invalid value for: Invalid format", "invalid") from None
 
 
-def _clock(text: str, place: str) -> EventTime:
+def _local_time(text: str, zone: str) -> EventTime:
     try:
-        return from_local(datetime.fromisoformat(text.upper()).replace(microsecond=0), place)
+        return from_local(datetime.fromisoformat(text.upper()).replace(microsecond=0), zone)
     except (ValueError, OverflowError):
-        raise Refused(400, "Bad Request", "badRequest") from None
+        raise GoogleError(400, "Bad Request", "badRequest") from None

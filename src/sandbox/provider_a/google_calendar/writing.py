@@ -15,37 +15,41 @@ from sandbox.calendar.records import (
 )
 from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
-from sandbox.provider_a.errors import Refused
+from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import event_bodies
-from sandbox.provider_a.google_calendar.calendar_access import WRITE_EVENTS, Place, demand
+from sandbox.provider_a.google_calendar.calendar_access import (
+    WRITE_EVENTS,
+    CalendarAccess,
+    require_scope,
+)
 from sandbox.provider_a.google_calendar.calendars import read_body
 from sandbox.provider_a.google_calendar.event_views import etag
-from sandbox.provider_a.google_calendar.events import Events
+from sandbox.provider_a.google_calendar.events import EventReadEndpoints
 
 _ID = re.compile(r"[a-v0-9]{5,1024}", re.ASCII)
 
 
-class Writing:
+class EventWriteEndpoints:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, place: Place, events: Events) -> None:
-        self._place = place
-        self._store = place.state.calendars
+    def __init__(self, access: CalendarAccess, events: EventReadEndpoints) -> None:
+        self._access = access
+        self._store = access.state.calendars
         self._events = events
 
     def insert(self, request: Request, calendar: str) -> Any:
         """``events.insert``."""
-        demand(request, WRITE_EVENTS)
-        found = self._place.writable(calendar)
+        require_scope(request, WRITE_EVENTS)
+        found = self._access.writable(calendar)
         return self._add(request, found, read_body(request))
 
     def import_(self, request: Request, calendar: str) -> Any:
         """``events.import``: a private copy of somebody's event, known by its iCalUID."""
-        demand(request, WRITE_EVENTS)
-        found = self._place.writable(calendar)
+        require_scope(request, WRITE_EVENTS)
+        found = self._access.writable(calendar)
         body = read_body(request)
         if not isinstance(body.get("iCalUID"), str):
-            raise Refused(400, "Missing iCalUID.", "required")
+            raise GoogleError(400, "Missing iCalUID.", "required")
         old = next(
             (event for event in self._store.events(found) if event.uid == body["iCalUID"]), None
         )
@@ -63,41 +67,41 @@ class Writing:
 
     def delete(self, request: Request, calendar: str, event: str) -> None:
         """``events.delete``."""
-        demand(request, WRITE_EVENTS)
-        found = self._place.writable(calendar)
-        one = self._place.occurrence(found, event)
-        _check_tag(request, one)
+        require_scope(request, WRITE_EVENTS)
+        found = self._access.writable(calendar)
+        one = self._access.occurrence(found, event)
+        _check_etag(request, one)
         if one.event.is_deleted or one.is_bare:
-            raise Refused(410, "Resource has been deleted", "deleted")
+            raise GoogleError(410, "Resource has been deleted", "deleted")
         if one.original is None:
             self._store.delete(one.event)
         else:
             self._store.set_override(one.event, one.original, None, cancelled=True)
 
     def _write(self, request: Request, calendar: str, event: str, *, whole: bool) -> Any:
-        demand(request, WRITE_EVENTS)
-        found = self._place.writable(calendar)
-        one = self._place.occurrence(found, event)
-        _check_tag(request, one)
+        require_scope(request, WRITE_EVENTS)
+        found = self._access.writable(calendar)
+        one = self._access.occurrence(found, event)
+        _check_etag(request, one)
         return self._change(request, found, one, read_body(request), whole=whole)
 
     def _add(self, request: Request, calendar: StoredCalendar, body: Mapping[str, Any]) -> Any:
         name = body.get("id") or ""
         if name and not (isinstance(name, str) and _ID.fullmatch(name)):
-            raise Refused(400, "Invalid resource id value.", "invalid")
-        if name and self._place.event(calendar, name) is not None:
-            raise Refused(409, "The requested identifier already exists.", "duplicate")
+            raise GoogleError(400, "Invalid resource id value.", "invalid")
+        if name and self._access.event(calendar, name) is not None:
+            raise GoogleError(409, "The requested identifier already exists.", "duplicate")
         content = self._content(calendar, body, None)
         new = NewEvent(
             id=name,
             uid=str(body.get("iCalUID") or ""),
             content=content,
-            recurrence=event_bodies.recurrence(body, content.start),
+            recurrence=event_bodies.read_recurrence(body, content.start),
         )
         try:
             (added,) = self._store.add_events(calendar, (new,))
         except ValueError:
-            raise Refused(400, "Invalid recurrence rule.", "invalid") from None
+            raise GoogleError(400, "Invalid recurrence rule.", "invalid") from None
         return self._events.shown(request, calendar, as_single_occurrence(added))
 
     def _change(
@@ -113,13 +117,13 @@ class Writing:
         if not self._is_mine(old):
             body = self._own_part(old, body)
         elif whole:
-            old = _emptied(old)
+            old = _cleared(old)
         content = self._content(calendar, body, old)
         if one.original is not None:
             return self._events.shown(request, calendar, self._differ(one, one.original, content))
         recurrence = one.event.recurrence
         if "recurrence" in body or whole:
-            recurrence = event_bodies.recurrence(body, content.start)
+            recurrence = event_bodies.read_recurrence(body, content.start)
         moved = content.start != one.content.start or content.end != one.content.end
         try:
             event = self._store.put(
@@ -132,7 +136,7 @@ class Writing:
                 )
             )
         except ValueError:
-            raise Refused(400, "Invalid recurrence rule.", "invalid") from None
+            raise GoogleError(400, "Invalid recurrence rule.", "invalid") from None
         return self._events.shown(request, calendar, as_single_occurrence(event))
 
     def _differ(self, one: Occurrence, original: EventTime, content: EventContent) -> Occurrence:
@@ -141,41 +145,46 @@ class Writing:
         try:
             event = self._store.set_override(one.event, original, kept, cancelled=cancelled)
         except ValueError:
-            raise Refused(400, "Bad Request", "badRequest") from None
+            raise GoogleError(400, "Bad Request", "badRequest") from None
         return self._store.occurrence(event, original) or one
 
     def _content(
         self, calendar: StoredCalendar, body: Mapping[str, Any], old: EventContent | None
     ) -> EventContent:
-        return event_bodies.content(body, old, zone=calendar.zone, account=self._place.account)
+        return event_bodies.read_content(
+            body, old, zone=calendar.zone, account=self._access.account
+        )
 
     def _is_mine(self, content: EventContent) -> bool:
         organiser = content.organiser
-        return organiser is None or organiser.email.lower() == self._place.account.email.lower()
+        return organiser is None or organiser.email.lower() == self._access.account.email.lower()
 
     def _own_part(self, old: EventContent, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """
         Return what somebody who is only a guest may change: the own answer and the reminder.
 
         Raises:
-            Refused: 403, the body changes what belongs to the organizer.
+            GoogleError: 403, the body changes what belongs to the organizer.
         """
-        if event_bodies.SHARED & body.keys():
+        if event_bodies.ORGANIZER_ONLY & body.keys():
             message = "Shared properties can only be changed by the organizer of the event."
-            raise Refused(403, message, "forbiddenForNonOrganizer")
+            raise GoogleError(403, message, "forbiddenForNonOrganizer")
         own = {name: value for name, value in body.items() if name != "attendees"}
         if "attendees" not in body:
             return own
-        me = self._place.account.email.lower()
+        me = self._access.account.email.lower()
         answers = {
             str(attendee.get("email", "")).lower(): attendee.get("responseStatus")
             for attendee in body["attendees"]
             if isinstance(attendee, dict)
         }
-        return {**own, "attendees": [_as_body(attendee, me, answers) for attendee in old.attendees]}
+        return {
+            **own,
+            "attendees": [_attendee_body(attendee, me, answers) for attendee in old.attendees],
+        }
 
 
-def _as_body(guest: Attendee, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:
+def _attendee_body(guest: Attendee, me: str, answers: Mapping[str, Any]) -> dict[str, Any]:
     response = answers.get(me) if guest.email.lower() == me else None
     return {
         "email": guest.email,
@@ -186,11 +195,11 @@ def _as_body(guest: Attendee, me: str, answers: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _emptied(content: EventContent) -> EventContent:
+def _cleared(content: EventContent) -> EventContent:
     return EventContent(start=content.start, end=content.end, organiser=content.organiser)
 
 
-def _check_tag(request: Request, one: Occurrence) -> None:
+def _check_etag(request: Request, one: Occurrence) -> None:
     wanted = request.headers.get("if-match", "*")
     if wanted not in {"*", etag(one.event.change)}:
-        raise Refused(412, "Precondition Failed", "conditionNotMet")
+        raise GoogleError(412, "Precondition Failed", "conditionNotMet")

@@ -56,13 +56,13 @@ _TEXT_CHANGES: Mapping[str, Callable[[str], str]] = {
 
 
 @lru_cache(maxsize=65536)
-def instant(text: str) -> datetime:
+def read_instant(text: str) -> datetime:
     """Read an ISO instant as UTC; without an offset it is UTC already."""
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def step(value: Value, name: str) -> Value:
+def member_of(value: Value, name: str) -> Value:
     """Take the member *name* of what *value* computes; None when that is no record."""
 
     def read(record: Record) -> Any:
@@ -72,7 +72,7 @@ def step(value: Value, name: str) -> Value:
     return read
 
 
-def boolean(term: Term, where: str) -> Term:
+def require_boolean(term: Term, where: str) -> Term:
     """
     Return *term*, which stands where a yes or no is needed.
 
@@ -87,19 +87,19 @@ def boolean(term: Term, where: str) -> Term:
     return term
 
 
-def both(found: Sequence[Term]) -> Term:
+def join_and(found: Sequence[Term]) -> Term:
     """Join terms with `and`."""
     if len(found) == 1:
         return found[0]
-    tests = tuple(boolean(term, "And").value for term in found)
+    tests = tuple(require_boolean(term, "And").value for term in found)
     return Term(Kind.BOOLEAN, lambda record: all(test(record) for test in tests))
 
 
-def either(found: Sequence[Term]) -> Term:
+def join_or(found: Sequence[Term]) -> Term:
     """Join terms with `or`."""
     if len(found) == 1:
         return found[0]
-    tests = tuple(boolean(term, "Or").value for term in found)
+    tests = tuple(require_boolean(term, "Or").value for term in found)
     return Term(Kind.BOOLEAN, lambda record: any(test(record) for test in tests))
 
 
@@ -145,7 +145,7 @@ def _comparable(term: Term, *, exact: bool) -> Value:
     if term.kind in (Kind.INSTANT, Kind.DATE):
         convert = _moment
     elif exact:
-        convert = _same
+        convert = _unchanged
     if term.constant:
         fixed = convert(term.value({}))
         return lambda _record: fixed
@@ -153,7 +153,7 @@ def _comparable(term: Term, *, exact: bool) -> Value:
     return lambda record: convert(value(record))
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -162,7 +162,7 @@ def _fold(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    return instant(value) if isinstance(value, str) else value
+    return read_instant(value) if isinstance(value, str) else value
 
 
 def _constant(kind: Kind, value: Any) -> Term:
@@ -178,7 +178,7 @@ def _date(text: str) -> Term:
 
 def _instant(text: str) -> Term:
     try:
-        return _constant(Kind.INSTANT, instant(text).isoformat())
+        return _constant(Kind.INSTANT, read_instant(text).isoformat())
     except ValueError:
         raise QueryError(
             f"Invalid filter clause: '{text}' is not a valid Edm.DateTimeOffset."

@@ -56,7 +56,7 @@ def parse(text: str, shape: Shape) -> Filter:
     Raises:
         QueryError: A syntax error, an unknown property or function, or kinds that do not compare.
     """
-    reader = _Reader(text, shape)
+    reader = _Parser(text, shape)
     term = reader.disjunction()
     reader.end()
     if term.kind not in (Kind.BOOLEAN, Kind.UNKNOWN):
@@ -70,7 +70,7 @@ def parse(text: str, shape: Shape) -> Filter:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Parser:
     """A recursive-descent parser; terms come out compiled."""
 
     text: str
@@ -122,19 +122,19 @@ class _Reader:
         found = [self._conjunction()]
         while self._accept("or"):
             found.append(self._conjunction())
-        return filter_terms.either(found)
+        return filter_terms.join_or(found)
 
     def _conjunction(self) -> Term:
         found = [self._negation()]
         while self._accept("and"):
             found.append(self._negation())
-        return filter_terms.both(found)
+        return filter_terms.join_and(found)
 
     def _negation(self) -> Term:
         if not self._accept("not"):
             return self._comparison()
         self._deeper()
-        inner = filter_terms.boolean(self._negation(), "Not").value
+        inner = filter_terms.require_boolean(self._negation(), "Not").value
         self._depth -= 1
         return Term(Kind.BOOLEAN, lambda record: not inner(record))
 
@@ -227,7 +227,7 @@ class _Reader:
                 raise QueryError("The parent value for a property access is not a single value.")
             kind = owner.member(step) if owner is not None else Kind.UNKNOWN
             exact = owner is not None and step in owner.exact
-            value = filter_terms.step(value, step)
+            value = filter_terms.member_of(value, step)
             steps.append(step)
         if first not in self._variables:
             self.properties.append("/".join(steps))
@@ -249,7 +249,7 @@ class _Reader:
         self._deeper()
         outer = self._variables
         self._variables = {**outer, variable: kind}
-        test = filter_terms.boolean(self.disjunction(), word).value
+        test = filter_terms.require_boolean(self.disjunction(), word).value
         self._variables = outer
         self._depth -= 1
         self._expect(")")

@@ -1,9 +1,8 @@
 """
 OData query options: `$select`, `$expand`, `$filter`, `$orderby`, paging and counting.
 
-`read` turns the query pairs of a request into `Options`, refusing what upstream refuses; `ordered`,
-`selected` and `next_link` apply them to JSON records. Which options go together is each workload's
-own rule and stands with the workload. Source: wire report 1A.2, 1D, 6, 7.
+`parse` reads `Options` and rejects what upstream rejects; `sort_records`, `select_members` and
+`next_link` apply them to JSON records. Each workload decides which options it combines.
 """
 
 import re
@@ -58,7 +57,7 @@ class Options:
     skip_token: str | None = None
 
 
-def read(
+def parse(
     pairs: Iterable[tuple[str, str]],
     shape: Shape,
     *,
@@ -77,7 +76,7 @@ def read(
     Raises:
         QueryError: An option is unknown, given twice, malformed, or names an unknown property.
     """
-    given = _given(pairs)
+    given = _by_name(pairs)
     return Options(
         select=_select(given.get("$select"), shape, expandable),
         expand=_expand(given.get("$expand"), shape, expandable),
@@ -91,21 +90,21 @@ def read(
     )
 
 
-def applied(records: Iterable[R], options: Options) -> list[R]:
+def filter_and_sort(records: Iterable[R], options: Options) -> list[R]:
     """Return the records that pass the filter, in the order asked for."""
     found = list(records)
     if options.filter is not None:
         found = [record for record in found if options.filter.matches(record)]
-    return ordered(found, options.orderby)
+    return sort_records(found, options.orderby)
 
 
-def page(records: Sequence[R], options: Options, *, top: int | None) -> Sequence[R]:
+def cut_page(records: Sequence[R], options: Options, *, top: int | None) -> Sequence[R]:
     """Cut out the page that starts at `$skip`; *top* when `$top` is not given, None for all."""
     start, size = options.skip or 0, top if options.top is None else options.top
     return records[start : None if size is None else start + size]
 
 
-def ordered(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
+def sort_records(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
     """Sort *records*; missing values come first when ascending, texts ignore case."""
     found = list(records)
     for order in reversed(orders):
@@ -113,7 +112,7 @@ def ordered(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
     return found
 
 
-def selected(
+def select_members(
     record: Mapping[str, Any], select: Sequence[str], *, always: Sequence[str] = ("id",)
 ) -> dict[str, Any]:
     """
@@ -124,7 +123,7 @@ def selected(
     """
     if not select or "*" in select:
         return dict(record)
-    names = {_first(path) for path in select} | set(always)
+    names = {_selected_member(path) for path in select} | set(always)
     return {key: value for key, value in record.items() if key in names or key.startswith("@")}
 
 
@@ -158,7 +157,7 @@ def split(text: str, mark: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _given(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         if not name.startswith("$"):
@@ -185,7 +184,7 @@ def _select(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> 
         if not _MEMBER.match(name):
             raise QueryError(f"Term '{text}' is not valid in a $select or $expand expression.")
         if name not in expandable and "." not in name:
-            _follow(name, shape)
+            _check_path(name, shape)
     return names
 
 
@@ -204,7 +203,7 @@ def _expand(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> 
             raise QueryError(f"Term '{term}' is not valid in a $select or $expand expression.")
         inner = [_pair(option) for option in split(rest[:-1], ";")] if rest[:-1].strip() else []
         inside = expandable[name]
-        found[name] = read(inner, inside, expandable=inside.parts)
+        found[name] = parse(inner, inside, expandable=inside.parts)
     return found
 
 
@@ -226,11 +225,11 @@ def _order(term: str, shape: Shape) -> Order:
     match = _ORDER.match(term)
     if match is None:
         raise QueryError(f"Syntax error in the $orderby expression '{term}'.")
-    _follow(match[1], shape)
+    _check_path(match[1], shape)
     return Order(path=match[1], descending=match[2] == "desc")
 
 
-def _follow(path: str, shape: Shape) -> None:
+def _check_path(path: str, shape: Shape) -> None:
     at: Kind | Shape = shape
     for step in path.split("/"):
         if isinstance(at, Shape):
@@ -267,7 +266,7 @@ def _flag(name: str, text: str | None) -> bool:
     return text.lower() == "true"
 
 
-def _first(path: str) -> str:
+def _selected_member(path: str) -> str:
     """Name the member that *path* selects: a cast is left out, a path counts by its first step."""
     steps = [step for step in path.split("/") if "." not in step]
     return steps[0] if steps else path

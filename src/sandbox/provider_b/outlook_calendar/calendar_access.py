@@ -8,7 +8,7 @@ from sandbox.calendar.ids import split_instance
 from sandbox.calendar.records import Occurrence, StoredCalendar, Window
 from sandbox.calendar.store import as_single_occurrence
 from sandbox.mail.ids import PROVIDER_B
-from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.outlook_calendar import event_views, time_zones
 from sandbox.provider_b.outlook_calendar.event_views import is_mine
 from sandbox.provider_b.outlook_mail.mailbox import check_id
@@ -26,7 +26,7 @@ WRITE = ("Calendars.ReadWrite", "Calendars.ReadWrite.Shared")
 
 
 @dataclass(frozen=True, slots=True)
-class Diary:
+class CalendarAccess:
     """The account's calendars and what is in them."""
 
     state: SandboxState
@@ -45,7 +45,7 @@ class Diary:
         Find a calendar by its id; "" is the default one.
 
         Raises:
-            Refusal: The id is malformed, or names nothing.
+            GraphError: The id is malformed, or names nothing.
         """
         if not name:
             return self.state.calendars.primary(PROVIDER_B)
@@ -60,7 +60,7 @@ class Diary:
         As `calendar`, of one that the account may change.
 
         Raises:
-            Refusal: As `calendar`, or somebody else keeps it.
+            GraphError: As `calendar`, or somebody else keeps it.
         """
         found = self.calendar(name)
         if not found.can_edit:
@@ -72,7 +72,7 @@ class Diary:
         Find an event, a series or an occurrence by an id of either space.
 
         Raises:
-            Refusal: The id is malformed, or names nothing that can be seen in *calendar*.
+            GraphError: The id is malformed, or names nothing that can be seen in *calendar*.
         """
         check_id(name)
         found = self._named(name)
@@ -104,9 +104,9 @@ class Diary:
             return False
         return not one.cancelled or not is_mine(one.content, self.account)
 
-    def record(self, call: Call, one: Occurrence, *, zone: str | None = None) -> dict[str, Any]:
+    def record(self, call: UserCall, one: Occurrence, *, zone: str | None = None) -> dict[str, Any]:
         """Write an event as the call's preferences ask for it; *zone* instead of theirs."""
-        made = event_views.record(
+        made = event_views.event_record(
             one,
             account=self.account,
             zone=zone or call.zone,
@@ -129,19 +129,19 @@ class Diary:
         return store.occurrence(series[0], named[1]) if named is not None and series else None
 
 
-def can_read_bodies(call: Call) -> bool:
+def can_read_bodies(call: UserCall) -> bool:
     """Whether the token goes beyond the basic calendar permission."""
     grant = call.request.grant
     names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(names.intersection(READ))
 
 
-def check_zone(call: Call) -> None:
+def check_zone(call: UserCall) -> None:
     """
     Pass when the zone that the call prefers is known.
 
     Raises:
-        Refusal: It is not.
+        GraphError: It is not.
     """
     if call.zone is not None:
-        time_zones.iana(call.zone)
+        time_zones.iana_name(call.zone)

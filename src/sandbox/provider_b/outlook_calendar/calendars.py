@@ -9,12 +9,12 @@ from uuid import NAMESPACE_URL, uuid5
 from sandbox.calendar.records import StoredCalendar
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
-from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
-from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, WRITE, Diary
+from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, WRITE, CalendarAccess
 from sandbox.provider_b.outlook_mail.mailbox import check_id
-from sandbox.provider_b.responses import Refusal, empty, not_found, ok
+from sandbox.provider_b.responses import GraphError, empty, not_found, ok
 
 _OWNER = Shape(
     name="microsoft.graph.emailAddress", members={"name": Kind.STRING, "address": Kind.STRING}
@@ -49,16 +49,16 @@ _SUFFIX = hashlib.shake_256(b"calendar-group").hexdigest(24)
 _GROUP_ID = f"AAMkAGNDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA-{_SUFFIX}_AAA="
 
 
-class Calendars:
+class CalendarEndpoints:
     """The endpoints of calendars."""
 
-    def __init__(self, diary: Diary) -> None:
-        self._diary = diary
-        self._store = diary.state.calendars
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
+        self._store = access.state.calendars
 
-    def join(self, door: Door) -> None:
+    def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
-        add = door.routes.add
+        add = endpoints.routes.add
         add("GET", "/calendar", self.get)
         add("PATCH", "/calendar", self.patch)
         add("GET", "/calendarGroups", self.groups)
@@ -69,87 +69,87 @@ class Calendars:
             add("PATCH", f"{root}/{{calendar}}", self.patch)
             add("DELETE", f"{root}/{{calendar}}", self.delete)
 
-    def list(self, call: Call, group: str = "") -> Response:
+    def list(self, call: UserCall, group: str = "") -> Response:
         """``GET /calendars``."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         check_group(group)
-        options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
-        found = query_options.applied(
-            [self._record(calendar) for calendar in self._diary.calendars()], options
+        options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
+        found = query_options.filter_and_sort(
+            [self._record(calendar) for calendar in self._access.calendars()], options
         )
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
-        body: dict[str, Any] = {"@odata.context": call.context("calendars")}
+        body: dict[str, Any] = {"@odata.context": call.odata_context("calendars")}
         if options.count:
             body["@odata.count"] = len(found)
         body["value"] = [
-            query_options.selected(one, options.select) for one in found[start : start + top]
+            query_options.select_members(one, options.select) for one in found[start : start + top]
         ]
         if start + top < len(found):
             link = query_options.next_link(call.url, call.request.query, skip=start + top)
             body["@odata.nextLink"] = link
         return ok(body)
 
-    def get(self, call: Call, calendar: str = "", group: str = "") -> Response:
+    def get(self, call: UserCall, calendar: str = "", group: str = "") -> Response:
         """``GET /calendars/{id}`` and ``GET /calendar``, the default one."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         check_group(group)
-        return self._answer(call, self._diary.calendar(calendar))
+        return self._answer(call, self._access.calendar(calendar))
 
-    def create(self, call: Call, group: str = "") -> Response:
+    def create(self, call: UserCall, group: str = "") -> Response:
         """``POST /calendars``: 201, or 409 when the name is taken."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         check_group(group)
         name = self._free_name(call)
         zone = self._store.primary(PROVIDER_B).zone
         return self._answer(call, self._store.add_calendar(PROVIDER_B, name, zone=zone), 201)
 
-    def patch(self, call: Call, calendar: str = "", group: str = "") -> Response:
+    def patch(self, call: UserCall, calendar: str = "", group: str = "") -> Response:
         """``PATCH /calendars/{id}``: the name."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         check_group(group)
-        found = self._diary.writable(calendar)
+        found = self._access.writable(calendar)
         if "name" in call.json() and call.json()["name"] != found.name:
             found = self._store.put_calendar(replace(found, name=self._free_name(call)))
         return self._answer(call, found)
 
-    def delete(self, call: Call, calendar: str, group: str = "") -> Response:
+    def delete(self, call: UserCall, calendar: str, group: str = "") -> Response:
         """``DELETE /calendars/{id}``: any but the default one."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         check_group(group)
-        found = self._diary.writable(calendar)
+        found = self._access.writable(calendar)
         if found.is_primary:
-            raise Refusal(
+            raise GraphError(
                 400, "ErrorDeleteDistinguishedFolder", "Distinguished folders cannot be deleted."
             )
         self._store.put_calendar(replace(found, is_deleted=True))
         return empty(204)
 
-    def groups(self, call: Call) -> Response:
+    def groups(self, call: UserCall) -> Response:
         """``GET /calendarGroups``."""
-        call.needs(*READ_BASIC)
-        options = query_options.read(call.request.query, _GROUP, expandable={})
+        call.require_scope(*READ_BASIC)
+        options = query_options.parse(call.request.query, _GROUP, expandable={})
         group = {
             "id": _GROUP_ID,
             "name": "My Calendars",
             "classId": str(uuid5(NAMESPACE_URL, "my-calendars")),
             "changeKey": "DwAAABYAAAAA",
         }
-        body = {"@odata.context": call.context("calendarGroups")}
-        return ok({**body, "value": [query_options.selected(group, options.select)]})
+        body = {"@odata.context": call.odata_context("calendarGroups")}
+        return ok({**body, "value": [query_options.select_members(group, options.select)]})
 
-    def _answer(self, call: Call, calendar: StoredCalendar, status: int = 200) -> Response:
-        options = query_options.read(call.request.query, _SHAPE, expandable={})
-        context = {"@odata.context": call.context("calendars/$entity")}
-        shown = query_options.selected(self._record(calendar), options.select)
+    def _answer(self, call: UserCall, calendar: StoredCalendar, status: int = 200) -> Response:
+        options = query_options.parse(call.request.query, _SHAPE, expandable={})
+        context = {"@odata.context": call.odata_context("calendars/$entity")}
+        shown = query_options.select_members(self._record(calendar), options.select)
         return ok({**context, **shown}, status)
 
-    def _free_name(self, call: Call) -> str:
+    def _free_name(self, call: UserCall) -> str:
         name = call.json().get("name")
         if not isinstance(name, str) or not name.strip():
-            raise Refusal(400, "ErrorInvalidParameter", "The calendar's name is missing.")
-        if name.casefold() in {calendar.name.casefold() for calendar in self._diary.calendars()}:
-            raise Refusal(
+            raise GraphError(400, "ErrorInvalidParameter", "The calendar's name is missing.")
+        if name.casefold() in {calendar.name.casefold() for calendar in self._access.calendars()}:
+            raise GraphError(
                 409,
                 "ErrorFolderExists",
                 "A folder with the specified name already exists.",
@@ -157,7 +157,7 @@ class Calendars:
         return name
 
     def _record(self, calendar: StoredCalendar) -> dict[str, Any]:
-        owner = self._diary.state.mails.account(PROVIDER_B)
+        owner = self._access.state.mails.account(PROVIDER_B)
         return {
             "id": calendar.id,
             "name": calendar.name,
@@ -181,7 +181,7 @@ def check_group(group: str) -> None:
     Pass when there is such a group; "" is no question.
 
     Raises:
-        Refusal: There is none.
+        GraphError: There is none.
     """
     if group and group != _GROUP_ID:
         check_id(group)

@@ -8,8 +8,8 @@ from typing import Any
 
 from sandbox.calendar.records import Attendee, EventContent, EventTime, from_instant, from_local
 from sandbox.mail.store import Account
-from sandbox.provider_b.outlook_calendar.time_zones import iana
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.outlook_calendar.time_zones import iana_name
+from sandbox.provider_b.responses import GraphError
 
 _SHOWS = frozenset({"free", "tentative", "busy", "oof", "workingElsewhere"})
 _SENSITIVE = frozenset({"normal", "personal", "private", "confidential"})
@@ -17,106 +17,117 @@ _IMPORTANT = frozenset({"low", "normal", "high"})
 _RESPONSES: Mapping[str, str] = MappingProxyType(
     {"accepted": "accepted", "declined": "declined", "tentativelyAccepted": "tentative"}
 )
-_VIDEO = "https://meet.provider-b.example/"
+_VIDEO_URL = "https://meet.provider-b.example/"
 
 Body = Mapping[str, Any]
 
 
-def content(body: Body, old: EventContent | None, *, account: Account, seed: str) -> EventContent:
+def read_content(
+    body: Body, old: EventContent | None, *, account: Account, seed: str
+) -> EventContent:
     """
     Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
 
     *seed* names an online meeting that is made with it.
 
     Raises:
-        Refusal: 400.
+        GraphError: 400.
     """
-    base = _times(body, old)
+    base = _read_times(body, old)
     given: dict[str, Any] = {}
     if "subject" in body:
-        given["title"] = _text(body, "subject") or None
+        given["title"] = _read_text(body, "subject") or None
     if "body" in body:
         written = body["body"]
         if not isinstance(written, dict) or not isinstance(written.get("content", ""), str):
-            raise invalid("body")
+            raise invalid_member("body")
         given["description"] = written.get("content", "")
         given["is_html"] = str(written.get("contentType", "text")).lower() == "html"
     if "location" in body:
         place = body["location"]
         given["location"] = str(place.get("displayName") or "") if isinstance(place, dict) else ""
     if "showAs" in body:
-        given["shows_as"] = _text(body, "showAs")
+        given["shows_as"] = _read_text(body, "showAs")
         if given["shows_as"] not in _SHOWS:
-            raise invalid("showAs")
+            raise invalid_member("showAs")
     if "sensitivity" in body:
-        given["is_private"] = _word(body, "sensitivity", _SENSITIVE) in {"private", "confidential"}
+        given["is_private"] = _read_word(body, "sensitivity", _SENSITIVE) in {
+            "private",
+            "confidential",
+        }
     if "importance" in body:
-        given["importance"] = _word(body, "importance", _IMPORTANT)
+        given["importance"] = _read_word(body, "importance", _IMPORTANT)
     if "categories" in body:
         names = body["categories"] or []
         if not isinstance(names, list):
-            raise invalid("categories")
+            raise invalid_member("categories")
         given["categories"] = tuple(str(name) for name in names)
     if "attendees" in body:
-        given["attendees"] = tuple(_guests(body["attendees"]))
+        given["attendees"] = tuple(_read_attendees(body["attendees"]))
     if "isOnlineMeeting" in body:
         online = body["isOnlineMeeting"] is True
-        given["video_link"] = (base.video_link or f"{_VIDEO}{seed}") if online else None
-    given |= _reminder(body, base)
+        given["video_link"] = (base.video_link or f"{_VIDEO_URL}{seed}") if online else None
+    given |= _read_reminder(body, base)
     if base.organiser is None:
         given["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
     return replace(base, **given)
 
 
-def invalid(name: str) -> Refusal:
+def invalid_member(name: str) -> GraphError:
     """A member that cannot be what was written."""
-    return Refusal(
+    return GraphError(
         400,
         "ErrorPropertyValidationFailure",
         f"At least one property failed validation. Property: {name}",
     )
 
 
-def _times(body: Body, old: EventContent | None) -> EventContent:
+def _read_times(body: Body, old: EventContent | None) -> EventContent:
     if old is None and ("start" not in body or "end" not in body):
-        raise invalid("start" if "start" not in body else "end")
+        raise invalid_member("start" if "start" not in body else "end")
     all_day = body.get("isAllDay", old is not None and old.is_all_day) is True
     if old is not None and not {"start", "end", "isAllDay"} & body.keys():
         return old
-    start = _time(body, "start", all_day) if "start" in body else _as(old, "start", all_day)
-    end = _time(body, "end", all_day) if "end" in body else _as(old, "end", all_day)
+    start = (
+        _read_time(body, "start", all_day)
+        if "start" in body
+        else _converted_time(old, "start", all_day)
+    )
+    end = (
+        _read_time(body, "end", all_day) if "end" in body else _converted_time(old, "end", all_day)
+    )
     if end.instant < start.instant or (all_day and end.instant == start.instant):
-        raise Refusal(
+        raise GraphError(
             400, "ErrorCalendarEndDateIsEarlierThanStartDate",
             "The end date can't be before the start date.",
         )  # fmt: skip
     return EventContent(start=start, end=end) if old is None else replace(old, start=start, end=end)
 
 
-def _as(old: EventContent | None, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
+def _converted_time(old: EventContent | None, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
     kept: EventTime | None = getattr(old, name, None)
     if kept is None:
-        raise invalid(name)
+        raise invalid_member(name)
     if all_day == kept.is_day:
         return kept
     return from_local(kept.local, kept.zone, is_day=all_day)
 
 
-def _time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
+def _read_time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
     written = body[name]
     text = written.get("dateTime") if isinstance(written, dict) else None
     if not isinstance(text, str):
-        raise invalid(name)
-    place = iana(str(written.get("timeZone") or "UTC"))
+        raise invalid_member(name)
+    place = iana_name(str(written.get("timeZone") or "UTC"))
     try:
         read = datetime.fromisoformat(text[:26] if text[26:].isdigit() else text)
         if read.tzinfo is not None:
             return from_instant(read.replace(microsecond=0), place)
     except (ValueError, OverflowError):
-        raise invalid(name) from None
+        raise invalid_member(name) from None
     local = read.replace(microsecond=0)
     if all_day and local.time() != local.min.time():
-        raise Refusal(
+        raise GraphError(
             400,
             "ErrorInvalidRequest",
             "The Event.Start and Event.End properties of an all-day event must be midnight.",
@@ -124,12 +135,12 @@ def _time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - 
     return from_local(local, place, is_day=all_day)
 
 
-def _guests(written: Any) -> Iterator[Attendee]:
+def _read_attendees(written: Any) -> Iterator[Attendee]:
     for one in written if isinstance(written, list) else [written]:
         mail = one.get("emailAddress") if isinstance(one, dict) else None
         address = mail.get("address") if isinstance(mail, dict) else None
         if not isinstance(mail, dict) or not isinstance(address, str) or not address:
-            raise invalid("attendees")
+            raise invalid_member("attendees")
         kind = str(one.get("type") or "required").lower()
         status = one.get("status")
         response = status.get("response") if isinstance(status, dict) else None
@@ -142,26 +153,26 @@ def _guests(written: Any) -> Iterator[Attendee]:
         )
 
 
-def _reminder(body: Body, base: EventContent) -> dict[str, Any]:
+def _read_reminder(body: Body, base: EventContent) -> dict[str, Any]:
     if "isReminderOn" not in body and "reminderMinutesBeforeStart" not in body:
         return {}
     minutes = body.get("reminderMinutesBeforeStart", base.reminder or 15)
     is_on = body.get("isReminderOn", base.reminder is not None or True) is True
     if not isinstance(minutes, int):
-        raise invalid("reminderMinutesBeforeStart")
+        raise invalid_member("reminderMinutesBeforeStart")
     return {"reminder": minutes if is_on else None}
 
 
-def _word(body: Body, name: str, known: Collection[str]) -> str:
+def _read_word(body: Body, name: str, known: Collection[str]) -> str:
     """Read a word in any case; none is "normal"."""
-    word = _text(body, name).lower() or "normal"
+    word = _read_text(body, name).lower() or "normal"
     if word not in known:
-        raise invalid(name)
+        raise invalid_member(name)
     return word
 
 
-def _text(body: Body, name: str) -> str:
+def _read_text(body: Body, name: str) -> str:
     value = body[name]
     if value is not None and not isinstance(value, str):
-        raise invalid(name)
+        raise invalid_member(name)
     return value or ""

@@ -10,7 +10,7 @@ from sandbox.calendar.records import Attendee, EventContent, Occurrence, StoredE
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_calendar import recurrence_patterns
-from sandbox.provider_b.outlook_calendar.time_zones import own_name, written
+from sandbox.provider_b.outlook_calendar.time_zones import date_time_time_zone, windows_name
 from sandbox.provider_b.outlook_mail import bodies
 from sandbox.provider_b.outlook_mail.messages import utc
 
@@ -28,7 +28,7 @@ _RECIPIENT = Shape(name="microsoft.graph.recipient", members={"emailAddress": _A
 _RESPONSE = Shape(
     name="microsoft.graph.responseStatus", members={"response": Kind.STRING, "time": Kind.INSTANT}
 )
-_PLACE = Shape(
+_LOCATION = Shape(
     name="microsoft.graph.location",
     members=dict.fromkeys(
         ("displayName", "locationType", "locationUri", "uniqueId", "uniqueIdType"), Kind.STRING
@@ -78,8 +78,8 @@ SHAPE = Shape(
             ),
             "start": _TIME,
             "end": _TIME,
-            "location": _PLACE,
-            "locations": _PLACE,
+            "location": _LOCATION,
+            "locations": _LOCATION,
             "attendees": _RECIPIENT,
             "organizer": _RECIPIENT,
             "onlineMeeting": _OPEN,
@@ -95,7 +95,7 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def record(
+def event_record(
     one: Occurrence,
     *,
     account: str,
@@ -124,8 +124,8 @@ def record(
         "changeKey": change_key(event),
         "categories": list(content.categories),
         "transactionId": None,
-        "originalStartTimeZone": own_name(content.start.zone),
-        "originalEndTimeZone": own_name(content.end.zone),
+        "originalStartTimeZone": windows_name(content.start.zone),
+        "originalEndTimeZone": windows_name(content.end.zone),
         "iCalUId": _uid(one),
         "reminderMinutesBeforeStart": 15 if content.reminder is None else content.reminder,
         "isReminderOn": content.reminder is not None,
@@ -149,15 +149,15 @@ def record(
         "allowNewTimeProposals": True,
         "isDraft": False,
         "hideAttendees": False,
-        "recurrence": recurrence_patterns.shown(event.recurrence, content.start)
+        "recurrence": recurrence_patterns.to_pattern(event.recurrence, content.start)
         if one.original is None and event.recurrence is not None
         else None,
         "responseStatus": {"response": _my_response(content, mine=mine), "time": NEVER},
         "body": {"contentType": body_type, "content": _body(content, body_type)},
-        "start": written(content.start, zone),
-        "end": written(content.end, zone),
-        "location": _place(content.location),
-        "locations": [_place(content.location)] if content.location else [],
+        "start": date_time_time_zone(content.start, zone),
+        "end": date_time_time_zone(content.end, zone),
+        "location": _location(content.location),
+        "locations": [_location(content.location)] if content.location else [],
         "attendees": [_attendee(guest, content) for guest in content.attendees],
         "organizer": _recipient(content.organiser or Attendee(email=account)),
         "onlineMeeting": None if content.video_link is None else {"joinUrl": content.video_link},
@@ -219,7 +219,7 @@ def _body(content: EventContent, body_type: str) -> str:
     return bodies.to_html(content.description) if content.description else ""
 
 
-def _place(name: str) -> Json:
+def _location(name: str) -> Json:
     if not name:
         return {
             "displayName": "",

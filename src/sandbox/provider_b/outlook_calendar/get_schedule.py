@@ -10,13 +10,21 @@ from typing import Any
 from sandbox.calendar.records import Occurrence, Window, from_local
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
-from sandbox.provider_b.endpoint import Call
-from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, Diary, check_zone
-from sandbox.provider_b.outlook_calendar.time_zones import iana, own_name, written
-from sandbox.provider_b.responses import Refusal, ok
+from sandbox.provider_b.endpoint import UserCall
+from sandbox.provider_b.outlook_calendar.calendar_access import (
+    READ_BASIC,
+    CalendarAccess,
+    check_zone,
+)
+from sandbox.provider_b.outlook_calendar.time_zones import (
+    date_time_time_zone,
+    iana_name,
+    windows_name,
+)
+from sandbox.provider_b.responses import GraphError, ok
 
-LONGEST = timedelta(days=62)
-MOST_SCHEDULES = 20  # wire report 1B.4
+MAX_RANGE = timedelta(days=62)
+MAX_SCHEDULES = 20  # wire report 1B.4
 _DIGITS: Mapping[str, int] = MappingProxyType(
     {"free": 0, "tentative": 1, "busy": 2, "oof": 3, "workingElsewhere": 4}
 )
@@ -26,7 +34,7 @@ _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,7})?)?(Z|[+-]\d\d:\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _ScheduleQuery:
     since: datetime
     until: datetime
     step: timedelta
@@ -36,20 +44,20 @@ class _Asked:
         return Window(since=self.since, until=self.until)
 
 
-class Schedule:
+class GetScheduleEndpoint:
     """The endpoint."""
 
-    def __init__(self, diary: Diary) -> None:
-        self._diary = diary
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
 
-    def answer(self, call: Call) -> Response:
+    def answer(self, call: UserCall) -> Response:
         """``POST /calendar/getSchedule``: an address that is not here has an error in its place."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         check_zone(call)
         wanted = {name.lower(): value for name, value in call.json().items()}
-        asked = _asked(wanted)
+        asked = _read_query(wanted)
         names = wanted.get("schedules")
-        if not isinstance(names, list) or not names or len(names) > MOST_SCHEDULES:
+        if not isinstance(names, list) or not names or len(names) > MAX_SCHEDULES:
             raise _invalid("schedules")
         context = (
             f"{call.request.public}/v1.0/$metadata#Collection(microsoft.graph.scheduleInformation)"
@@ -57,37 +65,37 @@ class Schedule:
         value = [self._information(call, str(name), asked) for name in names]
         return ok({"@odata.context": context, "value": value})
 
-    def _information(self, call: Call, name: str, asked: _Asked) -> dict[str, Any]:
-        if name.casefold() != self._diary.account.casefold():
+    def _information(self, call: UserCall, name: str, asked: _ScheduleQuery) -> dict[str, Any]:
+        if name.casefold() != self._access.account.casefold():
             error = {
                 "message": f"Email address not resolved: {name}",
                 "responseCode": "ErrorMailRecipientNotFound",
             }
             return {"scheduleId": name, "availabilityView": "", "error": error}
-        calendar = self._diary.state.calendars.primary(PROVIDER_B)
+        calendar = self._access.state.calendars.primary(PROVIDER_B)
         found = sorted(
-            self._diary.between(calendar, asked.window), key=lambda one: one.content.start.instant
+            self._access.between(calendar, asked.window), key=lambda one: one.content.start.instant
         )
         return {
             "scheduleId": name,
-            "availabilityView": _view(found, asked),
+            "availabilityView": _availability_view(found, asked),
             "scheduleItems": [_item(call, one) for one in found],
             "workingHours": {
                 "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"],
                 "startTime": "08:00:00.0000000",
                 "endTime": "17:00:00.0000000",
-                "timeZone": {"name": own_name(calendar.zone)},
+                "timeZone": {"name": windows_name(calendar.zone)},
             },
         }
 
 
-def _item(call: Call, one: Occurrence) -> dict[str, Any]:
+def _item(call: UserCall, one: Occurrence) -> dict[str, Any]:
     content = one.content
     shown: dict[str, Any] = {
         "isPrivate": content.is_private,
         "status": _status(one),
-        "start": written(content.start, call.zone),
-        "end": written(content.end, call.zone),
+        "start": date_time_time_zone(content.start, call.zone),
+        "end": date_time_time_zone(content.end, call.zone),
     }
     if not content.is_private:
         shown |= {"subject": content.title or "", "location": content.location}
@@ -101,7 +109,7 @@ def _status(one: Occurrence) -> str:
     return "tentative" if tentative else one.content.shows_as
 
 
-def _view(found: list[Occurrence], asked: _Asked) -> str:
+def _availability_view(found: list[Occurrence], asked: _ScheduleQuery) -> str:
     digits = []
     at = asked.since
     while at < asked.until:
@@ -112,26 +120,26 @@ def _view(found: list[Occurrence], asked: _Asked) -> str:
     return "".join(digits)
 
 
-def _asked(wanted: Mapping[str, Any]) -> _Asked:
+def _read_query(wanted: Mapping[str, Any]) -> _ScheduleQuery:
     start, end = _instant(wanted, "startTime"), _instant(wanted, "endTime")
     minutes = wanted.get("availabilityviewinterval", 30)
     if not isinstance(minutes, int) or not 5 <= minutes <= 1440:
         raise _invalid("availabilityViewInterval")
     if end - start < timedelta(minutes=minutes):
-        raise Refusal(
+        raise GraphError(
             400,
             "ErrorInvalidTimeInterval",
             "The requested time interval is shorter than the interval of the merged view.",
         )
-    if end - start > LONGEST:
-        raise Refusal(
+    if end - start > MAX_RANGE:
+        raise GraphError(
             400,
             "ErrorTimeIntervalTooBig",
             "The requested time duration specified for FreeBusyViewOptions.TimeWindow is too "
-            f"long. The allowed limit = {LONGEST.days} days; the actual limit = "
+            f"long. The allowed limit = {MAX_RANGE.days} days; the actual limit = "
             f"{(end - start).days} days.",
         )
-    return _Asked(since=start, until=end, step=timedelta(minutes=minutes))
+    return _ScheduleQuery(since=start, until=end, step=timedelta(minutes=minutes))
 
 
 def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
@@ -139,7 +147,7 @@ def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
     text = given.get("dateTime") if isinstance(given, dict) else None
     if not isinstance(given, dict) or not isinstance(text, str) or not _LOCAL.fullmatch(text):
         raise _invalid(name)
-    place = iana(str(given.get("timeZone") or "UTC"))
+    place = iana_name(str(given.get("timeZone") or "UTC"))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -147,5 +155,5 @@ def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else from_local(moment, place).instant
 
 
-def _invalid(name: str) -> Refusal:
-    return Refusal(400, "ErrorInvalidParameter", f"The parameter '{name}' is invalid.")
+def _invalid(name: str) -> GraphError:
+    return GraphError(400, "ErrorInvalidParameter", f"The parameter '{name}' is invalid.")

@@ -11,16 +11,20 @@ from typing import Any
 
 from sandbox.calendar.records import Occurrence, Window
 from sandbox.http import Response
-from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError
-from sandbox.provider_b.outlook_calendar.calendar_access import READ_BASIC, Diary, check_zone
+from sandbox.provider_b.outlook_calendar.calendar_access import (
+    READ_BASIC,
+    CalendarAccess,
+    check_zone,
+)
 from sandbox.provider_b.outlook_calendar.event_views import SHAPE
-from sandbox.provider_b.responses import Refusal, not_found, ok
+from sandbox.provider_b.responses import GraphError, not_found, ok
 
 DEFAULT_TOP, MAX_TOP = 10, 1000
-LONGEST = timedelta(days=1825)
+MAX_RANGE = timedelta(days=1825)
 # Upstream writes these out, but takes no wish for them where it expands series.
 _NOT_SELECTABLE = frozenset(("createdDateTime", "lastModifiedDateTime"))
 _TIME_LITERAL = re.compile(
@@ -28,62 +32,64 @@ _TIME_LITERAL = re.compile(
 )
 
 
-class Listing:
+class EventReadEndpoints:
     """The endpoints that answer with several events."""
 
-    def __init__(self, diary: Diary) -> None:
-        self._diary = diary
+    def __init__(self, access: CalendarAccess) -> None:
+        self._access = access
 
-    def events(self, call: Call, calendar: str = "") -> Response:
+    def events(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/events``: single events and series, nothing expanded."""
-        call.needs(*READ_BASIC)
-        found = self._diary.masters(self._diary.calendar(calendar))
+        call.require_scope(*READ_BASIC)
+        found = self._access.masters(self._access.calendar(calendar))
         return self._page(call, found, path="events")
 
-    def view(self, call: Call, calendar: str = "") -> Response:
+    def view(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/calendarView``: what takes place in the window, series expanded."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         window = _window(call)
-        found = list(self._diary.between(self._diary.calendar(calendar), window))
+        found = list(self._access.between(self._access.calendar(calendar), window))
         # Without an order upstream begins with the latest; clients that want another say so.
         found.sort(key=lambda one: one.content.start.instant, reverse=True)
         return self._page(call, found, path="calendarView", never=_NOT_SELECTABLE)
 
-    def instances(self, call: Call, event: str, calendar: str = "") -> Response:
+    def instances(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}/instances``."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         window = _window(call)
-        series = self._diary.find(event, calendar)
+        series = self._access.find(event, calendar)
         if series.original is not None or series.event.recurrence is None:
             raise not_found()
         found = [
             occurrence
-            for occurrence in self._diary.state.calendars.occurrences(series.event, window)
-            if self._diary.is_seen(occurrence)
+            for occurrence in self._access.state.calendars.occurrences(series.event, window)
+            if self._access.is_seen(occurrence)
         ]
         found.sort(key=lambda one: one.content.start.instant)
         return self._page(call, found, path=f"events('{event}')/instances")
 
-    def get(self, call: Call, event: str, calendar: str = "") -> Response:
+    def get(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}``: of occurrences too."""
-        call.needs(*READ_BASIC)
-        return self.answer_with(call, self._diary.find(event, calendar))
+        call.require_scope(*READ_BASIC)
+        return self.answer_with(call, self._access.find(event, calendar))
 
-    def answer_with(self, call: Call, one: Occurrence, *, status: int = 200) -> Response:
+    def answer_with(self, call: UserCall, one: Occurrence, *, status: int = 200) -> Response:
         """Answer with one event, as the call's options ask for it."""
         check_zone(call)
-        options = query_options.read(call.request.query, SHAPE, expandable={})
-        made = self._diary.record(call, one)
-        shown = query_options.selected(made, options.select)
+        options = query_options.parse(call.request.query, SHAPE, expandable={})
+        made = self._access.record(call, one)
+        shown = query_options.select_members(made, options.select)
         headers = {"etag": made["@odata.etag"]}
         if status == 201:
             path = f"/v1.0/users('{call.user.id}')/events('{made['id']}')"
             headers["location"] = f"{call.request.public}{path}"
-        return ok({"@odata.context": call.context("events/$entity"), **shown}, status, headers)
+        return ok(
+            {"@odata.context": call.odata_context("events/$entity"), **shown}, status, headers
+        )
 
     def _page(
         self,
-        call: Call,
+        call: UserCall,
         events: Iterable[Occurrence],
         *,
         path: str,
@@ -94,14 +100,14 @@ class Listing:
         found = self._chosen(call, events, options)
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = options.skip or 0
-        body: dict[str, Any] = {"@odata.context": call.context(path)}
+        body: dict[str, Any] = {"@odata.context": call.odata_context(path)}
         if options.count:
             body["@odata.count"] = len(found)
         select = tuple(name for name in options.select if name not in never)
         if options.select and not select:
             select = ("id",)
         body["value"] = [
-            query_options.selected(self._diary.record(call, one), select)
+            query_options.select_members(self._access.record(call, one), select)
             for one in found[start : start + top]
         ]
         if start + top < len(found):
@@ -110,16 +116,18 @@ class Listing:
         return ok(body)
 
     def _chosen(
-        self, call: Call, events: Iterable[Occurrence], options: Options
+        self, call: UserCall, events: Iterable[Occurrence], options: Options
     ) -> list[Occurrence]:
         """Filter and sort by what the events are at UTC, whatever zone they are shown in."""
         if options.filter is None and not options.orderby:
             return list(events)
-        made = [_Made(self._diary.record(call, event, zone="UTC"), event) for event in events]
-        return [row.one for row in query_options.applied(made, options)]
+        made = [
+            _EventRecord(self._access.record(call, event, zone="UTC"), event) for event in events
+        ]
+        return [row.one for row in query_options.filter_and_sort(made, options)]
 
 
-class _Made:
+class _EventRecord:
     """An event with its record, for questions about it."""
 
     __slots__ = ("one", "record")
@@ -132,12 +140,12 @@ class _Made:
         return self.record.get(name)
 
 
-def _options(call: Call) -> Options:
+def _options(call: UserCall) -> Options:
     query = [
         (name, _TIME_LITERAL.sub(_seven_digits, value) if name.lower() == "$filter" else value)
         for name, value in call.request.query
     ]
-    options = query_options.read(query, SHAPE, expandable={}, max_top=MAX_TOP)
+    options = query_options.parse(query, SHAPE, expandable={}, max_top=MAX_TOP)
     if options.search is not None:
         raise QueryError(
             "The query parameter '$search' is not supported.", code="ErrorInvalidUrlQuery"
@@ -153,11 +161,11 @@ def _seven_digits(found: re.Match[str]) -> str:
     return f"{found[1]}'{found[2]}T{seconds}{fraction}'"
 
 
-def _window(call: Call) -> Window:
+def _window(call: UserCall) -> Window:
     given = {name.lower(): value for name, value in call.request.query}
     since, until = given.get("startdatetime"), given.get("enddatetime")
     if not since or not until:
-        raise Refusal(
+        raise GraphError(
             400,
             "ErrorInvalidParameter",
             "This request requires a time window specified by the query string parameters "
@@ -166,13 +174,15 @@ def _window(call: Call) -> Window:
     window = Window(since=_instant("StartDateTime", since), until=_instant("EndDateTime", until))
     start, end = window.since, window.until
     if start is None or end is None or end < start:
-        raise Refusal(400, "ErrorInvalidParameter", "The end date can't be before the start date.")
-    if end - start > LONGEST:
-        raise Refusal(
+        raise GraphError(
+            400, "ErrorInvalidParameter", "The end date can't be before the start date."
+        )
+    if end - start > MAX_RANGE:
+        raise GraphError(
             400,
             "ErrorInvalidRequest",
             "Your request can't be completed. The range between the start and end dates is "
-            f"greater than the allowed range. Maximum number of days: {LONGEST.days}",
+            f"greater than the allowed range. Maximum number of days: {MAX_RANGE.days}",
         )
     return window
 
@@ -183,6 +193,6 @@ def _instant(name: str, text: str) -> datetime:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Refusal(
+        raise GraphError(
             400, "ErrorInvalidParameter", f"The value '{text}' of parameter '{name}' is invalid."
         ) from None

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from sandbox.calendar.records import EventTime, Recurrence, load_zone
-from sandbox.provider_b.outlook_calendar.time_zones import iana, own_name
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.outlook_calendar.time_zones import iana_name, windows_name
+from sandbox.provider_b.responses import GraphError
 
 _DAYS: Mapping[str, str] = MappingProxyType(
     {
@@ -34,7 +34,7 @@ _NUMBERS: Mapping[str, int] = MappingProxyType({word: at for at, word in _INDEXE
 _BY_DAY = re.compile(r"([+-]?\d+)?(MO|TU|WE|TH|FR|SA|SU)")
 
 
-def shown(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:
+def to_pattern(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:
     """Write the first rule of a series; None when it has none."""
     if not recurrence.rules:
         return None
@@ -44,20 +44,22 @@ def shown(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:
     return {"pattern": _pattern(rule, start), "range": _range(rule, start)}
 
 
-def read(written: Any, start: EventTime) -> Recurrence | None:
+def from_pattern(written: Any, start: EventTime) -> Recurrence | None:
     """
     Read a `patternedRecurrence`, None when there is none.
 
     Raises:
-        Refusal: It cannot be read.
+        GraphError: It cannot be read.
     """
     if written is None:
         return None
     try:
         pattern, stretch = written["pattern"], written["range"]
-        return Recurrence(rules=(";".join((*_rule(pattern, start), *_end(stretch, start))),))
+        return Recurrence(
+            rules=(";".join((*_pattern_parts(pattern, start), *_range_parts(stretch, start))),)
+        )
     except (KeyError, TypeError, ValueError):
-        raise Refusal(
+        raise GraphError(
             400, "ErrorPropertyValidationFailure", "At least one property failed validation."
         ) from None
 
@@ -96,7 +98,7 @@ def _range(rule: Mapping[str, str], start: EventTime) -> dict[str, Any]:
         "type": "noEnd",
         "startDate": start.local.date().isoformat(),
         "endDate": "0001-01-01",
-        "recurrenceTimeZone": own_name(start.zone),
+        "recurrenceTimeZone": windows_name(start.zone),
         "numberOfOccurrences": 0,
     }
     if "COUNT" in rule:
@@ -115,7 +117,7 @@ def _last_day(until: str, start: EventTime) -> str:
     return day.date().isoformat()
 
 
-def _rule(pattern: Mapping[str, Any], start: EventTime) -> list[str]:
+def _pattern_parts(pattern: Mapping[str, Any], start: EventTime) -> list[str]:
     kind = str(pattern["type"])
     interval = int(pattern.get("interval", 1))
     if interval < 1:
@@ -146,10 +148,10 @@ def _frequency(kind: str) -> str:
     return known[kind]
 
 
-def _end(stretch: Mapping[str, Any], start: EventTime) -> list[str]:
+def _range_parts(stretch: Mapping[str, Any], start: EventTime) -> list[str]:
     kind = stretch["type"]
     if stretch.get("recurrenceTimeZone"):
-        iana(str(stretch["recurrenceTimeZone"]))
+        iana_name(str(stretch["recurrenceTimeZone"]))
     if kind == "numbered":
         number = int(stretch["numberOfOccurrences"])
         return [f"COUNT={number}"] if number > 0 else _fail(kind)

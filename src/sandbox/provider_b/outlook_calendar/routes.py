@@ -5,12 +5,12 @@ Source: wire report 1B, 2.2, 4.2, 7.
 """
 
 from sandbox.http import Handler, Response
-from sandbox.provider_b.endpoint import Call, Door, UserEndpoint
-from sandbox.provider_b.outlook_calendar.calendar_access import Diary
-from sandbox.provider_b.outlook_calendar.calendars import Calendars, check_group
-from sandbox.provider_b.outlook_calendar.get_schedule import Schedule
-from sandbox.provider_b.outlook_calendar.listing import Listing
-from sandbox.provider_b.outlook_calendar.writing import Writing
+from sandbox.provider_b.endpoint import UserCall, UserEndpoint, UserEndpoints
+from sandbox.provider_b.outlook_calendar.calendar_access import CalendarAccess
+from sandbox.provider_b.outlook_calendar.calendars import CalendarEndpoints, check_group
+from sandbox.provider_b.outlook_calendar.get_schedule import GetScheduleEndpoint
+from sandbox.provider_b.outlook_calendar.listing import EventReadEndpoints
+from sandbox.provider_b.outlook_calendar.writing import EventWriteEndpoints
 from sandbox.state import SandboxState
 
 # Below the user: the default calendar, any by its id, and by its group, which tells nothing more.
@@ -20,15 +20,15 @@ _ROOTS = ("", "/calendar", "/calendars/{calendar}", _GROUPED)
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire of calendars below ``/v1.0``."""
-    door = Door(state)
-    diary = Diary(state)
-    listing = Listing(diary)
-    writing = Writing(diary, listing)
-    schedule = Schedule(diary)
+    endpoints = UserEndpoints(state)
+    access = CalendarAccess(state)
+    listing = EventReadEndpoints(access)
+    writing = EventWriteEndpoints(access, listing)
+    schedule = GetScheduleEndpoint(access)
 
     def add(method: str, pattern: str, endpoint: UserEndpoint) -> None:
         is_grouped = pattern.startswith(_GROUPED)
-        door.routes.add(method, pattern, _ungrouped(endpoint) if is_grouped else endpoint)
+        endpoints.routes.add(method, pattern, _without_group(endpoint) if is_grouped else endpoint)
 
     for root in _ROOTS:
         add("GET", f"{root}/calendarView", listing.view)
@@ -44,12 +44,12 @@ def create_handler(state: SandboxState) -> Handler:
         add("POST", f"{one}/decline", writing.decline)
         add("POST", f"{one}/tentativelyAccept", writing.tentatively)
     add("POST", "/calendar/getSchedule", schedule.answer)
-    Calendars(diary).join(door)
-    return door.handler()
+    CalendarEndpoints(access).add_routes(endpoints)
+    return endpoints.handler()
 
 
-def _ungrouped(endpoint: UserEndpoint) -> UserEndpoint:
-    def answer(call: Call, *, group: str, **taken: str) -> Response:
+def _without_group(endpoint: UserEndpoint) -> UserEndpoint:
+    def answer(call: UserCall, *, group: str, **taken: str) -> Response:
         check_group(group)
         return endpoint(call, **taken)
 

@@ -8,13 +8,13 @@ from typing import Any
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from sandbox.calendar.records import EventTime, load_zone
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
-_BY_NAME: Mapping[str, str] = MappingProxyType(
-    {own.casefold(): iana for own, iana in WINDOWS_TO_OLSON.items()} | {"utc": "UTC"}
+_IANA_NAMES: Mapping[str, str] = MappingProxyType(
+    {own.casefold(): iana_name for own, iana_name in WINDOWS_TO_OLSON.items()} | {"utc": "UTC"}
 )
 # Zones that the table above has under another city of the same rules.
-_ALSO: Mapping[str, str] = MappingProxyType(
+_EXTRA_WINDOWS_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "UTC": "UTC",
         "Europe/Stockholm": "W. Europe Standard Time",
@@ -27,25 +27,25 @@ _ALSO: Mapping[str, str] = MappingProxyType(
         "Europe/Dublin": "GMT Standard Time",
     }
 )
-_OWN: Mapping[str, str] = MappingProxyType(
-    {iana: own for own, iana in WINDOWS_TO_OLSON.items()} | dict(_ALSO)
+_WINDOWS_NAMES: Mapping[str, str] = MappingProxyType(
+    {iana_name: own for own, iana_name in WINDOWS_TO_OLSON.items()} | dict(_EXTRA_WINDOWS_NAMES)
 )
 
 
-def iana(name: str) -> str:
+def iana_name(name: str) -> str:
     """
     Return the IANA name of a zone that a client named.
 
     Raises:
-        Refusal: There is no such zone.
+        GraphError: There is no such zone.
     """
-    known = _BY_NAME.get(name.casefold())
+    known = _IANA_NAMES.get(name.casefold())
     if known is not None:
         return known
     try:
         load_zone(name)
     except ValueError:
-        raise Refusal(
+        raise GraphError(
             400,
             "TimeZoneNotSupportedException",
             "A valid TimeZone value must be specified. The following TimeZone value is not "
@@ -54,12 +54,12 @@ def iana(name: str) -> str:
     return name
 
 
-def own_name(zone_name: str) -> str:
+def windows_name(zone_name: str) -> str:
     """Return upstream's own name of a zone; of one that it has no name for, IANA's."""
-    return _OWN.get(zone_name, zone_name)
+    return _WINDOWS_NAMES.get(zone_name, zone_name)
 
 
-def written(when: EventTime, zone_name: str | None) -> dict[str, Any]:
+def date_time_time_zone(when: EventTime, zone_name: str | None) -> dict[str, Any]:
     """
     Write a time by the clock of the zone that was asked for (None: UTC), without an offset.
 
@@ -68,7 +68,7 @@ def written(when: EventTime, zone_name: str | None) -> dict[str, Any]:
     place = "UTC" if zone_name is None else zone_name
     if when.is_day:
         return {"dateTime": _digits(when.local), "timeZone": place}
-    local = when.instant.astimezone(load_zone(iana(place))).replace(tzinfo=None)
+    local = when.instant.astimezone(load_zone(iana_name(place))).replace(tzinfo=None)
     return {"dateTime": _digits(local), "timeZone": place}
 
 

@@ -10,43 +10,45 @@ from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Account
-from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.outlook_calendar import event_bodies, event_views, recurrence_patterns
-from sandbox.provider_b.outlook_calendar.calendar_access import WRITE, Diary
-from sandbox.provider_b.outlook_calendar.listing import Listing
-from sandbox.provider_b.responses import Refusal, access_denied, empty
+from sandbox.provider_b.outlook_calendar.calendar_access import WRITE, CalendarAccess
+from sandbox.provider_b.outlook_calendar.listing import EventReadEndpoints
+from sandbox.provider_b.responses import GraphError, access_denied, empty
 
-_SHARED = frozenset({"subject", "body", "location", "start", "end", "recurrence", "attendees"})
+_ORGANIZER_ONLY = frozenset(
+    {"subject", "body", "location", "start", "end", "recurrence", "attendees"}
+)
 
 
-class Writing:
+class EventWriteEndpoints:
     """The endpoints."""
 
-    def __init__(self, diary: Diary, listing: Listing) -> None:
-        self._diary = diary
-        self._store = diary.state.calendars
+    def __init__(self, access: CalendarAccess, listing: EventReadEndpoints) -> None:
+        self._access = access
+        self._store = access.state.calendars
         self._listing = listing
 
-    def create(self, call: Call, calendar: str = "") -> Response:
+    def create(self, call: UserCall, calendar: str = "") -> Response:
         """``POST …/events``: 201."""
-        call.needs(*WRITE)
-        found = self._diary.writable(calendar)
+        call.require_scope(*WRITE)
+        found = self._access.writable(calendar)
         body = call.json()
-        content = event_bodies.content(body, None, account=self._account(), seed=str(uuid4()))
-        recurrence = recurrence_patterns.read(body.get("recurrence"), content.start)
+        content = event_bodies.read_content(body, None, account=self._account(), seed=str(uuid4()))
+        recurrence = recurrence_patterns.from_pattern(body.get("recurrence"), content.start)
         with _validated():
             new = NewEvent(content=content, recurrence=recurrence)
             (added,) = self._store.add_events(found, (new,))
         return self._listing.answer_with(call, as_single_occurrence(added), status=201)
 
-    def patch(self, call: Call, event: str, calendar: str = "") -> Response:
+    def patch(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
         one = self._writable(call, event, calendar)
         body = call.json()
-        mine = event_views.is_mine(one.content, self._diary.account)
-        if not mine and _SHARED & body.keys():
+        mine = event_views.is_mine(one.content, self._access.account)
+        if not mine and _ORGANIZER_ONLY & body.keys():
             raise access_denied()
-        content = event_bodies.content(
+        content = event_bodies.read_content(
             body, one.content, account=self._account(), seed=str(uuid4())
         )
         if one.original is not None:
@@ -57,21 +59,21 @@ class Writing:
             )
         recurrence = one.event.recurrence
         if "recurrence" in body:
-            recurrence = recurrence_patterns.read(body["recurrence"], content.start)
+            recurrence = recurrence_patterns.from_pattern(body["recurrence"], content.start)
         with _validated():
             changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
         return self._listing.answer_with(call, as_single_occurrence(changed))
 
-    def delete(self, call: Call, event: str, calendar: str = "") -> Response:
+    def delete(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``DELETE …/events/{id}``: 204."""
         self._remove(self._writable(call, event, calendar))
         return empty(204)
 
-    def cancel(self, call: Call, event: str, calendar: str = "") -> Response:
+    def cancel(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/cancel``: 202; by the organizer only, in whose calendar nothing is left."""
         one = self._writable(call, event, calendar)
-        if not event_views.is_mine(one.content, self._diary.account):
-            raise Refusal(
+        if not event_views.is_mine(one.content, self._access.account):
+            raise GraphError(
                 400,
                 "ErrorAccessDenied",
                 "Your request can't be completed. You need to be an organizer to cancel a meeting.",
@@ -79,45 +81,45 @@ class Writing:
         self._remove(one)
         return empty(202)
 
-    def accept(self, call: Call, event: str, calendar: str = "") -> Response:
+    def accept(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/accept``: 202."""
         return self._respond(call, event, calendar, "accepted")
 
-    def decline(self, call: Call, event: str, calendar: str = "") -> Response:
+    def decline(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/decline``: 202, and the event leaves the calendar."""
         answer = self._respond(call, event, calendar, "declined")
-        self._remove(self._diary.find(event, calendar))
+        self._remove(self._access.find(event, calendar))
         return answer
 
-    def tentatively(self, call: Call, event: str, calendar: str = "") -> Response:
+    def tentatively(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/tentativelyAccept``: 202."""
         return self._respond(call, event, calendar, "tentative")
 
-    def _respond(self, call: Call, event: str, calendar: str, response: str) -> Response:
+    def _respond(self, call: UserCall, event: str, calendar: str, response: str) -> Response:
         one = self._writable(call, event, calendar)
-        account = self._diary.account
+        account = self._access.account
         if event_views.is_mine(one.content, account):
-            raise Refusal(
+            raise GraphError(
                 400,
                 "ErrorInvalidRequest",
                 "Your request can't be completed. You can't respond to this meeting because "
                 "you're the meeting organizer.",
             )
-        content = _responded(one.content, account, response)
+        content = _with_response(one.content, account, response)
         if one.original is not None:
             self._store.set_override(one.event, one.original, content, cancelled=False)
         else:
             self._store.put(replace(one.event, content=content))
         return empty(202)
 
-    def _writable(self, call: Call, event: str, calendar: str) -> Occurrence:
-        call.needs(*WRITE)
-        one = self._diary.find(event, calendar)
+    def _writable(self, call: UserCall, event: str, calendar: str) -> Occurrence:
+        call.require_scope(*WRITE)
+        one = self._access.find(event, calendar)
         if not self._store.calendar_of(one.event).can_edit:
             raise access_denied()
         wanted = call.request.headers.get("if-match", "*")
         if wanted not in ("*", event_views.etag(one.event)):
-            raise Refusal(
+            raise GraphError(
                 412,
                 "ErrorIrresolvableConflict",
                 "The send or update operation could not be performed because the change key "
@@ -142,7 +144,7 @@ class Writing:
             )
 
     def _account(self) -> Account:
-        return self._diary.state.mails.account(PROVIDER_B)
+        return self._access.state.mails.account(PROVIDER_B)
 
 
 @contextmanager
@@ -151,10 +153,10 @@ def _validated() -> Iterator[None]:
     try:
         yield
     except ValueError:
-        raise event_bodies.invalid("start") from None
+        raise event_bodies.invalid_member("start") from None
 
 
-def _responded(content: EventContent, account: str, response: str) -> EventContent:
+def _with_response(content: EventContent, account: str, response: str) -> EventContent:
     return replace(
         content,
         my_response=response,

@@ -10,7 +10,7 @@ from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_mail.compose import FILE, ITEM
-from sandbox.provider_b.outlook_mail.messages import View, utc
+from sandbox.provider_b.outlook_mail.messages import MessageView, utc
 
 # Members of the base type alone: what only files have is selected through a type cast.
 SHAPE = Shape(
@@ -28,15 +28,20 @@ SHAPE = Shape(
 _CAST = "microsoft.graph.fileAttachment/"
 
 
-def listed(view: View, options: Options, *, immutable: bool) -> list[dict[str, Any]]:
+def attachment_records(
+    view: MessageView, options: Options, *, immutable: bool
+) -> list[dict[str, Any]]:
     """Return the attachments of a message as *options* ask for them."""
     found = [
-        record(view.mail, part, options, immutable=immutable) for part in view.content.attachments
+        attachment_record(view.mail, part, options, immutable=immutable)
+        for part in view.content.attachments
     ]
-    return list(query_options.page(query_options.applied(found, options), options, top=None))
+    return list(
+        query_options.cut_page(query_options.filter_and_sort(found, options), options, top=None)
+    )
 
 
-def find(view: View, attachment_id: str) -> Part | None:
+def find_attachment(view: MessageView, attachment_id: str) -> Part | None:
     """Return the attachment of this id, of either id space."""
     for part in view.content.attachments:
         if attachment_id in (_id(view.mail.id, part), _id(view.mail.immutable_id, part)):
@@ -44,13 +49,15 @@ def find(view: View, attachment_id: str) -> Part | None:
     return None
 
 
-def record(mail: StoredMail, part: Part, options: Options, *, immutable: bool) -> dict[str, Any]:
+def attachment_record(
+    mail: StoredMail, part: Part, options: Options, *, immutable: bool
+) -> dict[str, Any]:
     """Write an attachment; without a selection its content comes along, as upstream does it."""
     select = options.select
     whole = dict(_members(mail, part, immutable=immutable, content=_wants_content(select)))
     if not select:
         return whole
-    return query_options.selected(whole, select)
+    return query_options.select_members(whole, select)
 
 
 def _wants_content(select: tuple[str, ...]) -> bool:

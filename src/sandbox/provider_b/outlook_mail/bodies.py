@@ -37,7 +37,7 @@ _BLOCKS = frozenset(
         "ul",
     )
 )
-_UNSEEN = frozenset(("head", "script", "style", "title"))
+_INVISIBLE = frozenset(("head", "script", "style", "title"))
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 _MANY_LINES = re.compile(r"\n{3,}")
 _HEAD = '<html><head>\r\n<meta http-equiv="Content-Type" content="text/html; charset=utf-8"></head>'
@@ -63,7 +63,7 @@ def preview(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()[:PREVIEW_LENGTH]
 
 
-def before(html: str, introduction: str) -> str:
+def insert_before_body(html: str, introduction: str) -> str:
     """Put *introduction* (HTML) at the beginning of the body of *html*."""
     match = re.search(r"<body[^>]*>", html, re.IGNORECASE)
     at = match.end() if match else 0
@@ -77,7 +77,7 @@ class _Text(HTMLParser):
         self._unseen = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's signature
-        if tag in _UNSEEN:
+        if tag in _INVISIBLE:
             self._unseen += 1
         elif tag == "br":
             self.pieces.append("\n")
@@ -85,7 +85,7 @@ class _Text(HTMLParser):
             self._new_line()
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _UNSEEN:
+        if tag in _INVISIBLE:
             self._unseen = max(0, self._unseen - 1)
         elif tag in _BLOCKS:
             self._new_line()

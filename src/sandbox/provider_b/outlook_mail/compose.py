@@ -14,7 +14,7 @@ from typing import Any
 from sandbox.mail.mime import Address, Part
 from sandbox.provider_b.outlook_mail.content import Content
 from sandbox.provider_b.outlook_mail.messages import MEMBERS
-from sandbox.provider_b.responses import Refusal
+from sandbox.provider_b.responses import GraphError
 
 _BREAKS = re.compile(r"[\r\n\x00]+")
 
@@ -38,7 +38,7 @@ _READ_ONLY = frozenset(
         "webLink",
     )
 )
-_PEOPLE = {
+_RECIPIENT_MEMBERS = {
     "toRecipients": "to",
     "ccRecipients": "cc",
     "bccRecipients": "bcc",
@@ -47,7 +47,7 @@ _PEOPLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class FileAttachment:
     """An attachment; *content_id* without angle brackets."""
 
     name: str
@@ -58,7 +58,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class ComposedMessage:
     """
     A message before it is written down.
 
@@ -81,7 +81,7 @@ class Letter:
     in_reply_to: str = ""
     references: str = ""
     headers: tuple[tuple[str, str], ...] = ()
-    files: tuple[File, ...] = ()
+    files: tuple[FileAttachment, ...] = ()
     sender: Address | None = None
 
     @property
@@ -89,11 +89,11 @@ class Letter:
         return (*self.to, *self.cc, *self.bcc)
 
 
-def of_content(content: Content) -> Letter:
+def from_content(content: Content) -> ComposedMessage:
     """Read a stored draft back."""
     tree = content.tree
     html = tree.body("html") is not None
-    return Letter(
+    return ComposedMessage(
         subject=tree.header("Subject") or "",
         body=content.html if html else content.text,
         body_type="html" if html else "text",
@@ -110,13 +110,13 @@ def of_content(content: Content) -> Letter:
             for header in tree.headers
             if header.name.lower().startswith("x-")
         ),
-        files=tuple(of_part(part) for part in content.attachments),
+        files=tuple(from_part(part) for part in content.attachments),
     )
 
 
-def of_part(part: Part) -> File:
+def from_part(part: Part) -> FileAttachment:
     """Take an attachment over from a stored message."""
-    return File(
+    return FileAttachment(
         name=part.filename,
         content_type=part.content_type,
         data=part.data,
@@ -125,46 +125,46 @@ def of_part(part: Part) -> File:
     )
 
 
-def changed(letter: Letter, message: Mapping[str, Any]) -> Letter:
+def apply_members(composed: ComposedMessage, message: Mapping[str, Any]) -> ComposedMessage:
     """
-    Apply the members of a JSON `message` to *letter*; read-only ones are passed over.
+    Apply the members of a JSON `message` to *composed*; read-only ones are passed over.
 
     Raises:
-        Refusal: RequestBodyRead, when a member is unknown or of the wrong form.
+        GraphError: RequestBodyRead, when a member is unknown or of the wrong form.
     """
     for name, value in message.items():
         if "@" in name or name in _READ_ONLY:
             continue
         if name not in MEMBERS and name not in ("attachments", "extensions"):
-            raise Refusal(
+            raise GraphError(
                 400,
                 "RequestBodyRead",
                 f"The property '{name}' does not exist on type 'microsoft.graph.message'. Make "
                 "sure to only use property names that are defined by the type.",
             )
-        letter = _applied(letter, name, value)
-    return letter
+        composed = _apply_member(composed, name, value)
+    return composed
 
 
-def attachment(value: Any) -> File:
+def read_attachment(value: Any) -> FileAttachment:
     """
     Read a JSON attachment.
 
     Raises:
-        Refusal: It is not a file with a name and base64 content.
+        GraphError: It is not a file with a name and base64 content.
     """
     if not isinstance(value, dict) or value.get("@odata.type", FILE) != FILE:
         raise _unreadable("attachments")
     name, content = value.get("name"), value.get("contentBytes", "")
     if not isinstance(name, str) or not name or not isinstance(content, str):
-        raise Refusal(400, "ErrorRequiredPropertyMissing", "Required property is missing.")
+        raise GraphError(400, "ErrorRequiredPropertyMissing", "Required property is missing.")
     try:
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        raise Refusal(
+        raise GraphError(
             400, "RequestBodyRead", "Cannot convert the literal to the expected type 'Edm.Binary'."
         ) from None
-    return File(
+    return FileAttachment(
         name=name,
         content_type=str(value.get("contentType") or "application/octet-stream"),
         data=data,
@@ -173,24 +173,24 @@ def attachment(value: Any) -> File:
     )
 
 
-def people(values: Any) -> tuple[Address, ...]:
+def read_recipients(values: Any) -> tuple[Address, ...]:
     """
     Read a JSON recipient collection.
 
     Raises:
-        Refusal: It is not one.
+        GraphError: It is not one.
     """
     if not isinstance(values, list):
         raise _unreadable("recipients")
-    return tuple(person(value) for value in values)
+    return tuple(read_recipient(value) for value in values)
 
 
-def person(value: Any) -> Address:
+def read_recipient(value: Any) -> Address:
     """
     Read a JSON recipient.
 
     Raises:
-        Refusal: It is not one.
+        GraphError: It is not one.
     """
     inner = value.get("emailAddress") if isinstance(value, dict) else None
     if not isinstance(inner, dict) or set(inner) - {"address", "name", "@odata.type"}:
@@ -201,12 +201,12 @@ def person(value: Any) -> Address:
     return Address(_BREAKS.sub(" ", name), _BREAKS.sub("", address).strip())
 
 
-def body_of(value: Any) -> tuple[str, str]:
+def read_body(value: Any) -> tuple[str, str]:
     """
     Read a JSON body as (type, content).
 
     Raises:
-        Refusal: It is not one.
+        GraphError: It is not one.
     """
     kind = value.get("contentType", "text") if isinstance(value, dict) else None
     content = value.get("content", "") if isinstance(value, dict) else None
@@ -217,35 +217,35 @@ def body_of(value: Any) -> tuple[str, str]:
     return kind.lower(), content or ""
 
 
-def _applied(letter: Letter, name: str, value: Any) -> Letter:
-    if name in _PEOPLE:
-        found: dict[str, Any] = {_PEOPLE[name]: people(value or [])}
-        return replace(letter, **found)
+def _apply_member(composed: ComposedMessage, name: str, value: Any) -> ComposedMessage:
+    if name in _RECIPIENT_MEMBERS:
+        found: dict[str, Any] = {_RECIPIENT_MEMBERS[name]: read_recipients(value or [])}
+        return replace(composed, **found)
     if name == "body":
-        kind, content = body_of(value)
-        return replace(letter, body_type=kind, body=content)
+        kind, content = read_body(value)
+        return replace(composed, body_type=kind, body=content)
     if name == "importance":
-        return replace(letter, importance=_importance(value))
+        return replace(composed, importance=_importance(value))
     if name in ("subject", "internetMessageId"):
         if value is not None and not isinstance(value, str):
             raise _unreadable(name)
         text = _BREAKS.sub(" ", value or "")
         if name == "subject":
-            return replace(letter, subject=text)
-        return replace(letter, message_id=text)
+            return replace(composed, subject=text)
+        return replace(composed, message_id=text)
     if name in ("from", "sender") and value is not None:
-        return replace(letter, sender=person(value))
+        return replace(composed, sender=read_recipient(value))
     if name == "attachments":
-        return replace(letter, files=tuple(attachment(one) for one in value or []))
+        return replace(composed, files=tuple(read_attachment(one) for one in value or []))
     if name == "internetMessageHeaders":
-        return replace(letter, headers=tuple(_own_header(one) for one in value or []))
-    return letter
+        return replace(composed, headers=tuple(_read_header(one) for one in value or []))
+    return composed
 
 
 def _importance(value: Any) -> str:
     word = value.lower() if isinstance(value, str) else ""
     if word not in ("low", "normal", "high"):
-        raise Refusal(
+        raise GraphError(
             400,
             "RequestBodyRead",
             f"Cannot convert the literal '{value}' to the expected type "
@@ -254,13 +254,13 @@ def _importance(value: Any) -> str:
     return word
 
 
-def _own_header(value: Any) -> tuple[str, str]:
+def _read_header(value: Any) -> tuple[str, str]:
     name = value.get("name") if isinstance(value, dict) else None
     text = value.get("value") if isinstance(value, dict) else None
     if not isinstance(name, str) or not isinstance(text, str):
         raise _unreadable("internetMessageHeaders")
     if not re.fullmatch(r"(?i)x-[\w-]+", name, re.ASCII):
-        raise Refusal(
+        raise GraphError(
             400,
             "InvalidInternetMessageHeader",
             f"The internet message header name '{name}' should start with 'x-' or 'X-'.",
@@ -268,8 +268,8 @@ def _own_header(value: Any) -> tuple[str, str]:
     return name, _BREAKS.sub(" ", text)
 
 
-def _unreadable(name: str) -> Refusal:
-    return Refusal(
+def _unreadable(name: str) -> GraphError:
+    return GraphError(
         400,
         "RequestBodyRead",
         f"When trying to read the value of '{name}', a node of the wrong kind was found.",

@@ -17,7 +17,7 @@ from sandbox.provider_b.outlook_mail import bodies, search
 
 Json = dict[str, Any]
 
-_MOST_KEPT = 8192
+_MAX_CACHED = 8192
 
 
 class Content:
@@ -61,7 +61,7 @@ class Content:
     @cached_property
     def attachments(self) -> tuple[Part, ...]:
         """Every leaf that is no body: named files, attached messages, inline images."""
-        return tuple(part for part in self.tree.walk_outer() if _attached(part))
+        return tuple(part for part in self.tree.walk_outer() if _is_attachment(part))
 
     @cached_property
     def has_attachments(self) -> bool:
@@ -105,7 +105,7 @@ class Content:
         )
 
 
-class Contents:
+class ContentCache:
     """The contents of stored messages, the ones used last kept."""
 
     def __init__(self, trees: MimeTreeCache) -> None:
@@ -120,7 +120,7 @@ class Contents:
             return kept[1]
         content = Content(self._trees.of(mail))
         self._kept[mail.seq] = (mail.raw, content)
-        if len(self._kept) > _MOST_KEPT:
+        if len(self._kept) > _MAX_CACHED:
             self._kept.popitem(last=False)
         return content
 
@@ -142,7 +142,7 @@ def _author(content: Content, *headers: str) -> Json | None:
     return None
 
 
-def _attached(part: Part) -> bool:
+def _is_attachment(part: Part) -> bool:
     if part.is_multipart:
         return False
     return part.is_attachment or not part.content_type.startswith("text/")

@@ -4,12 +4,12 @@ from typing import Any
 
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
-from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_mail.folders import ROOT, Folder, FolderExists, folder_id
-from sandbox.provider_b.outlook_mail.mailbox import READ_BASIC, WRITE, Box
-from sandbox.provider_b.responses import Refusal, ok
+from sandbox.provider_b.outlook_mail.mailbox import READ_BASIC, WRITE, Mailbox
+from sandbox.provider_b.responses import GraphError, ok
 
 _SHAPE = Shape(
     name="microsoft.graph.mailFolder",
@@ -27,34 +27,34 @@ _SHAPE = Shape(
 _DEFAULT_TOP = 10
 
 
-class MailFolders:
+class FolderEndpoints:
     """The endpoints of folders."""
 
-    def __init__(self, box: Box) -> None:
-        self._box = box
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
 
-    def join(self, door: Door) -> None:
+    def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
-        add = door.routes.add
+        add = endpoints.routes.add
         add("GET", "/mailFolders", self.list)
         add("POST", "/mailFolders", self.create)
         add("GET", "/mailFolders/{folder}", self.get)
         add("GET", "/mailFolders/{folder}/childFolders", self.list)
         add("POST", "/mailFolders/{folder}/childFolders", self.create)
 
-    def list(self, call: Call, folder: str = ROOT) -> Response:
+    def list(self, call: UserCall, folder: str = ROOT) -> Response:
         """``GET /mailFolders`` and ``…/childFolders``."""
-        call.needs(*READ_BASIC)
-        options = query_options.read(call.request.query, _SHAPE, expandable={}, max_top=1000)
-        below = self._box.folders.below(self._box.folder_key(folder))
-        found = query_options.applied([self._record(one) for one in below], options)
+        call.require_scope(*READ_BASIC)
+        options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
+        below = self._mailbox.folders.below(self._mailbox.folder_key(folder))
+        found = query_options.filter_and_sort([self._record(one) for one in below], options)
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
-        body: dict[str, Any] = {"@odata.context": call.context("mailFolders")}
+        body: dict[str, Any] = {"@odata.context": call.odata_context("mailFolders")}
         if options.count:
             body["@odata.count"] = len(found)
         body["value"] = [
-            query_options.selected(one, options.select) for one in found[start : start + top]
+            query_options.select_members(one, options.select) for one in found[start : start + top]
         ]
         if start + top < len(found):
             body["@odata.nextLink"] = query_options.next_link(
@@ -62,41 +62,41 @@ class MailFolders:
             )
         return ok(body)
 
-    def get(self, call: Call, folder: str) -> Response:
+    def get(self, call: UserCall, folder: str) -> Response:
         """``GET /mailFolders/{id or well-known name}``."""
-        call.needs(*READ_BASIC)
-        options = query_options.read(call.request.query, _SHAPE, expandable={})
-        self._box.folder_key(folder)
-        found = self._box.folders.find(folder)
+        call.require_scope(*READ_BASIC)
+        options = query_options.parse(call.request.query, _SHAPE, expandable={})
+        self._mailbox.folder_key(folder)
+        found = self._mailbox.folders.find(folder)
         record = self._record(found) if found is not None else {}
-        context = {"@odata.context": call.context("mailFolders/$entity")}
-        return ok({**context, **query_options.selected(record, options.select)})
+        context = {"@odata.context": call.odata_context("mailFolders/$entity")}
+        return ok({**context, **query_options.select_members(record, options.select)})
 
-    def create(self, call: Call, folder: str = ROOT) -> Response:
+    def create(self, call: UserCall, folder: str = ROOT) -> Response:
         """``POST /mailFolders`` and ``…/childFolders``: 201, or 409 when the name is taken."""
-        call.needs(*WRITE)
-        parent = self._box.folder_key(folder)
+        call.require_scope(*WRITE)
+        parent = self._mailbox.folder_key(folder)
         name = call.json().get("displayName")
         if not isinstance(name, str) or not name.strip():
-            raise Refusal(400, "ErrorInvalidParameter", "The folder's displayName is missing.")
+            raise GraphError(400, "ErrorInvalidParameter", "The folder's displayName is missing.")
         try:
-            made = self._box.folders.add(name, parent)
+            made = self._mailbox.folders.add(name, parent)
         except FolderExists:
-            raise Refusal(
+            raise GraphError(
                 409, "ErrorFolderExists", "A folder with the specified name already exists."
             ) from None
-        context = {"@odata.context": call.context("mailFolders/$entity")}
+        context = {"@odata.context": call.odata_context("mailFolders/$entity")}
         return ok({**context, **self._record(made)}, 201)
 
     def _record(self, folder: Folder) -> dict[str, Any]:
         inside = [
-            mail for mail in self._box.state.mails.all(PROVIDER_B) if mail.folder == folder.key
+            mail for mail in self._mailbox.state.mails.all(PROVIDER_B) if mail.folder == folder.key
         ]
         return {
             "id": folder.id,
             "displayName": folder.name,
             "parentFolderId": folder_id(folder.parent or ROOT),
-            "childFolderCount": len(self._box.folders.below(folder.key)),
+            "childFolderCount": len(self._mailbox.folders.below(folder.key)),
             "unreadItemCount": sum(not mail.is_read for mail in inside),
             "totalItemCount": len(inside),
             "isHidden": False,

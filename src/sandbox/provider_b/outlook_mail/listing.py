@@ -13,57 +13,57 @@ from typing import Any
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import MailStore, StoredMail
-from sandbox.provider_b.endpoint import Call
+from sandbox.provider_b.endpoint import UserCall
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.odata.schema import QueryError
 from sandbox.provider_b.outlook_mail import attachments, search
-from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.content import ContentCache
 from sandbox.provider_b.outlook_mail.messages import (
     BODY_MEMBERS,
     MEMBERS,
     ONLY_WHEN_SELECTED,
     SHAPE,
-    View,
+    MessageView,
 )
 from sandbox.provider_b.responses import ok
 
 DEFAULT_TOP = 10
 MAX_TOP = 1000
-MAX_FOUND = 1000  # results of one $search over all its pages
+MAX_RESULTS = 1000  # results of one $search over all its pages
 MAX_CLAUSES = 15  # our guess: upstream calls longer filters too complex without naming a number
-_MOST_KEPT = 16
+_MAX_CACHED = 16
 
 _NEWEST_FIRST = (query_options.Order(path="receivedDateTime", descending=True),)
 
-Question = tuple[str | None, ...]
+QueryKey = tuple[str | None, ...]
 
 
-class Listing:
+class MessageLists:
     """Answers lists over the messages of provider B's mailbox."""
 
-    def __init__(self, mails: MailStore, contents: Contents) -> None:
+    def __init__(self, mails: MailStore, contents: ContentCache) -> None:
         self._mails = mails
         self._contents = contents
-        self._kept: OrderedDict[Question, Sequence[View]] = OrderedDict()
+        self._kept: OrderedDict[QueryKey, Sequence[MessageView]] = OrderedDict()
         self._kept_at = -1
         self._index: dict[int, tuple[bytes, search.Searchable]] = {}
 
-    def options(self, call: Call) -> Options:
+    def options(self, call: UserCall) -> Options:
         """
         Read the options of a call on messages.
 
         Raises:
             QueryError: One is refused.
         """
-        return query_options.read(
+        return query_options.parse(
             call.request.query,
             SHAPE,
             expandable={"attachments": attachments.SHAPE},
             max_top=MAX_TOP,
         )
 
-    def page(self, call: Call, folder: str | None) -> Response:
+    def page(self, call: UserCall, folder: str | None) -> Response:
         """
         Answer one page of the messages in *folder* (None: of the whole mailbox).
 
@@ -75,7 +75,7 @@ class Listing:
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = _start(options)
         shown = found[start : start + top]
-        body: dict[str, Any] = {"@odata.context": call.context("messages")}
+        body: dict[str, Any] = {"@odata.context": call.odata_context("messages")}
         if options.count and options.search is None:
             body["@odata.count"] = len(found)
         body["value"] = [self.record(call, view, options) for view in shown]
@@ -83,29 +83,31 @@ class Listing:
             body["@odata.nextLink"] = _next(call, options, start + top)
         return ok(body)
 
-    def count(self, call: Call, folder: str | None) -> int:
+    def count(self, call: UserCall, folder: str | None) -> int:
         """Count the messages that pass the call's filter."""
         return len(self._found(call, self.options(call), folder))
 
-    def record(self, call: Call, view: View, options: Options) -> dict[str, Any]:
+    def record(self, call: UserCall, view: MessageView, options: Options) -> dict[str, Any]:
         """Write one message as *options* ask for it."""
-        names = wanted(options.select)
+        names = members_to_write(options.select)
         if not can_read_bodies(call):
             names = [name for name in names if name not in BODY_MEMBERS]
         record = view.record(names, immutable=call.immutable, body_type=call.body_type)
         inner = options.expand.get("attachments")
         if inner is not None:
             path = f"messages('{record['id']}')/attachments"
-            record["attachments@odata.context"] = call.context(path)
-            record["attachments"] = attachments.listed(view, inner, immutable=call.immutable)
+            record["attachments@odata.context"] = call.odata_context(path)
+            record["attachments"] = attachments.attachment_records(
+                view, inner, immutable=call.immutable
+            )
         return record
 
-    def view(self, mail: StoredMail) -> View:
+    def view(self, mail: StoredMail) -> MessageView:
         """Return a message as a record."""
-        return View(mail, self._contents)
+        return MessageView(mail, self._contents)
 
-    def _found(self, call: Call, options: Options, folder: str | None) -> Sequence[View]:
-        _check_modes(options)
+    def _found(self, call: UserCall, options: Options, folder: str | None) -> Sequence[MessageView]:
+        _check_combination(options)
         if self._kept_at != self._mails.last_change():
             self._kept.clear()
             self._kept_at = self._mails.last_change()
@@ -115,11 +117,11 @@ class Listing:
         found = self._kept.get(question)
         if found is None:
             found = self._kept[question] = self._asked(options, folder)
-            if len(self._kept) > _MOST_KEPT:
+            if len(self._kept) > _MAX_CACHED:
                 self._kept.popitem(last=False)
         return found
 
-    def _asked(self, options: Options, folder: str | None) -> Sequence[View]:
+    def _asked(self, options: Options, folder: str | None) -> Sequence[MessageView]:
         views = [
             self.view(mail)
             for mail in self._mails.all(PROVIDER_B)
@@ -129,7 +131,7 @@ class Listing:
             test = search.parse(options.search)
             hits = [view for view in views if test(self._indexed(view))]
             hits.sort(key=lambda view: str(view.get("sentDateTime")), reverse=True)
-            return hits[:MAX_FOUND]
+            return hits[:MAX_RESULTS]
         if options.filter is not None:
             views = [view for view in views if options.filter.matches(view)]
             if not options.orderby:
@@ -137,16 +139,16 @@ class Listing:
                 views.sort(key=lambda view: view.mail.seq)
         if options.orderby == _NEWEST_FIRST:
             return views  # the store's own order
-        return query_options.ordered(views, options.orderby)
+        return query_options.sort_records(views, options.orderby)
 
-    def _indexed(self, view: View) -> search.Searchable:
+    def _indexed(self, view: MessageView) -> search.Searchable:
         kept = self._index.get(view.mail.seq)
         if kept is None or kept[0] is not view.mail.raw:
             kept = self._index[view.mail.seq] = (view.mail.raw, view.searchable())
         return kept[1]
 
 
-def wanted(select: Sequence[str]) -> list[str]:
+def members_to_write(select: Sequence[str]) -> list[str]:
     """Name the members to write, in the order of the wire."""
     if not select or "*" in select:
         return [name for name in MEMBERS if name not in ONLY_WHEN_SELECTED]
@@ -154,14 +156,14 @@ def wanted(select: Sequence[str]) -> list[str]:
     return [name for name in MEMBERS if name in chosen]
 
 
-def can_read_bodies(call: Call) -> bool:
+def can_read_bodies(call: UserCall) -> bool:
     """Whether the token goes beyond the basic mail permission."""
     grant = call.request.grant
     names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(names & {"Mail.Read", "Mail.ReadWrite"})
 
 
-def _check_modes(options: Options) -> None:
+def _check_combination(options: Options) -> None:
     if options.search is not None:
         for name, given, word in (
             ("$orderBy", bool(options.orderby), "SearchWithOrderBy"),
@@ -201,7 +203,7 @@ def _start(options: Options) -> int:
         raise QueryError("Badly formed token.", code="BadRequest") from None
 
 
-def _next(call: Call, options: Options, start: int) -> str:
+def _next(call: UserCall, options: Options, start: int) -> str:
     if options.search is None:
         return query_options.next_link(call.url, call.request.query, skip=start)
     token = urlsafe_b64encode(f"s{start}".encode()).decode().rstrip("=")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import StoredMail
-from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.content import ContentCache
 from sandbox.provider_b.outlook_mail.folders import Folders
-from sandbox.provider_b.outlook_mail.messages import View
+from sandbox.provider_b.outlook_mail.messages import MessageView
 from sandbox.provider_b.responses import malformed_id, not_found
 from sandbox.state import SandboxState
 
@@ -26,18 +26,18 @@ def check_id(text: str) -> None:
     Refuse an id that no item could have.
 
     Raises:
-        Refusal: ErrorInvalidIdMalformed.
+        GraphError: ErrorInvalidIdMalformed.
     """
     if not _ID.match(text):
         raise malformed_id()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Mailbox:
     """Provider B's mailbox, as every endpoint finds things in it."""
 
     state: SandboxState
-    contents: Contents
+    contents: ContentCache
     folders: Folders
 
     def mail(self, message_id: str) -> StoredMail:
@@ -45,7 +45,7 @@ class Box:
         Find a message by an id of either space.
 
         Raises:
-            Refusal: The id is malformed, or names nothing.
+            GraphError: The id is malformed, or names nothing.
         """
         check_id(message_id)
         found = self.state.mails.find(PROVIDER_B, message_id)
@@ -53,16 +53,16 @@ class Box:
             raise not_found()
         return found
 
-    def view(self, mail: StoredMail) -> View:
+    def view(self, mail: StoredMail) -> MessageView:
         """Return a message as a record."""
-        return View(mail, self.contents)
+        return MessageView(mail, self.contents)
 
     def folder_key(self, reference: str) -> str:
         """
         Return the mail store's word for a folder given by id or well-known name.
 
         Raises:
-            Refusal: There is no such folder.
+            GraphError: There is no such folder.
         """
         found = self.folders.find(reference)
         if found is None:

@@ -16,7 +16,7 @@ from typing import Any
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_mail import search
-from sandbox.provider_b.outlook_mail.content import Content, Contents, Json
+from sandbox.provider_b.outlook_mail.content import Content, ContentCache, Json
 from sandbox.provider_b.outlook_mail.folders import folder_id
 
 _ADDRESS = Shape(
@@ -106,12 +106,12 @@ def etag(mail: StoredMail) -> str:
     return f'W/"{change_key(mail)}"'
 
 
-class View:
+class MessageView:
     """One message as a record; see `Views`."""
 
     __slots__ = ("content_of", "mail")
 
-    def __init__(self, mail: StoredMail, content_of: Contents) -> None:
+    def __init__(self, mail: StoredMail, content_of: ContentCache) -> None:
         self.mail = mail
         self.content_of = content_of
 
@@ -125,7 +125,7 @@ class View:
         if member is not None:
             return member(self.mail)
         if name == "sentDateTime":
-            return sent(self.content, self.mail)
+            return sent_time(self.content, self.mail)
         return self.content.member(name)
 
     def record(self, names: Iterable[str], *, immutable: bool, body_type: str) -> Json:
@@ -162,19 +162,19 @@ class View:
         return search.Searchable(
             texts=content.texts,
             received=utc(self.mail.received_ms)[:10],
-            sent=sent(content, self.mail)[:10],
+            sent=sent_time(content, self.mail)[:10],
             has_attachments=content.has_attachments,
             importance=content.importance,
             size=len(self.mail.raw),
         )
 
 
-def sent(content: Content, mail: StoredMail) -> str:
+def sent_time(content: Content, mail: StoredMail) -> str:
     """Return when a message was sent; the received time when it does not say."""
     return utc(mail.received_ms if content.sent_ms is None else content.sent_ms)
 
 
-def _index(mail: StoredMail) -> str:
+def _conversation_index(mail: StoredMail) -> str:
     return b64encode(b"\x01" + shake_256(mail.thread_id.encode()).digest(21)).decode()
 
 
@@ -191,7 +191,7 @@ _FROM_STORE: Mapping[str, Any] = {
     "categories": lambda mail: list(mail.labels),
     "parentFolderId": lambda mail: folder_id(mail.folder),
     "conversationId": lambda mail: mail.thread_id,
-    "conversationIndex": _index,
+    "conversationIndex": _conversation_index,
     "isDeliveryReceiptRequested": lambda _mail: False,
     "isReadReceiptRequested": lambda _mail: False,
     "isRead": lambda mail: mail.is_read,

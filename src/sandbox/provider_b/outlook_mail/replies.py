@@ -11,13 +11,13 @@ from html import escape
 from sandbox.mail.mime import Address
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b.outlook_mail import bodies
-from sandbox.provider_b.outlook_mail.compose import Letter, of_part
+from sandbox.provider_b.outlook_mail.compose import ComposedMessage, from_part
 from sandbox.provider_b.outlook_mail.content import Content
 
 
 def reply(
     content: Content, mail: StoredMail, *, account: str, comment: str, everyone: bool
-) -> Letter:
+) -> ComposedMessage:
     """
     Begin an answer to a message.
 
@@ -25,29 +25,29 @@ def reply(
     *everyone* the original To and Cc come along, without the account.
     """
     to = content.people("Reply-To") or content.people("From")
-    if all(_same(one, account) for one in to):
+    if all(_is_account(one, account) for one in to):
         to = content.people("To")
     cc: tuple[Address, ...] = ()
     if everyone:
         to = _without(account, (*to, *content.people("To")))
         cc = _without(account, content.people("Cc"), but=to)
-    return Letter(
+    return ComposedMessage(
         to=to,
         cc=cc,
         subject=_prefixed("RE:", content.tree.header("Subject") or ""),
-        body=_quoted(content, mail, comment),
+        body=_quote(content, mail, comment),
         in_reply_to=content.tree.header("Message-ID") or "",
         references=_references(content),
     )
 
 
-def forward(content: Content, mail: StoredMail, *, comment: str) -> Letter:
+def forward(content: Content, mail: StoredMail, *, comment: str) -> ComposedMessage:
     """Begin a forward: the original is quoted and its attachments are kept."""
-    return Letter(
+    return ComposedMessage(
         subject=_prefixed("FW:", content.tree.header("Subject") or ""),
-        body=_quoted(content, mail, comment),
+        body=_quote(content, mail, comment),
         references=_references(content),
-        files=tuple(of_part(part) for part in content.attachments),
+        files=tuple(from_part(part) for part in content.attachments),
     )
 
 
@@ -63,7 +63,7 @@ def _without(
     return tuple(kept)
 
 
-def _same(person: Address, account: str) -> bool:
+def _is_account(person: Address, account: str) -> bool:
     return person.address.casefold() == account.casefold()
 
 
@@ -77,7 +77,7 @@ def _references(content: Content) -> str:
     return " ".join(dict.fromkeys((*earlier, *own)))
 
 
-def _quoted(content: Content, mail: StoredMail, comment: str) -> str:
+def _quote(content: Content, mail: StoredMail, comment: str) -> str:
     moment = datetime.fromtimestamp(mail.received_ms / 1000, UTC)
     rows = (
         ("From", _names(content.people("From"))),
@@ -89,7 +89,7 @@ def _quoted(content: Content, mail: StoredMail, comment: str) -> str:
     lines = "<br>\r\n".join(f"<b>{name}:</b> {escape(text)}" for name, text in rows if text)
     words = "<br>\r\n".join(escape(line) for line in comment.splitlines())
     start = f'<div dir="ltr">{words}</div><hr><div id="divRplyFwdMsg" dir="ltr">{lines}</div><br>'
-    return bodies.before(content.html, start)
+    return bodies.insert_before_body(content.html, start)
 
 
 def _names(people: Iterable[Address]) -> str:

@@ -1,5 +1,5 @@
 """
-A letter as RFC 5322 bytes.
+A composed as RFC 5322 bytes.
 
 Headers are encoded here rather than by the standard library, so that text that looks like an
 encoded word stays that text.
@@ -12,7 +12,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 
 from sandbox.mail.mime import Address
-from sandbox.provider_b.outlook_mail.compose import File, Letter
+from sandbox.provider_b.outlook_mail.compose import ComposedMessage, FileAttachment
 
 _BREAKS = re.compile(r"[\r\n\x00]+")
 _TYPE = re.compile(r"^[\w.+-]+/[\w.+-]+$", re.ASCII)
@@ -21,22 +21,22 @@ _DATE = re.compile(rb"(?im)^date:.*(?:\r?\n[ \t].*)*(?:\r?\n|\Z)")
 _WORD_BYTES = 42  # 56 characters of base64: with its frame an encoded word stays below 75
 
 
-def written(letter: Letter) -> bytes:
-    """Write *letter* as RFC 5322, without From and Date: those come when it is sent."""
+def to_bytes(composed: ComposedMessage) -> bytes:
+    """Write *composed* as RFC 5322, without From and Date: those come when it is sent."""
     body = EmailMessage(policy=policy.SMTP)
     body.set_content(
-        letter.body.encode("utf-8", "replace"),
+        composed.body.encode("utf-8", "replace"),
         maintype="text",
-        subtype="html" if letter.body_type == "html" else "plain",
+        subtype="html" if composed.body_type == "html" else "plain",
         cte="base64",
         params={"charset": "utf-8"},
     )
-    for file in letter.files:
+    for file in composed.files:
         _attach(body, file)
-    return _head(letter) + body.as_bytes()
+    return _head(composed) + body.as_bytes()
 
 
-def stamped(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
+def stamp(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
     """
     Make *raw* ready to leave: the time of sending replaces any other, and a From and a Message-ID
     are put in front where there are none.
@@ -52,19 +52,19 @@ def stamped(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes
     return lines.encode() + head + rest
 
 
-def _head(letter: Letter) -> bytes:
+def _head(composed: ComposedMessage) -> bytes:
     lines = [
-        ("From", _person(letter.sender) if letter.sender else ""),
-        ("To", _people(letter.to)),
-        ("Cc", _people(letter.cc)),
-        ("Bcc", _people(letter.bcc)),
-        ("Reply-To", _people(letter.reply_to)),
-        ("Subject", _encoded(letter.subject)),
-        ("Message-ID", letter.message_id),
-        ("In-Reply-To", letter.in_reply_to),
-        ("References", letter.references.replace(" ", "\r\n ")),
-        ("Importance", "" if letter.importance == "normal" else letter.importance),
-        *((name, _encoded(value)) for name, value in letter.headers),
+        ("From", _person(composed.sender) if composed.sender else ""),
+        ("To", _people(composed.to)),
+        ("Cc", _people(composed.cc)),
+        ("Bcc", _people(composed.bcc)),
+        ("Reply-To", _people(composed.reply_to)),
+        ("Subject", _encoded(composed.subject)),
+        ("Message-ID", composed.message_id),
+        ("In-Reply-To", composed.in_reply_to),
+        ("References", composed.references.replace(" ", "\r\n ")),
+        ("Importance", "" if composed.importance == "normal" else composed.importance),
+        *((name, _encoded(value)) for name, value in composed.headers),
     ]
     text = "".join(f"{name}: {value}\r\n" for name, value in lines if value)
     return text.encode("utf-8", "replace")
@@ -88,8 +88,8 @@ def _encoded(text: str) -> str:
     if _PLAIN.match(text) and "=?" not in text and len(text) < 900:
         return text
     chunks, chunk = [], b""
-    for letter in text:
-        piece = letter.encode("utf-8", "replace")
+    for character in text:
+        piece = character.encode("utf-8", "replace")
         if len(chunk) + len(piece) > _WORD_BYTES:
             chunks.append(chunk)
             chunk = b""
@@ -98,7 +98,7 @@ def _encoded(text: str) -> str:
     return "\r\n ".join(f"=?utf-8?B?{base64.b64encode(part).decode()}?=" for part in chunks)
 
 
-def _attach(message: EmailMessage, file: File) -> None:
+def _attach(message: EmailMessage, file: FileAttachment) -> None:
     where = "inline" if file.inline else "attachment"
     name = _BREAKS.sub(" ", file.name)
     cid = f"<{_BREAKS.sub('', file.content_id)}>" if file.content_id else None

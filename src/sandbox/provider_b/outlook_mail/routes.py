@@ -11,33 +11,33 @@ from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Part
 from sandbox.mail.store import StoredMail
 from sandbox.provider_b import directory
-from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.outlook_mail import attachments, changes, folder_endpoints, sending
-from sandbox.provider_b.outlook_mail.content import Contents
+from sandbox.provider_b.outlook_mail.content import ContentCache
 from sandbox.provider_b.outlook_mail.folders import Folders
-from sandbox.provider_b.outlook_mail.listing import Listing
-from sandbox.provider_b.outlook_mail.mailbox import READ, READ_BASIC, WRITE, Box, check_id
+from sandbox.provider_b.outlook_mail.listing import MessageLists
+from sandbox.provider_b.outlook_mail.mailbox import READ, READ_BASIC, WRITE, Mailbox, check_id
 from sandbox.provider_b.outlook_mail.messages import etag
-from sandbox.provider_b.responses import Refusal, empty, not_found, ok
+from sandbox.provider_b.responses import GraphError, empty, not_found, ok
 from sandbox.state import SandboxState
 
 
 def create_handler(state: SandboxState) -> Handler:
     """Return the wire of mail, folders and the directory below ``/v1.0``."""
-    door = Door(state)
-    contents = Contents(state.trees)
+    endpoints = UserEndpoints(state)
+    contents = ContentCache(state.trees)
     folders = Folders(state.database)
-    box = Box(state=state, contents=contents, folders=folders)
-    endpoints = Messages(box, Listing(state.mails, contents))
-    endpoints.join(door)
-    sending.Sending(box, endpoints.answer_with).join(door)
-    folder_endpoints.MailFolders(box).join(door)
-    directory.Directory(state).join(door)
-    return door.handler()
+    mailbox = Mailbox(state=state, contents=contents, folders=folders)
+    messages = MessageEndpoints(mailbox, MessageLists(state.mails, contents))
+    messages.add_routes(endpoints)
+    sending.SendEndpoints(mailbox, messages.answer_with).add_routes(endpoints)
+    folder_endpoints.FolderEndpoints(mailbox).add_routes(endpoints)
+    directory.DirectoryEndpoints(state).add_routes(endpoints)
+    return endpoints.handler()
 
 
-class Messages:
+class MessageEndpoints:
     """
     The endpoints of single messages and of their lists.
 
@@ -45,14 +45,14 @@ class Messages:
         listing: Answers lists.
     """
 
-    def __init__(self, box: Box, listing: Listing) -> None:
-        self._box = box
-        self._mails = box.state.mails
+    def __init__(self, mailbox: Mailbox, listing: MessageLists) -> None:
+        self._mailbox = mailbox
+        self._mails = mailbox.state.mails
         self.listing = listing
 
-    def join(self, door: Door) -> None:
+    def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
-        add = door.routes.add
+        add = endpoints.routes.add
         for root in ("/messages", "/mailFolders/{folder}/messages"):
             add("GET", root, self.list)
             add("GET", f"{root}/$count", self.count)
@@ -67,60 +67,62 @@ class Messages:
             add("GET", f"{root}/{{message}}/attachments/{{attachment}}", self.attachment)
             add("GET", f"{root}/{{message}}/attachments/{{attachment}}/$value", self.content)
 
-    def list(self, call: Call, folder: str = "") -> Response:
+    def list(self, call: UserCall, folder: str = "") -> Response:
         """``GET …/messages``."""
-        call.needs(*READ_BASIC)
-        return self.listing.page(call, self._box.folder_key(folder) if folder else None)
+        call.require_scope(*READ_BASIC)
+        return self.listing.page(call, self._mailbox.folder_key(folder) if folder else None)
 
-    def count(self, call: Call, folder: str = "") -> Response:
+    def count(self, call: UserCall, folder: str = "") -> Response:
         """``GET …/messages/$count``: the number as plain text."""
-        call.needs(*READ_BASIC)
-        number = self.listing.count(call, self._box.folder_key(folder) if folder else None)
+        call.require_scope(*READ_BASIC)
+        number = self.listing.count(call, self._mailbox.folder_key(folder) if folder else None)
         return Response(body=str(number).encode(), headers={"content-type": "text/plain"})
 
-    def get(self, call: Call, message: str, folder: str = "") -> Response:
+    def get(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``GET …/messages/{id}``."""
-        call.needs(*READ_BASIC)
+        call.require_scope(*READ_BASIC)
         return self.answer_with(call, self._mail(message, folder))
 
-    def patch(self, call: Call, message: str, folder: str = "") -> Response:
+    def patch(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``PATCH …/messages/{id}``: any message's state, and everything of a draft."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         mail = self._mail(message, folder)
-        changes.check_tag(call, mail)
+        changes.check_etag(call, mail)
         wanted = {name: value for name, value in call.json().items() if "@" not in name}
         changes.check_settable(mail, wanted)
-        raw = changes.rewritten(mail, self._box.contents(mail), wanted)
-        changed = self._mails.update(PROVIDER_B, mail.id, **changes.state(wanted), raw=raw)
+        raw = changes.rewrite_raw(mail, self._mailbox.contents(mail), wanted)
+        changed = self._mails.update(
+            PROVIDER_B, mail.id, **changes.read_stored_members(wanted), raw=raw
+        )
         return self.answer_with(call, changed)
 
-    def delete(self, call: Call, message: str, folder: str = "") -> Response:
+    def delete(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``DELETE …/messages/{id}``: gone from every folder a client sees."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         mail = self._mail(message, folder)
-        changes.check_tag(call, mail)
+        changes.check_etag(call, mail)
         self._mails.delete(PROVIDER_B, mail.id)
         return empty(204)
 
-    def mime(self, call: Call, message: str, folder: str = "") -> Response:
+    def mime(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``GET …/messages/{id}/$value``: the message as MIME."""
-        call.needs(*READ)
+        call.require_scope(*READ)
         mail = self._mail(message, folder)
         return Response(body=mail.raw, headers={"content-type": "text/plain"})
 
-    def move(self, call: Call, message: str, folder: str = "") -> Response:
+    def move(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``POST …/move``: the plain id changes, the immutable one stays."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         mail = self._mail(message, folder)
-        target = self._box.folder_key(_destination(call))
+        target = self._mailbox.folder_key(_destination(call))
         moved = self._mails.update(PROVIDER_B, mail.id, folder=target, new_id=True)
         return self.answer_with(call, moved, status=201)
 
-    def copy(self, call: Call, message: str, folder: str = "") -> Response:
+    def copy(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``POST …/copy``: a message of its own, in the same conversation."""
-        call.needs(*WRITE)
+        call.require_scope(*WRITE)
         mail = self._mail(message, folder)
-        target = self._box.folder_key(_destination(call))
+        target = self._mailbox.folder_key(_destination(call))
         copied = self._mails.add(
             PROVIDER_B,
             mail.raw,
@@ -134,33 +136,35 @@ class Messages:
         copied = self._mails.update(PROVIDER_B, copied.id, folder=target)
         return self.answer_with(call, copied, status=201)
 
-    def attachments(self, call: Call, message: str, folder: str = "") -> Response:
+    def attachments(self, call: UserCall, message: str, folder: str = "") -> Response:
         """``GET …/attachments``."""
-        call.needs(*READ)
-        view = self._box.view(self._mail(message, folder))
-        options = query_options.read(call.request.query, attachments.SHAPE, expandable={})
+        call.require_scope(*READ)
+        view = self._mailbox.view(self._mail(message, folder))
+        options = query_options.parse(call.request.query, attachments.SHAPE, expandable={})
         body: dict[str, Any] = {
-            "@odata.context": call.context(f"messages('{message}')/attachments")
+            "@odata.context": call.odata_context(f"messages('{message}')/attachments")
         }
         if options.count:
             body["@odata.count"] = len(view.content.attachments)
-        body["value"] = attachments.listed(view, options, immutable=call.immutable)
+        body["value"] = attachments.attachment_records(view, options, immutable=call.immutable)
         return ok(body)
 
-    def attachment(self, call: Call, message: str, attachment: str, folder: str = "") -> Response:
+    def attachment(
+        self, call: UserCall, message: str, attachment: str, folder: str = ""
+    ) -> Response:
         """``GET …/attachments/{id}``."""
         mail, part = self._part(call, message, attachment, folder)
-        options = query_options.read(call.request.query, attachments.SHAPE, expandable={})
-        context = call.context(f"messages('{message}')/attachments/$entity")
-        record = attachments.record(mail, part, options, immutable=call.immutable)
+        options = query_options.parse(call.request.query, attachments.SHAPE, expandable={})
+        context = call.odata_context(f"messages('{message}')/attachments/$entity")
+        record = attachments.attachment_record(mail, part, options, immutable=call.immutable)
         return ok({"@odata.context": context, **record})
 
-    def content(self, call: Call, message: str, attachment: str, folder: str = "") -> Response:
+    def content(self, call: UserCall, message: str, attachment: str, folder: str = "") -> Response:
         """``GET …/attachments/{id}/$value``: the bytes."""
         _, part = self._part(call, message, attachment, folder)
         return Response(body=part.data, headers={"content-type": part.content_type})
 
-    def answer_with(self, call: Call, mail: StoredMail, *, status: int = 200) -> Response:
+    def answer_with(self, call: UserCall, mail: StoredMail, *, status: int = 200) -> Response:
         """Answer with one message, as the call's options ask for it."""
         view = self.listing.view(mail)
         record = self.listing.record(call, view, self.listing.options(call))
@@ -169,34 +173,34 @@ class Messages:
             headers["location"] = (
                 f"{call.request.public}/v1.0/users('{call.user.id}')/messages('{record['id']}')"
             )
-        context = {"@odata.context": call.context("messages/$entity")}
+        context = {"@odata.context": call.odata_context("messages/$entity")}
         return ok({**context, **record}, status, headers)
 
     def _mail(self, message: str, folder: str) -> StoredMail:
-        mail = self._box.mail(message)
-        if folder and mail.folder != self._box.folder_key(folder):
+        mail = self._mailbox.mail(message)
+        if folder and mail.folder != self._mailbox.folder_key(folder):
             raise not_found()
         return mail
 
     def _part(
-        self, call: Call, message: str, attachment: str, folder: str
+        self, call: UserCall, message: str, attachment: str, folder: str
     ) -> tuple[StoredMail, Part]:
-        call.needs(*READ)
+        call.require_scope(*READ)
         mail = self._mail(message, folder)
         check_id(attachment)
-        part = attachments.find(self._box.view(mail), attachment)
+        part = attachments.find_attachment(self._mailbox.view(mail), attachment)
         if part is None:
             raise not_found()
         return mail, part
 
 
-def _destination(call: Call) -> str:
+def _destination(call: UserCall) -> str:
     wanted = call.json()
     target = next(
         (value for name, value in wanted.items() if name.lower() == "destinationid"), None
     )
     if not isinstance(target, str) or not target:
-        raise Refusal(
+        raise GraphError(
             400, "ErrorInvalidRequest", "The parameter DestinationId is missing from the request."
         )
     return target

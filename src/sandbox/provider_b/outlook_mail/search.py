@@ -231,12 +231,12 @@ def _day(name: str, mark: str, value: str) -> Test:
     low = _iso_day(first)
     if dots:
         high = _iso_day(last)
-        return lambda mail: low <= _have(mail, name) <= high
+        return lambda mail: low <= _day_of(mail, name) <= high
     compare = _ORDERS[mark]
-    return lambda mail: compare(_have(mail, name), low)
+    return lambda mail: compare(_day_of(mail, name), low)
 
 
-def _have(mail: Searchable, name: str) -> str:
+def _day_of(mail: Searchable, name: str) -> str:
     return mail.received if name == "received" else mail.sent
 
 

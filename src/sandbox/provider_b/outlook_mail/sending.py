@@ -19,115 +19,117 @@ from sandbox.mail import delivery
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.mime import Address, parse
 from sandbox.mail.store import StoredMail
-from sandbox.provider_b.endpoint import Call, Door
+from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.outlook_mail import attachments, compose, replies, rfc822
-from sandbox.provider_b.outlook_mail.compose import Letter
+from sandbox.provider_b.outlook_mail.compose import ComposedMessage
 from sandbox.provider_b.outlook_mail.content import Content
-from sandbox.provider_b.outlook_mail.mailbox import SEND, WRITE, Box
-from sandbox.provider_b.responses import Refusal, empty, not_found, ok
+from sandbox.provider_b.outlook_mail.mailbox import SEND, WRITE, Mailbox
+from sandbox.provider_b.responses import GraphError, empty, not_found, ok
 
 AnswerWith = Callable[..., Response]
 
 
-class Sending:
+class SendEndpoints:
     """The endpoints that make and send messages."""
 
-    def __init__(self, box: Box, answer_with: AnswerWith) -> None:
-        self._box = box
-        self._mails = box.state.mails
+    def __init__(self, mailbox: Mailbox, answer_with: AnswerWith) -> None:
+        self._mailbox = mailbox
+        self._mails = mailbox.state.mails
         self._answer_with = answer_with
 
-    def join(self, door: Door) -> None:
+    def add_routes(self, endpoints: UserEndpoints) -> None:
         """Add the routes."""
-        add = door.routes.add
+        add = endpoints.routes.add
         add("POST", "/sendMail", self.send_mail)
         for root in ("/messages", "/mailFolders/{folder}/messages"):
             add("POST", root, self.create)
             add("POST", f"{root}/{{message}}/send", self.send_draft)
             add("POST", f"{root}/{{message}}/attachments", self.attach)
-            for word, answering in _ANSWERING.items():
-                add("POST", f"{root}/{{message}}/{word}", self._endpoint(answering))
+            for word, operation in _REPLY_OPERATIONS.items():
+                add("POST", f"{root}/{{message}}/{word}", self._endpoint(operation))
 
-    def send_mail(self, call: Call) -> Response:
+    def send_mail(self, call: UserCall) -> Response:
         """``POST /sendMail``: JSON or base64 MIME; 202 without a body."""
-        call.needs(*SEND)
+        call.require_scope(*SEND)
         if call.is_mime:
-            self._send(call, _decoded(call))
+            self._send(call, _read_mime(call))
             return empty(202)
         given = {name.lower(): value for name, value in call.json().items() if "@" not in name}
         message, save = given.get("message"), given.get("savetosentitems", True)
         if not isinstance(message, dict):
-            raise Refusal(
+            raise GraphError(
                 400, "ErrorInvalidParameter", "The value of the parameter 'Message' is empty."
             )
-        letter = compose.changed(Letter(), message)
-        self._send(call, self._raw(call, letter), save=save is not False)
+        composed = compose.apply_members(ComposedMessage(), message)
+        self._send(call, self._raw(call, composed), save=save is not False)
         return empty(202)
 
-    def create(self, call: Call, folder: str = "") -> Response:
+    def create(self, call: UserCall, folder: str = "") -> Response:
         """``POST /messages``: a draft, from JSON or base64 MIME; 201."""
-        call.needs(*WRITE)
-        target = self._box.folder_key(folder) if folder else "drafts"
+        call.require_scope(*WRITE)
+        target = self._mailbox.folder_key(folder) if folder else "drafts"
         if call.is_mime:
-            return self._drafted(call, _decoded(call), target)
+            return self._drafted(call, _read_mime(call), target)
         wanted = call.json()
-        letter = compose.changed(Letter(body_type="text"), wanted)
+        composed = compose.apply_members(ComposedMessage(body_type="text"), wanted)
         labels = wanted.get("categories") or ()
-        return self._drafted(call, self._raw(call, letter), target, labels=labels)
+        return self._drafted(call, self._raw(call, composed), target, labels=labels)
 
-    def send_draft(self, call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
+    def send_draft(self, call: UserCall, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
         """``POST /messages/{id}/send``: 202; the draft becomes the copy in Sent Items."""
-        call.needs(*SEND)
-        mail = self._box.mail(message)
+        call.require_scope(*SEND)
+        mail = self._mailbox.mail(message)
         if mail.folder != "drafts":
-            raise Refusal(400, "ErrorInvalidOperation", "Only a draft can be sent.")
+            raise GraphError(400, "ErrorInvalidOperation", "Only a draft can be sent.")
         self._send(call, mail.raw, draft=mail)
         return empty(202)
 
-    def attach(self, call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
+    def attach(self, call: UserCall, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
         """``POST /messages/{id}/attachments``: a file onto a draft; 201."""
-        call.needs(*WRITE)
-        mail = self._box.mail(message)
+        call.require_scope(*WRITE)
+        mail = self._mailbox.mail(message)
         if mail.folder != "drafts":
             raise not_found()
-        file = compose.attachment(call.json())
-        letter = compose.of_content(self._box.contents(mail))
-        raw = rfc822.written(replace(letter, files=(*letter.files, file)))
+        file = compose.read_attachment(call.json())
+        composed = compose.from_content(self._mailbox.contents(mail))
+        raw = rfc822.to_bytes(replace(composed, files=(*composed.files, file)))
         changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)
-        context = call.context(f"messages('{message}')/attachments/$entity")
+        context = call.odata_context(f"messages('{message}')/attachments/$entity")
         return ok({"@odata.context": context, **self._last_attachment(call, changed)}, 201)
 
-    def _last_attachment(self, call: Call, mail: StoredMail) -> dict[str, Any]:
-        part = self._box.contents(mail).attachments[-1]
-        return attachments.record(mail, part, Options(expand={}), immutable=call.immutable)
+    def _last_attachment(self, call: UserCall, mail: StoredMail) -> dict[str, Any]:
+        part = self._mailbox.contents(mail).attachments[-1]
+        return attachments.attachment_record(
+            mail, part, Options(expand={}), immutable=call.immutable
+        )
 
-    def _endpoint(self, answering: "Answering") -> Callable[..., Response]:
-        def endpoint(call: Call, message: str, folder: str = "") -> Response:  # noqa: ARG001 - part of the path
-            call.needs(*(WRITE if answering.draft else SEND))
-            mail = self._box.mail(message)
-            raw = self._raw(call, answering.letter(call, mail, self._box.contents(mail)))
-            if answering.draft:
+    def _endpoint(self, operation: "ReplyOperation") -> Callable[..., Response]:
+        def endpoint(call: UserCall, message: str, folder: str = "") -> Response:  # noqa: ARG001 - part of the path
+            call.require_scope(*(WRITE if operation.draft else SEND))
+            mail = self._mailbox.mail(message)
+            raw = self._raw(call, operation.compose(call, mail, self._mailbox.contents(mail)))
+            if operation.draft:
                 return self._drafted(call, raw, "drafts", thread_id=mail.thread_id)
             self._send(call, raw, thread_id=mail.thread_id)
             return empty(202)
 
         return endpoint
 
-    def _raw(self, call: Call, letter: Letter) -> bytes:
-        if letter.sender and letter.sender.address.casefold() != call.user.email.casefold():
-            raise Refusal(
+    def _raw(self, call: UserCall, composed: ComposedMessage) -> bytes:
+        if composed.sender and composed.sender.address.casefold() != call.user.email.casefold():
+            raise GraphError(
                 403,
                 "ErrorSendAsDenied",
                 "The user account which was used to submit this request does not have the right "
                 "to send mail on behalf of the specified sending account.",
             )
-        named = letter.message_id or _new_id(call)
-        return rfc822.written(replace(letter, sender=None, message_id=named))
+        named = composed.message_id or _new_message_id(call)
+        return rfc822.to_bytes(replace(composed, sender=None, message_id=named))
 
     def _drafted(
         self,
-        call: Call,
+        call: UserCall,
         raw: bytes,
         folder: str,
         *,
@@ -143,7 +145,7 @@ class Sending:
 
     def _send(
         self,
-        call: Call,
+        call: UserCall,
         raw: bytes,
         *,
         draft: StoredMail | None = None,
@@ -152,18 +154,18 @@ class Sending:
     ) -> None:
         recipients = delivery.parse_recipients(raw)
         if not recipients or not all(_deliverable(address) for address in recipients):
-            raise Refusal(
+            raise GraphError(
                 400,
                 "ErrorInvalidRecipients",
                 "At least one recipient isn't valid., A message can't be sent unless all of its "
                 "recipients are valid.",
             )
-        now = self._box.state.clock()
-        raw = rfc822.stamped(
+        now = self._mailbox.state.clock()
+        raw = rfc822.stamp(
             raw,
             sender=Address(call.user.name, call.user.email),
             date=format_datetime(datetime.fromtimestamp(now, UTC)),
-            message_id=_new_id(call),
+            message_id=_new_message_id(call),
         )
         received = int(now * 1000)
         if draft is not None:
@@ -188,7 +190,7 @@ class Sending:
         delivery.deliver(self._mails, raw, received_ms=received)
 
 
-class Answering:
+class ReplyOperation:
     """One of the six ways to answer or pass on a message."""
 
     def __init__(self, *, draft: bool, everyone: bool = False, forwards: bool = False) -> None:
@@ -196,12 +198,12 @@ class Answering:
         self._everyone = everyone
         self._forwards = forwards
 
-    def letter(self, call: Call, mail: StoredMail, content: Content) -> Letter:
+    def compose(self, call: UserCall, mail: StoredMail, content: Content) -> ComposedMessage:
         """
         Write the answer that the call's body asks for.
 
         Raises:
-            Refusal: Comment and body together; a forward's recipients twice, or nowhere.
+            GraphError: Comment and body together; a forward's recipients twice, or nowhere.
         """
         given = {name.lower(): value for name, value in call.json().items() if "@" not in name}
         comment, message = given.get("comment") or "", given.get("message") or {}
@@ -210,16 +212,16 @@ class Answering:
         if comment and message.get("body"):
             raise _invalid("Specify either a comment or the body of the message, not both.")
         if not self._forwards:
-            letter = replies.reply(
+            composed = replies.reply(
                 content,
                 mail,
                 account=call.user.email,
                 comment=comment,
                 everyone=self._everyone,
             )
-            return compose.changed(letter, message)
-        letter = replies.forward(content, mail, comment=comment)
-        return compose.changed(letter, self._with_recipients(given, message))
+            return compose.apply_members(composed, message)
+        composed = replies.forward(content, mail, comment=comment)
+        return compose.apply_members(composed, self._with_recipients(given, message))
 
     def _with_recipients(
         self, given: Mapping[str, Any], message: Mapping[str, Any]
@@ -232,21 +234,21 @@ class Answering:
         return {**message, "toRecipients": outside} if outside else message
 
 
-_ANSWERING = {
-    "reply": Answering(draft=False),
-    "replyAll": Answering(draft=False, everyone=True),
-    "forward": Answering(draft=False, forwards=True),
-    "createReply": Answering(draft=True),
-    "createReplyAll": Answering(draft=True, everyone=True),
-    "createForward": Answering(draft=True, forwards=True),
+_REPLY_OPERATIONS = {
+    "reply": ReplyOperation(draft=False),
+    "replyAll": ReplyOperation(draft=False, everyone=True),
+    "forward": ReplyOperation(draft=False, forwards=True),
+    "createReply": ReplyOperation(draft=True),
+    "createReplyAll": ReplyOperation(draft=True, everyone=True),
+    "createForward": ReplyOperation(draft=True, forwards=True),
 }
 
 
-def _invalid(message: str) -> Refusal:
-    return Refusal(400, "ErrorInvalidRequest", message)
+def _invalid(message: str) -> GraphError:
+    return GraphError(400, "ErrorInvalidRequest", message)
 
 
-def _new_id(call: Call) -> str:
+def _new_message_id(call: UserCall) -> str:
     return f"<{secrets.token_hex(16).upper()}@{call.user.email.rpartition('@')[2]}>"
 
 
@@ -255,7 +257,7 @@ def _deliverable(address: str) -> bool:
     return bool(local and at and domain) and not any(mark in address for mark in ' <>,;"')
 
 
-def _decoded(call: Call) -> bytes:
+def _read_mime(call: UserCall) -> bytes:
     """Read a base64 MIME body; line breaks in it are allowed."""
     text = b"".join(call.request.body.split())
     try:
@@ -263,11 +265,11 @@ def _decoded(call: Call) -> bytes:
     except (binascii.Error, ValueError):
         raw = b""
     if not raw:
-        raise Refusal(
+        raise GraphError(
             400,
             "ErrorMimeContentInvalidBase64String",
             "The MIME content is not a valid base64 string.",
         )
     if not parse(raw).headers:
-        raise Refusal(400, "ErrorMimeContentInvalid", "The MIME content is not valid.")
+        raise GraphError(400, "ErrorMimeContentInvalid", "The MIME content is not valid.")
     return raw
