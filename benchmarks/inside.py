@@ -1,8 +1,8 @@
 """
 The gateway without HTTP: documents of the REST table, connectors and policy, on recorded responses.
 
-Only the upstream call is replaced: `Recorded` returns bytes where `providers.http.client.Upstream`
-would fetch them.
+Only the upstream call is replaced: `RecordedUpstream` returns bytes where
+`providers.http.client.Upstream` would fetch them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ def settings(hidden: Sequence[str] = ()) -> dict[str, object]:
     )
 
 
-class Recorded:
+class RecordedUpstream:
     """An upstream with recorded responses."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -95,7 +95,7 @@ class Recorded:
         return Response(200, {"content-type": reply.content_type}, reply.body)
 
 
-class KnownIds:
+class CalendarIds:
     """The ids of one calendar, in memory."""
 
     async def calendar_ids(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
@@ -114,7 +114,7 @@ class KnownIds:
 
 
 @dataclass(frozen=True)
-class Ready:
+class FixedMailbox:
     """A mailbox that returns a fixed page of records."""
 
     page: MailPage
@@ -142,7 +142,7 @@ class Inside:
         self._mail: Any = []
         self._agenda: Any = []
         for at, corpus in enumerate(corpora, 1):
-            upstream = cast("Upstream", Recorded(corpus))
+            upstream = cast("Upstream", RecordedUpstream(corpus))
             for kind, accounts, registry in (
                 ("email", self._mail, mail),
                 ("calendar", self._agenda, calendars),
@@ -177,8 +177,10 @@ class Inside:
             caller=self.caller,
             request_id="00000000-0000-0000-0000-000000000000",
             sealer=_KEYRING,
-            mail=MergedMailbox(self._mail) if page is None else cast("MergedMailbox", Ready(page)),
-            calendars=MergedCalendars(self._agenda, KnownIds()),
+            mail=MergedMailbox(self._mail)
+            if page is None
+            else cast("MergedMailbox", FixedMailbox(page)),
+            calendars=MergedCalendars(self._agenda, CalendarIds()),
             now=_now,
         )
 

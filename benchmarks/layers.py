@@ -54,16 +54,16 @@ def measured(
     loop: asyncio.AbstractEventLoop, run: Callable[[], Awaitable[object]]
 ) -> Mapping[str, float]:
     """Return the microseconds of each layer of *run*, medians of many calls, outermost first."""
-    watch = Watch()
+    stopwatch = Stopwatch()
     calls: list[Mapping[str, float]] = []
 
     async def some(count: int) -> None:
         for _ in range(count):
-            watch.spent.clear()
+            stopwatch.spent.clear()
             await run()
-            calls.append(dict(watch.spent))
+            calls.append(dict(stopwatch.spent))
 
-    with watch.attached(LAYERS):
+    with stopwatch.attached(LAYERS):
         loop.run_until_complete(some(CALLS // 10))
         calls.clear()
         tune_garbage_collector()
@@ -71,7 +71,7 @@ def measured(
     return {name: statistics.median(call.get(name, 0.0) for call in calls) * 1e6 for name in LAYERS}
 
 
-class Watch:
+class Stopwatch:
     """Stopwatch that attributes time to the innermost running layer."""
 
     def __init__(self) -> None:
@@ -90,26 +90,26 @@ class Watch:
                 for attribute in owners:
                     owner = getattr(owner, attribute)
                 stack.enter_context(
-                    patch.object(owner, last, self._watched(name, getattr(owner, last)))
+                    patch.object(owner, last, self._timed(name, getattr(owner, last)))
                 )
             yield
 
-    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
-            async def later(*args: Any, **more: Any) -> Any:
+            async def timed_coroutine(*args: Any, **more: Any) -> Any:
                 with self._in(name):
                     return await function(*args, **more)
 
-            return later
+            return timed_coroutine
 
         @wraps(function)
-        def now(*args: Any, **more: Any) -> Any:
+        def timed(*args: Any, **more: Any) -> Any:
             with self._in(name):
                 return function(*args, **more)
 
-        return now
+        return timed
 
     def _in(self, name: str) -> "_Layer":
         return _Layer(self, name)
@@ -132,14 +132,14 @@ class Watch:
 
 
 class _Layer:
-    __slots__ = ("_name", "_watch")
+    __slots__ = ("_name", "_stopwatch")
 
-    def __init__(self, watch: Watch, name: str) -> None:
-        self._watch = watch
+    def __init__(self, stopwatch: Stopwatch, name: str) -> None:
+        self._stopwatch = stopwatch
         self._name = name
 
     def __enter__(self) -> None:
-        self._watch.enter(self._name)
+        self._stopwatch.enter(self._name)
 
     def __exit__(self, *_: object) -> None:
-        self._watch.leave()
+        self._stopwatch.leave()

@@ -61,8 +61,8 @@ async def _one_email(stack: AsyncExitStack, base: str) -> Table:
         whole.ours(base, providers=["PROVIDER_B"], decision_days=90)
     )
     client = await stack.enter_async_context(stock_client.tuned())
-    them = whole.beside(us, base, client, provider="b")
-    models = whole.beside(us, base, client, provider="b", kind=Models)
+    them = whole.theirs_with_database(us, base, client, provider="b")
+    models = whole.theirs_with_database(us, base, client, provider="b", kind=Models)
     return Table(
         "One email, the whole ASGI request with its upstream call",
         {
@@ -89,7 +89,7 @@ async def _one_email_from_memory(stack: AsyncExitStack) -> Table:
         whole.ours(nowhere, providers=["PROVIDER_B"], transport=memory)
     )
     client = await stack.enter_async_context(stock_client.tuned(memory))
-    them = whole.beside(us, nowhere, client, provider="b")
+    them = whole.theirs_with_database(us, nowhere, client, provider="b")
     return Table(
         "One email, the whole ASGI request, upstream's answer from memory",
         {
@@ -122,7 +122,7 @@ async def _one_email_alone(stack: AsyncExitStack) -> Table:
         await asgi.call(us.gateway, "GET", AN_EMAIL, token)()
     await us.gateway.background.drain()  # otherwise each later use would count as the first
     email = (await Inside().records(PAGE)).emails[7]
-    whole.alone(us, msgspec.structs.replace(email, body=BODY, body_type="html"))
+    whole.remove_reads(us, msgspec.structs.replace(email, body=BODY, body_type="html"))
     return Table(
         "One email, its record and token in memory, no limits and no upstream",
         {
@@ -137,7 +137,7 @@ async def _one_email_alone(stack: AsyncExitStack) -> Table:
 async def _one_call(stack: AsyncExitStack, base: str) -> Table:
     us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_B"]))
     default = await stack.enter_async_context(stock_client.default())
-    them = whole.beside(us, base, default, provider="b")
+    them = whole.theirs_with_database(us, base, default, provider="b")
     return Table(
         "A page of 50 mails, the whole request with 1 upstream call",
         {
@@ -153,8 +153,8 @@ async def _many_calls(stack: AsyncExitStack, base: str) -> Table:
     us = await stack.enter_async_context(whole.ours(base, providers=["PROVIDER_A"]))
     default = await stack.enter_async_context(stock_client.default())
     tuned = await stack.enter_async_context(stock_client.tuned())
-    stock = whole.beside(us, base, default, provider="a")
-    few = whole.beside(us, base, tuned, provider="a")
+    stock = whole.theirs_with_database(us, base, default, provider="a")
+    few = whole.theirs_with_database(us, base, tuned, provider="a")
     call = asgi.call(us.gateway, "GET", A_PAGE, us.tokens["plain"])
     return Table(
         "A page of 50 mails, the whole request with 51 upstream calls",

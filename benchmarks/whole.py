@@ -71,10 +71,10 @@ class Ours:
         assert path is not None
         return path
 
-    def decrypt(self, connection: int, sealed: bytes) -> bytes:
+    def decrypt(self, connection: int, ciphertext: bytes) -> bytes:
         """Decrypt a connection's credentials: one AES-GCM operation."""
-        where = place("connections", connection, "credentials")
-        return self.gateway.services.keyring.decrypt(sealed, place=where)
+        context = place("connections", connection, "credentials")
+        return self.gateway.services.keyring.decrypt(ciphertext, place=context)
 
 
 @asynccontextmanager
@@ -108,10 +108,10 @@ async def ours(
         )
         gateway = assemble(configuration, origins=Origins(transport=transport))
         async with gateway.running():
-            yield Ours(gateway, await _furnished(gateway, providers))
+            yield Ours(gateway, await _create_accounts_and_tokens(gateway, providers))
 
 
-async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, str]:
+async def _create_accounts_and_tokens(gateway: Gateway, providers: Iterable[str]) -> dict[str, str]:
     transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
     admin = httpx.AsyncClient(
         transport=transport,
@@ -120,13 +120,13 @@ async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, st
     )
     async with admin:
 
-        async def made(kind: str, body: dict[str, Any]) -> Any:
+        async def create(kind: str, body: dict[str, Any]) -> Any:
             answer = await admin.post(f"/api/{kind}", json=body)
             assert answer.status_code == 201, answer.text
             return answer.json()
 
-        operator = (await made("operators", {"email": EMAIL, "displayName": "Operator"}))["id"]
-        resource = (await made("resources", {"name": "all", "operatorIds": [operator]}))["id"]
+        operator = (await create("operators", {"email": EMAIL, "displayName": "Operator"}))["id"]
+        resource = (await create("resources", {"name": "all", "operatorIds": [operator]}))["id"]
         for at, provider in enumerate(providers):
             connection = {
                 "resourceId": resource,
@@ -137,7 +137,7 @@ async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, st
                 "grantedScopes": ["Mail.ReadWrite"],
                 "credentials": {"accessToken": "an-upstream-token"},
             }
-            await made("connections", connection)
+            await create("connections", connection)
         tokens = {}
         for name in TOKENS:
             body = {
@@ -149,7 +149,7 @@ async def _furnished(gateway: Gateway, providers: Iterable[str]) -> dict[str, st
                     "quota": {"perMinute": 10**9, "perHour": 10**9},
                 },
             }
-            tokens[name] = (await made("access-tokens", body))["token"]
+            tokens[name] = (await create("access-tokens", body))["token"]
         return tokens
 
 
@@ -159,7 +159,7 @@ def theirs(base: str, client: httpx.AsyncClient, *, provider: str) -> asgi.App:
     return fastapi_app.build(client, Known(known), base=base, provider=provider)
 
 
-def beside(
+def theirs_with_database(
     us: Ours,
     base: str,
     client: httpx.AsyncClient,
@@ -172,15 +172,15 @@ def beside(
     return fastapi_app.build(client, store, base=base, provider=provider)
 
 
-def alone(us: Ours, email: Email) -> None:
+def remove_reads(us: Ours, email: Email) -> None:
     """Remove all reads of the gateway: every mailbox returns *email*, and rows are cached."""
     services = us.gateway.services
-    services.accounts.mailbox_for = lambda *_: _Holding(email)
-    services.authenticator._reader = _Remembered(services.authenticator._reader)  # noqa: SLF001
+    services.accounts.mailbox_for = lambda *_: _FixedMailbox(email)
+    services.authenticator._reader = _CachingReader(services.authenticator._reader)  # noqa: SLF001
 
 
 @dataclass(frozen=True)
-class _Holding:
+class _FixedMailbox:
     email: Email
 
     async def get(self, *_: Any, **__: Any) -> Email:
@@ -188,7 +188,7 @@ class _Holding:
 
 
 @dataclass(frozen=True)
-class _Remembered:
+class _CachingReader:
     """Row reader that reads every row once."""
 
     lookup: RowReader

@@ -59,7 +59,7 @@ async def test_the_plain_application_knows_the_tokens_of_the_gateway():
             call = ("GET", AN_EMAIL, us.tokens[name])
             ours = await asgi.call(us.gateway, *call)()
             for kind in (File, Models):
-                them = whole.beside(us, base, client, provider="b", kind=kind)
+                them = whole.theirs_with_database(us, base, client, provider="b", kind=kind)
                 assert whole.same(ours, await asgi.call(them, *call)())
 
 

@@ -88,8 +88,8 @@ class File:
         row = self._database.execute(_FIND, (digest, int(time.time() * 1000))).fetchone()
         if row is None:
             raise HTTPException(401)
-        token, settings, connection, sealed = row
-        credentials = json.loads(self._decrypt(connection, sealed))
+        token, settings, connection, ciphertext = row
+        credentials = json.loads(self._decrypt(connection, ciphertext))
         return allowed(token, settings, credentials["accessToken"])
 
     def close(self) -> None:
