@@ -1,4 +1,4 @@
-"""What the calendar store keeps: calendars, events and series, and the times in them."""
+"""Records of the calendar store: calendars, events and series, and the times in them."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 @dataclass(frozen=True, slots=True, eq=False)
 class EventTime:
     """
-    A moment by the clock of a zone, or a whole day. Equal to another that names the same.
+    A moment, or a whole day, in a time zone; times of different zones can be equal.
 
     Attributes:
-        zone: IANA name: whose clock, and where the day begins.
+        zone: IANA name.
         at: UTC; None for a day.
         day: None for a moment.
     """
@@ -28,25 +28,25 @@ class EventTime:
 
     @property
     def instant(self) -> datetime:
-        """The moment, or the first one of the day, in UTC."""
+        """The moment, or the day's first moment, in UTC."""
         return self.at if self.at is not None else _utc(self.local, self.zone)
 
     @property
     def local(self) -> datetime:
-        """What the clock of its zone shows, without a zone."""
+        """The local time in its zone, as a naive datetime."""
         if self.at is None:
             return datetime.combine(self.day or date.min, time())
         return self.at.astimezone(load_zone(self.zone)).replace(tzinfo=None)
 
     @property
     def stamp(self) -> str:
-        """Its name in ids: ``20260105T090000Z`` or ``20260105``."""
+        """The time as ids contain it: ``20260105T090000Z`` or ``20260105``."""
         if self.at is None:
             return self.local.strftime("%Y%m%d")
         return self.at.strftime("%Y%m%dT%H%M%SZ")
 
     def later(self, span: timedelta) -> "EventTime":
-        """Return what the clock shows *span* later, which a clock change may stretch or shorten."""
+        """Add *span* to the local time; across a clock change, the elapsed time differs."""
         return from_local(self.local + span, self.zone, is_day=self.is_day)
 
     def __eq__(self, other: object) -> bool:
@@ -58,10 +58,10 @@ class EventTime:
 
 def from_local(local: datetime, zone_name: str, *, is_day: bool = False) -> EventTime:
     """
-    Read what a clock shows; *local* has no zone.
+    Build a time from a naive local one.
 
-    A time that the clock skips is read with the offset before the change, one that it shows twice
-    is the first of the two (RFC 5545, 3.3.5).
+    A local time that a clock change skips takes the offset before the change; of one that occurs
+    twice, the first is meant (RFC 5545, 3.3.5).
     """
     if is_day:
         return EventTime(zone_name, day=local.date())
@@ -69,22 +69,22 @@ def from_local(local: datetime, zone_name: str, *, is_day: bool = False) -> Even
 
 
 def from_instant(instant: datetime, zone_name: str = "UTC") -> EventTime:
-    """Return an aware datetime as a moment of *zone_name*."""
+    """Build a time from an aware datetime."""
     return EventTime(zone_name, at=instant.astimezone(UTC))
 
 
 @lru_cache(maxsize=1024)
 def load_zone(name: str) -> ZoneInfo:
     """
-    Return a zone by its IANA name.
+    Load a time zone by its IANA name.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such zone.
     """
     try:
         return ZoneInfo(name)
-    except (KeyError, OSError) as problem:
-        raise ValueError(f"no such time zone: {name}") from problem
+    except (KeyError, OSError) as error:
+        raise ValueError(f"no such time zone: {name}") from error
 
 
 def _utc(local: datetime, zone_name: str) -> datetime:
@@ -93,7 +93,7 @@ def _utc(local: datetime, zone_name: str) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attendee:
-    """Somebody asked: *response* is "accepted", "declined", "tentative" or "needsAction"."""
+    """An attendee; *response* is "accepted", "declined", "tentative" or "needsAction"."""
 
     email: str
     name: str = ""
@@ -105,15 +105,15 @@ class Attendee:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventContent:
     """
-    What an event says; of a series, what its occurrences say unless they differ.
+    The content of an event; of a series, that of every occurrence without an override.
 
     Attributes:
-        title: None when it has none at all.
+        title: None when it has none.
         is_html: Whether the description is HTML.
-        organiser: None for an event that never had guests and was made by nobody in particular.
-        status: "confirmed", "tentative" or "cancelled" (by its organiser; it stays to be seen).
+        organiser: None for an event without attendees whose creator is unknown.
+        status: "confirmed", "tentative" or "cancelled" (by its organiser; it stays visible).
         shows_as: "busy", "free", "tentative", "oof" or "workingElsewhere".
-        my_response: What the account's owner answered.
+        my_response: Response of the account's owner; the values of `Attendee.response`.
         reminder: Minutes before; None for none.
     """
 
@@ -136,26 +136,26 @@ class EventContent:
 
     @property
     def is_all_day(self) -> bool:
-        """Whether it has days rather than moments."""
+        """Whether it begins and ends with whole days."""
         return self.start.is_day
 
     def starting_at(self, start: EventTime) -> "EventContent":
-        """Return the same, as long by the clock, at another time."""
+        """Return the same content at another start, with the same length in local time."""
         if self.start.zone == self.end.zone:
             return replace(self, start=start, end=start.later(self.end.local - self.start.local))
-        long = self.end.instant - self.start.instant
-        return replace(self, start=start, end=from_instant(start.instant + long, self.end.zone))
+        length = self.end.instant - self.start.instant
+        return replace(self, start=start, end=from_instant(start.instant + length, self.end.zone))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrence:
     """
-    When a series takes place beside its first time.
+    The starts of a series in addition to its first.
 
     Attributes:
         rules: RFC 5545 recurrence rules without ``RRULE:``.
         added: Further starts (RDATE).
-        dropped: Starts that are taken out without a trace (EXDATE).
+        dropped: Starts that are left out (EXDATE).
     """
 
     rules: tuple[str, ...] = ()
@@ -166,11 +166,11 @@ class Recurrence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
     """
-    One occurrence that differs.
+    An occurrence that differs from its series.
 
     Attributes:
-        original: The start that the series gives it, which names it.
-        content: All of it; of a cancelled one, None when nothing is left of it.
+        original: Its start by the series, which identifies it.
+        content: Its whole content; None for a cancelled one without any.
     """
 
     original: EventTime
@@ -184,11 +184,11 @@ class StoredCalendar:
     One calendar of an account.
 
     Attributes:
-        id: What the wire calls it; of provider A's primary one, the account's address.
+        id: Its id in the API, except that provider A uses the account's address for the primary.
         zone: IANA name.
-        can_edit: False for calendars that somebody else keeps.
+        can_edit: False for other people's calendars.
         colour: "#rrggbb".
-        change: Counts up over the whole store with every change of anything: an ETag.
+        change: Number of its latest change. Every change in the store has a number, in order.
     """
 
     seq: int
@@ -206,7 +206,7 @@ class StoredCalendar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """An event or series to be added; *id* is given by some clients of provider A."""
+    """An event or series to add; only some clients of provider A choose the *id*."""
 
     content: EventContent
     uid: str = ""
@@ -223,12 +223,12 @@ class StoredEvent:
 
     Attributes:
         calendar: The `StoredCalendar.seq`.
-        id: What the wire calls it; provider B's plain id.
+        id: Its id in the API; provider B's plain id.
         immutable_id: Never changes; equal to *id* on provider A.
         uid: The iCalendar UID.
         recurrence: None for a single event.
-        is_deleted: Gone for its readers; kept so that it can be told.
-        sequence: How often its time has changed.
+        is_deleted: Deleted events are stored because both APIs can list them.
+        sequence: Number of changes of its time.
     """
 
     seq: int
@@ -247,7 +247,7 @@ class StoredEvent:
     change: int = 0
 
     def override(self, original: EventTime) -> Override | None:
-        """Return what is different about one occurrence, None when nothing is."""
+        """Return the override of one occurrence; None when it has none."""
         return next(
             (override for override in self.overrides if override.original == original), None
         )
@@ -256,12 +256,12 @@ class StoredEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """
-    A single event, or one time of a series.
+    A single event, or one occurrence of a series.
 
     Attributes:
-        original: The start that names it in its series; None for a single event.
+        original: Its start by the series, which identifies it; None for a single event.
         content: With its own start and end.
-        is_bare: Whether it is cancelled and nothing is left of it but its name.
+        is_bare: Whether it was cancelled on its own, so that only its original start is left.
     """
 
     event: StoredEvent
@@ -274,13 +274,13 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A stretch of time in UTC, half-open; None is open-ended."""
+    """A period in UTC, half-open; None means without a limit."""
 
     since: datetime | None = None
     until: datetime | None = None
 
     def overlaps(self, content: EventContent) -> bool:
-        """Whether *content* overlaps it; what has no length counts by its start."""
+        """Whether *content* overlaps the window; an event without length counts by its start."""
         start, end = content.start.instant, content.end.instant
         if self.until is not None and start >= self.until:
             return False

@@ -1,9 +1,9 @@
 """
-The calendars of both sandbox accounts, and what recurrence makes of them.
+The calendars of both sandbox accounts, and the occurrences of their events.
 
-Everything is kept in memory beside the file and brought up to date after each write, also after
-writes of another process, so that reading costs no query. Nothing is ever removed: what was deleted
-is marked, because both wires can be asked for it.
+All records are also held in memory, so that reads need no query. Each write updates the memory, and
+writes of another process are noticed before the next read. Deleted records are marked and never
+removed, because both APIs can list them.
 """
 
 import time
@@ -29,18 +29,18 @@ from sandbox.calendar.tables import CalendarTables
 from sandbox.mail.ids import PROVIDER_A
 from sandbox.storage.database import Database
 
-# Series without an end are followed so far past now when nobody says how far.
+# Series without an end are expanded this far past now, unless the caller gives a limit.
 HORIZON = timedelta(days=730)
-# What lies outside of these years is refused, so that no zone and no length leads out of time.
+# Events outside these years are refused: no zone or length then exceeds the range of datetime.
 YEARS = range(1600, 9000)
 _CHANGE = "calendar-change"
 
 
 class CalendarStore:
-    """The calendars of both accounts, kept in *db*. One object per `Database`."""
+    """The calendars of both accounts in a database; one object per `Database`."""
 
     def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
-        """*clock* tells seconds since the epoch."""
+        """*clock* returns seconds since the epoch."""
         self._db = db
         self._clock = clock
         self._tables = CalendarTables(db)
@@ -48,22 +48,22 @@ class CalendarStore:
         self._events: dict[int, StoredEvent] = {}
         self._ids: dict[tuple[str, str], list[int]] = {}
         self._series: dict[int, tuple[int, SeriesStarts]] = {}
-        self._seen = 0
-        self._stamp = -1
+        self._last_change = 0
+        self._foreign_writes = -1
         self._refresh()
-
-    # Reading
 
     def calendars(self, mailbox: str) -> tuple[StoredCalendar, ...]:
         """Return the calendars of an account, the primary one first, then oldest first."""
         self._refresh()
-        found = [calendar for calendar in self._calendars.values() if _shown(calendar, mailbox)]
-        if not any(one.is_primary for one in found):
-            found.append(self.add_calendar(mailbox, "Calendar", zone="UTC", is_primary=True))
-        return tuple(sorted(found, key=lambda one: (not one.is_primary, one.seq)))
+        visible = [
+            calendar for calendar in self._calendars.values() if _is_visible(calendar, mailbox)
+        ]
+        if not any(calendar.is_primary for calendar in visible):
+            visible.append(self.add_calendar(mailbox, "Calendar", zone="UTC", is_primary=True))
+        return tuple(sorted(visible, key=lambda calendar: (not calendar.is_primary, calendar.seq)))
 
     def primary(self, mailbox: str) -> StoredCalendar:
-        """Return the account's own calendar, making it when there is none."""
+        """Return the account's primary calendar, adding it when there is none."""
         return self.calendars(mailbox)[0]
 
     def calendar(self, mailbox: str, calendar_id: str) -> StoredCalendar | None:
@@ -87,22 +87,19 @@ class CalendarStore:
         return tuple(self._events[seq] for seq in self._ids.get((mailbox, event_id), ()))
 
     def calendar_of(self, event: StoredEvent) -> StoredCalendar:
-        """Return where an event is kept."""
+        """Return the calendar of an event."""
         return self._calendars[event.calendar]
 
     def last_change(self) -> int:
         """Return the number of the latest change."""
         self._refresh()
-        return self._seen
-
-    # Recurrence
+        return self._last_change
 
     def occurrences(self, event: StoredEvent, window: Window = UNBOUNDED) -> Iterator[Occurrence]:
         """
-        Yield what of an event overlaps *window*, cancelled occurrences too, in no order.
+        Yield the occurrences of an event in *window*, cancelled ones too, in no order.
 
-        An occurrence that was moved counts where it was moved to. A window without an end ends
-        `HORIZON` from now.
+        A moved occurrence counts at its new time. A window without an end ends `HORIZON` from now.
         """
         if event.recurrence is None:
             if window.overlaps(event.content):
@@ -110,19 +107,20 @@ class CalendarStore:
             return
         changed = {override.original for override in event.overrides}
         for override in event.overrides:
-            found = _overridden(event, override)
-            if window.overlaps(found.content):
-                yield found
+            occurrence = _overridden(event, override)
+            if window.overlaps(occurrence.content):
+                yield occurrence
         until = window.until or self._now() + HORIZON
-        long = event.content.end.instant - event.content.start.instant + timedelta(hours=3)
-        for start in self._starts(event).between(_before(window.since, long), until):
+        # A clock change lengthens an occurrence by less than three hours.
+        length = event.content.end.instant - event.content.start.instant + timedelta(hours=3)
+        for start in self._starts(event).between(_before(window.since, length), until):
             content = event.content.starting_at(start)
             if start not in changed and window.overlaps(content):
                 yield Occurrence(event=event, original=start, content=content,
                                  cancelled=_is_cancelled(event))  # fmt: skip
 
     def occurrence(self, event: StoredEvent, original: EventTime) -> Occurrence | None:
-        """Return the occurrence of a series that starts by its rules at *original*, or did."""
+        """Return the occurrence that the series starts at *original*; None if there is none."""
         override = event.override(original)
         if override is not None:
             return _overridden(event, override)
@@ -136,8 +134,6 @@ class CalendarStore:
             cancelled=_is_cancelled(event),
         )
 
-    # Writing
-
     def add_calendar(
         self,
         mailbox: str,
@@ -149,12 +145,13 @@ class CalendarStore:
         colour: str = "#3f51b5",
         description: str = "",
     ) -> StoredCalendar:
-        """Add a calendar; a second primary one takes the place of the first, events kept."""
-        old = next((calendar for calendar in self._calendars.values() if _shown(calendar, mailbox)
+        """Add a calendar; a second primary one replaces the first, whose events stay."""
+        old = next((calendar for calendar in self._calendars.values()
+                    if _is_visible(calendar, mailbox)
                     and calendar.is_primary and is_primary), None)  # fmt: skip
         with self._db.transaction():
             seq = self._db.next("calendar") if old is None else old.seq
-            made = StoredCalendar(
+            calendar = StoredCalendar(
                 seq=seq,
                 mailbox=mailbox,
                 id=calendar_ids.calendar_id(mailbox, seq),
@@ -165,15 +162,15 @@ class CalendarStore:
                 can_edit=can_edit,
                 colour=colour,
             )
-            return self.put_calendar(made)
+            return self.put_calendar(calendar)
 
     def put_calendar(self, calendar: StoredCalendar) -> StoredCalendar:
-        """Keep a calendar as it is now."""
+        """Store a calendar's new state."""
         with self._db.transaction():
-            kept = replace(calendar, change=self._db.next(_CHANGE))
-            self._tables.put_calendar(kept)
-        self._keep_calendar(kept)
-        return kept
+            stored = replace(calendar, change=self._db.next(_CHANGE))
+            self._tables.put_calendar(stored)
+        self._index_calendar(stored)
+        return stored
 
     def add_events(
         self, calendar: StoredCalendar, events: Iterable[NewEvent]
@@ -182,32 +179,32 @@ class CalendarStore:
         Add events in one transaction.
 
         Raises:
-            ValueError: A recurrence rule cannot be followed, or a time is out of `YEARS`.
+            ValueError: A recurrence rule is invalid, or a time is outside `YEARS`.
         """
         self._refresh()
         with self._db.transaction():
-            added = tuple(self._insert(calendar, one) for one in events)
+            added = tuple(self._insert(calendar, event) for event in events)
         for event in added:
-            self._keep_event(event)
+            self._index_event(event)
         return added
 
     def put(self, event: StoredEvent) -> StoredEvent:
         """
-        Keep an event as it is now.
+        Store an event's new state.
 
         Raises:
-            ValueError: A recurrence rule cannot be followed, or a time is out of `YEARS`.
+            ValueError: A recurrence rule is invalid, or a time is outside `YEARS`.
         """
-        _check(event.recurrence, event.content, event.overrides)
+        _validate(event.recurrence, event.content, event.overrides)
         with self._db.transaction():
-            now = int(self._clock() * 1000)
-            kept = replace(event, updated_ms=now, change=self._db.next(_CHANGE))
-            self._tables.put_event(kept)
-        self._keep_event(kept)
-        return kept
+            now_ms = int(self._clock() * 1000)
+            stored = replace(event, updated_ms=now_ms, change=self._db.next(_CHANGE))
+            self._tables.put_event(stored)
+        self._index_event(stored)
+        return stored
 
     def delete(self, event: StoredEvent) -> StoredEvent:
-        """Mark an event or series as gone."""
+        """Mark an event or series as deleted."""
         return self.put(replace(event, is_deleted=True))
 
     def set_override(
@@ -218,72 +215,72 @@ class CalendarStore:
         *,
         cancelled: bool,
     ) -> StoredEvent:
-        """Make one occurrence of a series differ, in place of what it was before."""
+        """Set the override of one occurrence of a series, replacing an earlier one."""
         others = tuple(override for override in event.overrides if override.original != original)
-        made = Override(original=original, content=content, cancelled=cancelled)
-        return self.put(replace(event, overrides=(*others, made)))
-
-    # Behind
+        override = Override(original=original, content=content, cancelled=cancelled)
+        return self.put(replace(event, overrides=(*others, override)))
 
     def _insert(self, calendar: StoredCalendar, new: NewEvent) -> StoredEvent:
-        _check(new.recurrence, new.content, new.overrides)
+        _validate(new.recurrence, new.content, new.overrides)
         mailbox = calendar.mailbox
         seq = self._db.next("calendar-event")
-        now = int(self._clock() * 1000)
-        name = new.id or calendar_ids.event_id(mailbox, seq)
+        now_ms = int(self._clock() * 1000)
+        event_id = new.id or calendar_ids.event_id(mailbox, seq)
         stored = StoredEvent(
             seq=seq,
             mailbox=mailbox,
             calendar=calendar.seq,
-            id=name,
-            immutable_id=name if mailbox == PROVIDER_A else calendar_ids.immutable_id(mailbox, seq),
-            uid=new.uid or f"{name[-26:].strip('=_')}@sandbox.example",
+            id=event_id,
+            immutable_id=event_id
+            if mailbox == PROVIDER_A
+            else calendar_ids.immutable_id(mailbox, seq),
+            uid=new.uid or f"{event_id[-26:].strip('=_')}@sandbox.example",
             content=new.content,
             recurrence=new.recurrence,
             overrides=new.overrides,
-            created_ms=now if new.created_ms is None else new.created_ms,
-            updated_ms=now if new.created_ms is None else new.created_ms,
+            created_ms=now_ms if new.created_ms is None else new.created_ms,
+            updated_ms=now_ms if new.created_ms is None else new.created_ms,
             change=self._db.next(_CHANGE),
         )
         self._tables.put_event(stored)
         return stored
 
     def _starts(self, event: StoredEvent) -> SeriesStarts:
-        kept = self._series.get(event.seq)
-        if kept is None or kept[0] != event.change:
+        cached = self._series.get(event.seq)
+        if cached is None or cached[0] != event.change:
             series = SeriesStarts(event.content.start, event.recurrence or Recurrence())
-            kept = self._series[event.seq] = (event.change, series)
-        return kept[1]
+            cached = self._series[event.seq] = (event.change, series)
+        return cached[1]
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
 
-    def _keep_calendar(self, calendar: StoredCalendar) -> None:
+    def _index_calendar(self, calendar: StoredCalendar) -> None:
         self._calendars[calendar.seq] = calendar
-        self._seen = max(self._seen, calendar.change)
+        self._last_change = max(self._last_change, calendar.change)
 
-    def _keep_event(self, event: StoredEvent) -> None:
+    def _index_event(self, event: StoredEvent) -> None:
         if event.seq not in self._events:
             for name in {event.id, event.immutable_id}:
                 self._ids.setdefault((event.mailbox, name), []).append(event.seq)
         self._events[event.seq] = event
-        self._seen = max(self._seen, event.change)
+        self._last_change = max(self._last_change, event.change)
 
     def _refresh(self) -> None:
-        """Take over what another connection wrote since the last look."""
-        stamp = self._db.foreign_writes()
-        if stamp == self._stamp:
+        """Apply the changes that another connection has written since the last call."""
+        foreign_writes = self._db.foreign_writes()
+        if foreign_writes == self._foreign_writes:
             return
-        self._stamp = stamp
-        seen = self._seen
-        for calendar in self._tables.calendars_since(seen):
-            self._keep_calendar(calendar)
-        for event in self._tables.events_since(seen):
-            self._keep_event(event)
+        self._foreign_writes = foreign_writes
+        last_change = self._last_change
+        for calendar in self._tables.calendars_since(last_change):
+            self._index_calendar(calendar)
+        for event in self._tables.events_since(last_change):
+            self._index_event(event)
 
 
 def as_single_occurrence(event: StoredEvent) -> Occurrence:
-    """Return a single event, or a series as a whole, as if it took place once."""
+    """Return a single event, or a whole series, as one occurrence."""
     cancelled = _is_cancelled(event)
     return Occurrence(event=event, original=None, content=event.content, cancelled=cancelled)
 
@@ -304,18 +301,18 @@ def _is_cancelled(event: StoredEvent) -> bool:
     return event.is_deleted or event.content.status == "cancelled"
 
 
-def _shown(calendar: StoredCalendar, mailbox: str) -> bool:
+def _is_visible(calendar: StoredCalendar, mailbox: str) -> bool:
     return calendar.mailbox == mailbox and not calendar.is_deleted
 
 
-def _check(
+def _validate(
     recurrence: Recurrence | None, content: EventContent, overrides: Iterable[Override]
 ) -> None:
     contents = [
         content,
         *(override.content for override in overrides if override.content is not None),
     ]
-    times = [when for one in contents for when in (one.start, one.end)]
+    times = [when for part in contents for when in (part.start, part.end)]
     if recurrence is not None:
         times += [*recurrence.added, *recurrence.dropped]
     if any(when.local.year not in YEARS for when in times):
@@ -324,8 +321,8 @@ def _check(
         check_rule(rule, content.start)
 
 
-def _before(instant: datetime | None, long: timedelta) -> datetime | None:
+def _before(instant: datetime | None, length: timedelta) -> datetime | None:
     try:
-        return None if instant is None else instant - long
+        return None if instant is None else instant - length
     except OverflowError:
         return None

@@ -1,4 +1,4 @@
-"""The tables that the calendar store is kept in: every record whole, as JSON."""
+"""Database tables of the calendar store; each row holds a whole record as JSON."""
 
 from collections.abc import Iterator
 
@@ -14,32 +14,32 @@ _TABLES = (
         seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, record BLOB NOT NULL) STRICT""",
     "CREATE INDEX IF NOT EXISTS calendar_event_change ON calendar_event (change)",
 )
-_calendars = msgspec.json.Decoder(StoredCalendar)
-_events = msgspec.json.Decoder(StoredEvent)
+_calendar_decoder = msgspec.json.Decoder(StoredCalendar)
+_event_decoder = msgspec.json.Decoder(StoredEvent)
 
 
 class CalendarTables:
-    """Statements over one store; writing ones belong into a transaction of the caller's."""
+    """Statements on the tables; callers wrap writing ones in a transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         db.define(*_TABLES)
 
     def put_calendar(self, calendar: StoredCalendar) -> None:
-        """Keep a calendar as it is now."""
+        """Insert or replace a calendar."""
         self._put("calendar", calendar)
 
     def put_event(self, event: StoredEvent) -> None:
-        """Keep an event as it is now."""
+        """Insert or replace an event."""
         self._put("calendar_event", event)
 
     def calendars_since(self, change: int) -> Iterator[StoredCalendar]:
-        """Yield what came or changed after *change*, oldest change first."""
-        return (_calendars.decode(record) for record in self._since("calendar", change))
+        """Yield the calendars added or changed after *change*, oldest change first."""
+        return (_calendar_decoder.decode(record) for record in self._since("calendar", change))
 
     def events_since(self, change: int) -> Iterator[StoredEvent]:
-        """Yield what came or changed after *change*, oldest change first."""
-        return (_events.decode(record) for record in self._since("calendar_event", change))
+        """Yield the events added or changed after *change*, oldest change first."""
+        return (_event_decoder.decode(record) for record in self._since("calendar_event", change))
 
     def _put(self, table: str, record: StoredCalendar | StoredEvent) -> None:
         self._db.run(

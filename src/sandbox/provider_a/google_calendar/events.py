@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.calendar.ids import instance_id, read_stamp
+from sandbox.calendar.ids import instance_id, parse_stamp
 from sandbox.calendar.records import Occurrence, StoredCalendar, StoredEvent, Window
 from sandbox.calendar.store import as_single_occurrence
 from sandbox.http import Request
@@ -300,7 +300,7 @@ def _starts_at(one: Occurrence, text: str) -> bool:
     if one.original is None:
         return False
     if len(text) == 10:
-        named = read_stamp(text.replace("-", ""), "UTC")
+        named = parse_stamp(text.replace("-", ""), "UTC")
         return named == one.original
     return times.read_instant(text) == one.original.at
 
