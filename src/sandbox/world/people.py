@@ -1,9 +1,9 @@
 """
-Who writes: the people of Harbourlight and everybody they deal with.
+The people of Harbourlight and everyone they deal with.
 
-Harbourlight builds and restores wooden boats (the yard) and designs houses at the water (the
-studio). Nora Lindqvist leads both and owns the two demo accounts. Everybody is invented; every
-domain is under ``.example``.
+Harbourlight builds and restores wooden boats (the yard) and designs houses by the water (the
+studio). Nora Lindqvist leads both and owns the two demo accounts. All people are invented; every
+domain ends in ``.example``.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ STUDIO_ACCOUNT = "nora@harbourlight-studio.example"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
     """
-    A correspondent and the habits of their mail program.
+    A correspondent and the style of their mail program.
 
     Attributes:
-        prefix: What their program puts before a subject it answers.
+        prefix: Prefix that their program adds to the subject of a reply.
         style: "plain", "html" (with a plain alternative), "html-only", or "html-logo" (with a
             picture under the signature).
-        quotes: Whether answers carry the message they answer below.
+        quotes: Whether replies quote the message they reply to, below the text.
         zone: IANA name.
     """
 
@@ -39,11 +39,11 @@ class Person:
     zone: str = "Europe/Stockholm"
 
 
-def _cast(*people: Person) -> Mapping[str, Person]:
+def _by_key(*people: Person) -> Mapping[str, Person]:
     return MappingProxyType({person.key: person for person in people})
 
 
-PEOPLE = _cast(
+PEOPLE = _by_key(
     # The yard
     Person(
         key="nora",
@@ -392,5 +392,5 @@ MAILING_LISTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def signature(person: Person) -> str:
-    """Return how a person signs: name and role, on one or two lines."""
+    """Return a person's signature: the name, and the role on a second line if there is one."""
     return person.name if not person.role else f"{person.name}\n{person.role}"

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import NewMail
 from sandbox.world.accounts import DemoAccount
 from sandbox.world.chance import chance
 from sandbox.world.mail.composer import ComposedMail, render
 
+YEAR_DAYS = 364  # recurring mail goes back so far
 READ_AFTER_DAYS = 4  # older mail has been read, with few exceptions
 
 
@@ -52,3 +54,8 @@ def new_mail(
         is_starred=starred,
         received_ms=int(received_at.timestamp() * 1000),
     )
+
+
+def system_label(account: DemoAccount, label: str) -> tuple[str, ...]:
+    """Return *label* if the provider has system labels, else nothing."""
+    return (label,) if account.mailbox == PROVIDER_A else ()

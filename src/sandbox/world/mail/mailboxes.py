@@ -12,8 +12,9 @@ from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Account, MailStore, NewMail
 from sandbox.storage.database import Database
 from sandbox.world.accounts import DemoAccount, demo_accounts
-from sandbox.world.mail import recurring_messages, remaining_messages
 from sandbox.world.mail.conversations import conversation_mails
+from sandbox.world.mail.recurring_messages import recurring_mails
+from sandbox.world.mail.remaining_messages import remaining_mails
 from sandbox.world.mail.texts import load_scripts
 
 _SEEDED = "world:mail"  # meta key: the day the world was made for
@@ -65,8 +66,8 @@ def _everything(account: DemoAccount) -> Iterator[NewMail]:
     for name in (side, f"{side}_letters"):
         for story in load_scripts(name):
             yield from conversation_mails(account, story)
-    yield from recurring_messages.everything(account)
-    yield from remaining_messages.everything(account)
+    yield from recurring_mails(account)
+    yield from remaining_mails(account)
 
 
 def _fill(mails: MailStore, account: DemoAccount) -> None:

@@ -18,7 +18,7 @@ from sandbox.world.mail.texts import load_scripts, phrases
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
 
 
-def everything(account: DemoAccount) -> Iterator[NewMail]:
+def remaining_mails(account: DemoAccount) -> Iterator[NewMail]:
     """Yield what belongs to no conversation and no series, in no order."""
     yield from _oddities(account)
     yield from _same_second(account)
