@@ -1,8 +1,8 @@
 """
-Content made by hand: for the demo world, for imports and for tests.
+Builder of content for the demo world, imports and tests.
 
-What is made has ids made from its names, so the same content gets the same ids. Nothing is kept
-before `ContentBuilder.save`.
+Ids are derived from names, so the same content gets the same ids. Nothing is stored before
+`ContentBuilder.save`.
 """
 
 from collections import defaultdict
@@ -20,40 +20,40 @@ from sandbox.collab.files.changes import FILE_TYPE
 from sandbox.collab.lists.columns import LIBRARY_CONTENT_TYPES
 from sandbox.collab.store import ContentStore
 
-MAX_INDEXED_CHARACTERS = 20_000  # characters of a file's text that search knows
+MAX_INDEXED_CHARACTERS = 20_000  # of a file's text
 _FOLDER_TYPE = LIBRARY_CONTENT_TYPES[1].id
 
 
 class ContentBuilder:
     """
-    Makes records and keeps them on a shelf.
+    Creates records and saves them in a store.
 
     Attributes:
-        when: The time of what is made without one, ISO text in UTC.
-        author: Who makes it, by e-mail address.
+        when: Default creation time, ISO text in UTC.
+        author: Default author, an e-mail address.
     """
 
     def __init__(self, store: ContentStore, *, when: str, author: str) -> None:
         self.store = store
         self.when = when
         self.author = author
-        self._made: list[r.Record] = []
+        self._pending: list[r.Record] = []
         self._numbers: dict[str, int] = defaultdict(int)
         self._lists: dict[str, str] = {}
 
     def add(self, record: r.Record) -> None:
-        """Take a record that was made elsewhere."""
-        self._made.append(record)
+        """Add a record, to be stored by `save`."""
+        self._pending.append(record)
 
     def save(self) -> None:
-        """Put everything made so far on the shelf."""
-        self.store.put_many(self._made)
+        """Store all records created so far."""
+        self.store.put_many(self._pending)
         for list_id, used in self._numbers.items():
             self.store.set_numbers(list_id, used)
-        self._made.clear()
+        self._pending.clear()
 
     def continue_list(self, list_id: str, drive_id: str = "") -> None:
-        """Count on from the last item of a list that is on the shelf already."""
+        """Continue the item numbers of a stored list."""
         if drive_id:
             library_items = (
                 *self.store.items(drive_id),
@@ -66,12 +66,12 @@ class ContentBuilder:
         self._numbers[list_id] = max(used_numbers, default=0)
 
     def people(self, people: Mapping[str, str]) -> None:
-        """Fill the directory: e-mail address to name."""
+        """Add people to the directory: e-mail address -> name."""
         for email, name in people.items():
             self.add(r.Person(email=email, name=name))
 
     def site(self, host: str, path: str, title: str, **more: Any) -> r.Site:
-        """Make a site."""
+        """Add a site."""
         web = uuid5(NAMESPACE_URL, f"https://{host}{path}")
         collection = uuid5(web, "collection")
         site = r.Site(
@@ -97,7 +97,7 @@ class ContentBuilder:
         is_system: bool = False,
         **more: Any,
     ) -> r.Item:
-        """Make a library with the list behind it, and return its root folder."""
+        """Add a library with its list, and return its root folder."""
         segment = segment or name
         _, collection, web = site.id.split(",")
         guid = uuid5(UUID(web), f"library {segment}")
@@ -152,12 +152,12 @@ class ContentBuilder:
         return root
 
     def folder(self, parent: r.Item, name: str, **more: Any) -> r.Item:
-        """Make a folder."""
+        """Add a folder."""
         more.setdefault("content_type", _FOLDER_TYPE)
         return self._item(parent, name, is_folder=True, **more)
 
     def file(self, parent: r.Item, name: str, source: Sequence[str], **more: Any) -> r.Item:
-        """Make a file out of a recipe (`content.generate`)."""
+        """Add a file generated from a recipe (`content.generate`)."""
         file_bytes = content.generate(source)
         more.setdefault("words", " ".join(source[1:])[:MAX_INDEXED_CHARACTERS])
         more.setdefault("mime", content.mime_type(name))
@@ -172,7 +172,7 @@ class ContentBuilder:
         )
 
     def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
-        """Make a file out of bytes that were put in."""
+        """Add a file whose bytes are a stored blob."""
         blobs = self.store.blobs
         head = blobs.read_head(blob, content.MAX_INDEXED_BYTES)
         return self._item(
@@ -188,7 +188,7 @@ class ContentBuilder:
         )
 
     def notebook(self, parent: r.Item, name: str, **more: Any) -> r.Item:
-        """Make a notebook: neither file nor folder."""
+        """Add a notebook: neither file nor folder."""
         return self._item(parent, name, package="oneNote", **more)
 
     def _item(self, parent: r.Item, name: str, **more: Any) -> r.Item:
@@ -219,7 +219,7 @@ class ContentBuilder:
         rows: Sequence[Mapping[str, Any]] = (),
         **more: Any,
     ) -> r.SiteList:
-        """Make a list and its rows."""
+        """Add a list and its rows."""
         _, _, web = site.id.split(",")
         site_list = r.SiteList(
             id=str(uuid5(UUID(web), f"list {title}")),
@@ -239,7 +239,7 @@ class ContentBuilder:
         return site_list
 
     def row(self, site_list: r.SiteList, fields: Mapping[str, Any], **more: Any) -> r.Row:
-        """Make a row of a list."""
+        """Add a row to a list."""
         number = self._next(site_list.id)
         when = more.pop("created", self.when)
         content_types = site_list.content_types
@@ -261,7 +261,7 @@ class ContentBuilder:
         return row
 
     def share(self, item: r.Item, kind: str, role: str, **more: Any) -> r.Share:
-        """Give a permission on an item."""
+        """Add a permission on an item."""
         seed = "|".join(str(value) for value in (kind, role, *sorted(more.items())))
         share = r.Share(
             id=str(uuid5(UUID(item.guid), seed)),
@@ -276,7 +276,7 @@ class ContentBuilder:
         return share
 
     def label(self, item: r.Item, label: r.Label, method: str = "standard") -> r.Item:
-        """Put a label on an item that was made before."""
+        """Label an item that was added before."""
         labelled_item = msgspec.structs.replace(item, label=label.id, label_method=method)
         self.add(labelled_item)
         return labelled_item

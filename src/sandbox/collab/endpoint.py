@@ -1,4 +1,4 @@
-"""The way into the collaboration content: routes, refusals as answers, and what calls cost."""
+"""Request handling of the content API: routing, refusals as responses, resource units."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,10 +18,10 @@ Endpoint = Callable[..., Response]
 
 class CollabEndpoint:
     """
-    The wire below ``/v1.0`` and ``/beta``.
+    Request handler of ``/v1.0`` and ``/beta``.
 
     Attributes:
-        routes: (method, pattern in the one spelling) -> ``endpoint(call, **taken)``.
+        routes: Method and canonical path pattern -> ``operation(call, **path_arguments)``.
     """
 
     def __init__(self, state: SandboxState) -> None:
@@ -30,18 +30,18 @@ class CollabEndpoint:
         self._meter = ResourceUnitMeter(state.content)
 
     def handler(self) -> Handler:
-        """Return the wire."""
+        """Return the request handler."""
 
-        async def wire(request: Request) -> Response | None:
+        async def handle(request: Request) -> Response | None:
             if request.segments[1:2] == ("$batch",):
                 return None
             self.store.refresh()
             return await self.respond(request)
 
-        return wire
+        return handle
 
     async def respond(self, request: Request) -> Response:
-        """Answer a call."""
+        """Return the response to a request, refusals included."""
         grant = request.grant
         call = CollabCall(
             request=request,
@@ -76,6 +76,6 @@ class CollabEndpoint:
                 f"Resource not found for the segment '{segments[-1] if segments else ''}'.",
                 "BadRequest",
             )
-        endpoint, arguments = match
-        response = endpoint(call, **arguments)
+        operation, arguments = match
+        response = operation(call, **arguments)
         return response if isinstance(response, Response) else await response

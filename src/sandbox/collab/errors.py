@@ -1,38 +1,42 @@
-"""How files, sites and lists word their refusals. Source: wire report 2.2."""
+"""
+Refusals of the content API.
+
+See docs/spec/upstream/errors-and-throttling.md#microsoft-graph-errors.
+"""
 
 from sandbox.provider_b.responses import GraphError
 
 
-def not_found(what: str = "The resource could not be found.") -> GraphError:
-    """Nothing has this id, or nothing any more."""
-    return GraphError(404, "itemNotFound", what)
+def not_found(message: str = "The resource could not be found.") -> GraphError:
+    """404: the resource does not exist, or no longer."""
+    return GraphError(404, "itemNotFound", message)
 
 
 def access_denied(message: str = "Access denied") -> GraphError:
-    """The token, or the user behind it, may not."""
+    """403: the token or its user lacks the permission."""
     return GraphError(403, "accessDenied", message)
 
 
 def invalid_request(message: str, code: str = "invalidRequest") -> GraphError:
-    """The request makes no sense."""
+    """400: the request is malformed or unsupported."""
     return GraphError(400, code, message)
 
 
 def name_taken() -> GraphError:
-    """There is another item of this name in the folder."""
+    """409: another item in the folder has this name."""
     return GraphError(409, "nameAlreadyExists", "Name already exists")
 
 
 def etag_mismatch() -> GraphError:
-    """`If-Match` names another version."""
+    """412: `If-Match` names another version."""
     return GraphError(412, "resourceModified", "ETag does not match current item's value")
 
 
 def locked() -> GraphError:
-    """Somebody else has it checked out."""
+    """423: another user has checked the file out."""
     return GraphError(423, "resourceLocked", "The resource you are attempting to access is locked")
 
 
 def quota_exceeded() -> GraphError:
-    """The library has no room."""
+    """507: the library is full."""
     return GraphError(507, "quotaLimitReached", "Insufficient Space Available")

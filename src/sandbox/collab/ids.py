@@ -1,10 +1,10 @@
-"""Ids in the forms that upstream has, made from GUIDs."""
+"""Drive and item ids in the format of upstream, derived from GUIDs."""
 
 from base64 import b32encode, urlsafe_b64encode
 from hashlib import sha256
 from uuid import UUID
 
-ROOT_TAIL = "56Y2GOVW7725BZO354PWSELRRZ"  # of every library's root
+ROOT_TAIL = "56Y2GOVW7725BZO354PWSELRRZ"  # end of the id of every root folder
 
 
 def drive_id(collection: UUID, web: UUID, list_guid: UUID) -> str:

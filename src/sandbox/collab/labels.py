@@ -1,13 +1,12 @@
-"""Sensitivity labels: the tenant's catalogue and a file's own. Source: wire report 1D.7."""
+"""Sensitivity label endpoints. See docs/spec/upstream/microsoft-files.md#sensitivity-labels."""
 
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import invalid_request
 from sandbox.collab.files import content
 from sandbox.collab.requests import CollabCall
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.responses import GraphError, ok
 
 TENANT = "6f2a1c52-8d0e-4b0b-9a57-3f1f0c7d2e11"
@@ -16,18 +15,18 @@ _BETA = ("InformationProtectionPolicy.Read", "InformationProtectionPolicy.Read.A
 _FORMATS = ["file", "email", "site", "unifiedGroup"]
 
 
-def install(door: CollabEndpoint) -> None:
+def install(routes: Router) -> None:
     """Add the paths of labels."""
-    add = door.routes.add
+    add = routes.add
     add("POST", "/drives/{drive}/items/{item}/extractSensitivityLabels", extract_labels)
-    for whose in ("/me", "/users/{user}", "/security"):
-        add("GET", f"{whose}/dataSecurityAndGovernance/sensitivityLabels", list_labels)
-        inside = "" if whose == "/security" else "/security"
-        add("GET", f"{whose}{inside}/informationProtection/sensitivityLabels", list_beta_labels)
+    for owner in ("/me", "/users/{user}", "/security"):
+        add("GET", f"{owner}/dataSecurityAndGovernance/sensitivityLabels", list_labels)
+        infix = "" if owner == "/security" else "/security"
+        add("GET", f"{owner}{infix}/informationProtection/sensitivityLabels", list_beta_labels)
 
 
 def extract_labels(call: CollabCall, drive: str, item: str) -> Response:
-    """Read a file's label out of its bytes."""
+    """Return the label of a file."""
     file = call.item(drive, item)
     if file.is_folder or file.package:
         raise invalid_request("The request is not valid for a folder.")
@@ -50,26 +49,31 @@ def extract_labels(call: CollabCall, drive: str, item: str) -> Response:
     return ok({"@odata.context": context, "labels": labels})
 
 
-def list_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG001 - everybody has the same labels
-    """List the labels as v1.0 has them: those below another inside it."""
-    _need(call, _STABLE)
-    top_labels = [_stable(call, label) for label in _labels(call) if not label.parent]
+def list_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG001 - all users have the same labels
+    """List the labels as in v1.0: sublabels nested in their parents."""
+    _require_any(call, _STABLE)
+    top_labels = [_write_label(call, label) for label in _labels(call) if not label.parent]
     context = call.context("security/dataSecurityAndGovernance/sensitivityLabels")
     return ok({"@odata.context": context, "value": top_labels})
 
 
 def list_beta_labels(call: CollabCall, user: str = "") -> Response:  # noqa: ARG001 - as above
-    """List the labels as the beta version has them: flat."""
+    """List the labels as in the beta version: flat."""
     if call.version != "beta":
         raise invalid_request(
             "Resource not found for the segment 'informationProtection'.", "BadRequest"
         )
-    _need(call, _BETA)
+    _require_any(call, _BETA)
     context = call.context("security/informationProtection/sensitivityLabels")
-    return ok({"@odata.context": context, "value": [_beta(call, label) for label in _labels(call)]})
+    return ok(
+        {
+            "@odata.context": context,
+            "value": [_write_beta_label(call, label) for label in _labels(call)],
+        }
+    )
 
 
-def _need(call: CollabCall, scopes: tuple[str, ...]) -> None:
+def _require_any(call: CollabCall, scopes: tuple[str, ...]) -> None:
     if not call.scopes.intersection(scopes):
         raise GraphError(
             403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."
@@ -80,9 +84,9 @@ def _labels(call: CollabCall) -> list[r.Label]:
     return sorted(call.store.every(r.Label), key=lambda label: label.priority)
 
 
-def _stable(call: CollabCall, label: r.Label) -> dict[str, Any]:
+def _write_label(call: CollabCall, label: r.Label) -> dict[str, Any]:
     sublabels = [
-        _stable(call, sublabel) for sublabel in _labels(call) if sublabel.parent == label.id
+        _write_label(call, sublabel) for sublabel in _labels(call) if sublabel.parent == label.id
     ]
     return {
         "id": label.id,
@@ -98,14 +102,14 @@ def _stable(call: CollabCall, label: r.Label) -> dict[str, Any]:
         "autoTooltip": "",
         "actionSource": "manual",
         "sublabels": sublabels,
-        # The published sample has these three, the published type has not.
+        # These three are in the published sample, but not in the published type.
         "color": label.color,
         "isEnabled": label.is_active,
         "applicableTo": "email,file,site,unifiedGroup",
     }
 
 
-def _beta(call: CollabCall, label: r.Label) -> dict[str, Any]:
+def _write_beta_label(call: CollabCall, label: r.Label) -> dict[str, Any]:
     has_sublabels = any(other.parent == label.id for other in _labels(call))
     parent = call.store.get(r.Label, label.parent)
     return {

@@ -1,4 +1,4 @@
-"""Pages of a collection, each linked to the next by `$skiptoken`. Source: wire report 1D.2, 6."""
+"""Pages linked by `$skiptoken`. See docs/spec/upstream/microsoft-files.md#folder-pages."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
@@ -28,13 +28,13 @@ def respond_with_page(
     default_page_size: int = DEFAULT_PAGE_SIZE,
 ) -> Response:
     """
-    Answer one page of *found*.
+    Return the response with one page of *records*.
 
-    The token names the last record of the page before it, so that changes in front of that place
-    neither lose nor double anything.
+    The token names the last record of the previous page, so that concurrent changes before this
+    record neither skip nor repeat a record.
 
     Raises:
-        QueryError: The token is none of ours.
+        QueryError: The token is malformed.
     """
     top = options.top or default_page_size
     offset = 0

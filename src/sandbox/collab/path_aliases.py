@@ -1,8 +1,9 @@
 """
-The many ways to a library, an item or a list, led to the one that the routes know.
+Aliased resource paths.
 
-``/me/drive/root``, ``/sites/{s}/drive``, ``/drives/{d}/list`` and the rest become
-``/drives/{d}/items/…`` or ``/sites/{s}/lists/{l}/…``. Source: wire report 1D.
+``/me/drive/root``, ``/sites/{s}/drive``, ``/drives/{d}/list`` and others are rewritten to
+``/drives/{d}/items/…`` or ``/sites/{s}/lists/{l}/…``.
+See docs/spec/upstream/microsoft-files.md#ids.
 """
 
 from sandbox.collab.errors import not_found
@@ -12,10 +13,10 @@ from sandbox.collab.store import person_id
 
 def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, ...]:
     """
-    Lead every way to a library, an item or a list to the one that the routes know.
+    Rewrite an aliased path of a library, an item or a list to the canonical one.
 
     Raises:
-        GraphError: A part of the way is unknown or closed.
+        GraphError: A resource on the path is unknown or closed to the caller.
     """
     match segments:
         case ("users", user, *rest) if user.casefold() in (

@@ -1,9 +1,9 @@
 """
-Request paths of the files workload in one spelling.
+Normalisation of request paths.
 
-Addressing by path (``root:/a/b:/content``, ``P1%3A%2Fa%2Fb%3A/content``) becomes part of the
-segment before it, function calls (``search(q='x')``) become two segments, words get one case.
-Source: wire report 1D, 4.2.
+Path addressing (``root:/a/b:/content``, ``P1%3A%2Fa%2Fb%3A/content``) is folded into the segment
+before it, function calls (``search(q='x')``) become two segments, known words get the case of the
+routes. See docs/spec/upstream/microsoft-files.md#ids.
 """
 
 import re
@@ -52,7 +52,7 @@ _WORDS = {
 
 
 def normalize_segments(segments: Sequence[str]) -> tuple[str, ...]:
-    """Return *segments* in the spelling of the routes."""
+    """Return *segments* in the form that the routes match."""
     normalized: list[str] = []
     for segment in _folded(segments):
         call = _CALL.match(segment)
@@ -89,7 +89,7 @@ def _unquoted(argument: str) -> str:
 
 
 def _folded(segments: Sequence[str]) -> list[str]:
-    """Put a path between colons into the segment that it starts from: ``root:/a/b``."""
+    """Join a path between colons to the segment before it: ``root:/a/b``."""
     folded: list[str] = []
     position = 0
     while position < len(segments):

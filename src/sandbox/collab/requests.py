@@ -1,8 +1,9 @@
 """
-A request on its way to an endpoint: who calls, what they may, and what the path names for them.
+A request with its caller, permissions, referenced resources and query options.
 
-A user sees what they are a member of; an application with all sites sees all; one with selected
-sites sees those it was granted. Source: wire report 1D.1, 3.2, 7.
+A user sees the sites they are a member of; an application with all sites sees all sites; an
+application with selected sites sees the granted ones.
+See docs/spec/upstream/microsoft-files.md#selected-sites.
 """
 
 import re
@@ -39,12 +40,12 @@ _NUMBER = re.compile(r"^\d{1,9}$", re.ASCII)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollabCall:
     """
-    A request on its way to an endpoint.
+    A request to the content API.
 
     Attributes:
         version: "v1.0" or "beta".
-        account: Whose token it is: an address, or an application's name.
-        scopes: Without the resource they belong to.
+        account: Owner of the token: an e-mail address, or an application's name.
+        scopes: Scopes of the token, without the resource prefix.
     """
 
     request: Request
@@ -58,7 +59,7 @@ class CollabCall:
 
     def require_scopes(self, scopes: Collection[str], site: r.Site | None = None) -> None:
         """
-        Demand one of *scopes*, and that the caller may enter *site*.
+        Require one of *scopes*, and access to *site*.
 
         Raises:
             GraphError: accessDenied.
@@ -76,11 +77,11 @@ class CollabCall:
 
     @property
     def has_selected_sites_only(self) -> bool:
-        """Whether the caller is an application with selected sites and nothing more."""
+        """Whether the caller is an application whose only access is to selected sites."""
         return self.app_only and SELECTED_SITES in self.scopes and not self.scopes & READ_SITES
 
     def may_read(self, site: r.Site) -> bool:
-        """Whether the caller may read in *site*."""
+        """Whether the caller may read *site*."""
         try:
             self.require_scopes(READ_FILES, site)
         except GraphError:
@@ -93,10 +94,10 @@ class CollabCall:
         return not site.members or self.account in site.members
 
     def actor(self) -> str:
-        """Return the address that changes are signed with."""
+        """Return the author of the caller's changes."""
         return "app@sharepoint" if self.app_only else self.account
 
-    # -- what the path names
+    # -- referenced resources
 
     def site(self, reference: str) -> r.Site:
         """
@@ -138,7 +139,7 @@ class CollabCall:
             sites_on_host = [site for site in sites if site.host.casefold() == head.casefold()]
             site = next((site for site in sites_on_host if not site.path), None)
             if site is None and sites_on_host:  # a host without a root site of its own
-                return _hostless(sites_on_host[0])
+                return _placeholder_root(sites_on_host[0])
             if not sites_on_host and "." not in head:
                 raise invalid_request("Invalid hostname for this tenancy")
         return site or _raise(not_found("Requested site could not be found"))
@@ -198,10 +199,10 @@ class CollabCall:
 
     def item_to_change(self, drive_id: str, reference: str) -> r.Item:
         """
-        Find an item that is to be changed.
+        Find an item for a change.
 
         Raises:
-            GraphError: As `item`; or it is locked, or not at the version of `If-Match`.
+            GraphError: As `item`; or the item is locked, or has another version than `If-Match`.
         """
         item = self.item(drive_id, reference, scopes=WRITE_FILES)
         self.check_if_match(f'"{{{item.guid.upper()}}},{item.version}"')
@@ -211,7 +212,7 @@ class CollabCall:
 
     def check_if_match(self, etag: str) -> None:
         """
-        Hold `If-Match` against the current version.
+        Compare `If-Match` with the current version.
 
         Raises:
             GraphError: resourceModified.
@@ -242,10 +243,10 @@ class CollabCall:
 
     def parse_item_number(self, reference: str) -> int:
         """
-        Read the id of a list item.
+        Parse the id of a list item.
 
         Raises:
-            GraphError: No list item could have it.
+            GraphError: It is not a number of at most nine digits.
         """
         if not _NUMBER.match(reference):
             raise not_found()
@@ -253,10 +254,10 @@ class CollabCall:
 
     def default_drive(self, site: r.Site) -> r.Library:
         """
-        Return the site's first library.
+        Return the first library of a site.
 
         Raises:
-            GraphError: It has none.
+            GraphError: The site has none.
         """
         self.require_scopes(READ_FILES, site)
         for drive in self.store.every(r.Library):
@@ -269,7 +270,7 @@ class CollabCall:
         Return the caller's personal library.
 
         Raises:
-            GraphError: An application has none.
+            GraphError: The caller is an application, or has none.
         """
         self.require_user()
         for site in self.store.every(r.Site):
@@ -282,7 +283,7 @@ class CollabCall:
         Refuse applications.
 
         Raises:
-            GraphError: There is no user behind the token.
+            GraphError: The token is app-only.
         """
         if self.app_only:
             raise invalid_request(
@@ -295,10 +296,10 @@ class CollabCall:
         self, shape: Shape, *, expandable: dict[str, Shape] | None = None, most: int = 999
     ) -> tuple[Options, frozenset[str]]:
         """
-        Read the query options, and which annotations `$select` names.
+        Parse the query options; return them with the annotations that `$select` names.
 
         Raises:
-            QueryError: One is refused.
+            QueryError: An option is malformed or not supported.
         """
         pairs, annotations = _without_annotations(self.request.query)
         options = query_options.parse(pairs, shape, expandable=expandable or {}, max_top=most)
@@ -311,10 +312,10 @@ class CollabCall:
 
     def json(self) -> dict[str, Any]:
         """
-        Read the body as a JSON object; no body is an empty one.
+        Parse the body as a JSON object; an absent body is an empty object.
 
         Raises:
-            GraphError: It is something else.
+            GraphError: It is not an object.
         """
         try:
             body = self.request.json()
@@ -326,10 +327,10 @@ class CollabCall:
 
     def object_member(self, body: dict[str, Any], name: str) -> dict[str, Any]:
         """
-        Return the object in a body that has this name, an empty one when there is none.
+        Return an object-valued member of a body, empty when absent.
 
         Raises:
-            GraphError: It is something else.
+            GraphError: It is not an object.
         """
         member = body.get(name)
         if member is None:
@@ -339,19 +340,19 @@ class CollabCall:
         return member
 
     def context(self, path: str) -> str:
-        """Write the `@odata.context` of what lies at *path*."""
+        """Return the `@odata.context` URL of *path*."""
         return f"{self.request.public}/{self.version}/$metadata#{path}"
 
 
-def _hostless(site: r.Site) -> r.Site:
-    """Stand in for the root of a host that has no site there: only a path below it is asked."""
+def _placeholder_root(site: r.Site) -> r.Site:
+    """Return a root for a host without one, to resolve paths below it."""
     return msgspec.structs.replace(site, path="", owner="", members=())
 
 
 def _without_annotations(
     query: tuple[tuple[str, str], ...],
 ) -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """Take ``@…`` names out of `$select`, which knows properties only."""
+    """Separate the annotations (``@…``) from the properties in `$select`."""
     pairs, annotations = [], frozenset[str]()
     for name, value in query:
         if name.startswith("@") or name.lower() not in ("$select", "select"):

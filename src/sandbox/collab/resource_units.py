@@ -1,7 +1,7 @@
 """
-Resource units: what calls cost, and what is said when an account has used too many.
+Throttling by resource units.
 
-Source: wire report 2.2, "Limits".
+See docs/spec/upstream/errors-and-throttling.md#microsoft-graph-limits.
 """
 
 from collections import deque
@@ -12,11 +12,11 @@ from sandbox.http import Request
 from sandbox.provider_b.responses import GraphError
 
 WINDOW = 60.0  # seconds
-HEADERS_FROM = 0.8  # of the budget: from here on, answers say how much is left
+HEADERS_FROM = 0.8  # share of the budget: above it, responses carry the rate limit headers
 
 
 class ResourceUnitMeter:
-    """Counts units per account over a rolling minute, when the settings name a budget."""
+    """Counts resource units per account over a sliding minute, if the settings name a budget."""
 
     def __init__(self, store: ContentStore) -> None:
         self._store = store
@@ -24,10 +24,10 @@ class ResourceUnitMeter:
 
     def charge(self, account: str, request: Request) -> dict[str, str]:
         """
-        Charge a call and return the headers that its answer is to carry.
+        Charge a request and return the rate limit headers of its response.
 
         Raises:
-            GraphError: activityLimitReached; the call is charged all the same.
+            GraphError: activityLimitReached; the refused request is charged, too.
         """
         budget = self._store.settings.units
         if budget is None:

@@ -1,4 +1,4 @@
-"""The wire below ``/v1.0`` and ``/beta``: every path of the collaboration content."""
+"""Handler of ``/v1.0`` and ``/beta`` with all paths of the collaboration content."""
 
 from sandbox.collab import labels, sites
 from sandbox.collab.endpoint import CollabEndpoint
@@ -10,8 +10,8 @@ from sandbox.state import SandboxState
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire."""
-    door = CollabEndpoint(state)
-    for part in (sites, listing, changes, transfer, sharing, labels, lists, list_items, query):
-        part.install(door)
-    return door.handler()
+    """Return the request handler of the content API."""
+    endpoint = CollabEndpoint(state)
+    for module in (sites, listing, changes, transfer, sharing, labels, lists, list_items, query):
+        module.install(endpoint.routes)
+    return endpoint.handler()

@@ -1,14 +1,13 @@
-"""Sites: found, listed, and one by one. Source: wire report 1D.1."""
+"""Site endpoints. See docs/spec/upstream/microsoft-files.md#sites."""
 
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import access_denied, invalid_request, not_found
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import READ_SITES, CollabCall
 from sandbox.collab.store import person_id
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
@@ -37,9 +36,9 @@ _PARTS = {
 _ROLES = ("read", "write", "owner", "fullcontrol")
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of sites, and of the calling user."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the routes of sites and of the calling user."""
+    add = routes.add
     add("GET", "/sites", search_sites)
     add("GET", "/sites/getAllSites", list_all_sites)
     add("GET", "/me/followedSites", list_followed_sites)
@@ -52,7 +51,7 @@ def install(door: CollabEndpoint) -> None:
 
 
 def get_user(call: CollabCall) -> Response:
-    """Answer the calling user."""
+    """Return the calling user."""
     call.require_user()
     return ok(
         {
@@ -66,7 +65,7 @@ def get_user(call: CollabCall) -> Response:
 
 
 def search_sites(call: CollabCall) -> Response:
-    """Find sites by a word of their name, title or address; ``*`` or nothing finds all."""
+    """Search sites by words of their name, title or URL; ``*`` or no text matches all."""
     if call.has_selected_sites_only:
         raise access_denied("Search is not supported for this permission.")
     call.require_scopes(READ_SITES)
@@ -75,17 +74,17 @@ def search_sites(call: CollabCall) -> Response:
     matching_sites = [
         site
         for site in call.store.every(r.Site)
-        if call.may_read(site) and all(_says(site, word.strip("*")) for word in phrase.split())
+        if call.may_read(site) and all(_contains(site, word.strip("*")) for word in phrase.split())
     ]
     return _page(call, matching_sites, "sites")
 
 
-def _says(site: r.Site, word: str) -> bool:
+def _contains(site: r.Site, word: str) -> bool:
     return word in f"{site.name} {site.title} {site.description} {site.url}".casefold()
 
 
 def list_all_sites(call: CollabCall) -> Response:
-    """List every site: for applications with all sites alone."""
+    """List all sites; for applications with access to all sites only."""
     if not call.app_only:
         raise access_denied("This API is not supported for delegated permissions.")
     call.require_scopes(READ_SITES)
@@ -101,16 +100,19 @@ def list_followed_sites(call: CollabCall) -> Response:
 
 
 def get_site(call: CollabCall, site: str) -> Response:
-    """Answer one site."""
+    """Return one site."""
     requested_site = call.site(site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
     return ok(
-        {"@odata.context": call.context("sites/$entity"), **_written(requested_site, options)}
+        {
+            "@odata.context": call.context("sites/$entity"),
+            **_write_selected(requested_site, options),
+        }
     )
 
 
 def list_subsites(call: CollabCall, site: str) -> Response:
-    """List the sites below a site by their addresses."""
+    """List the sites whose URL is below that of a site."""
     parent = call.site(site)
     subsites = [
         subsite
@@ -122,11 +124,11 @@ def list_subsites(call: CollabCall, site: str) -> Response:
     return _page(call, [subsite for subsite in subsites if call.may_read(subsite)], "sites")
 
 
-# -- what applications were granted
+# -- application grants
 
 
 def list_grants(call: CollabCall, site: str) -> Response:
-    """List the applications that a site was granted to."""
+    """List the applications with a grant on a site."""
     granted_site = call.site(site)
     call.require_scopes(("Sites.FullControl.All",))
     site_grants = [
@@ -134,7 +136,7 @@ def list_grants(call: CollabCall, site: str) -> Response:
         for site_grant in call.store.every(r.SiteGrant)
         if site_grant.site_id == granted_site.id
     ]
-    value = [_granted(site_grant) for site_grant in site_grants]
+    value = [_write_grant(site_grant) for site_grant in site_grants]
     return ok({"@odata.context": call.context("permissions"), "value": value})
 
 
@@ -154,11 +156,13 @@ def create_grant(call: CollabCall, site: str) -> Response:
         raise invalid_request("The application is not named.")
     site_grant = r.SiteGrant(site_id=granted_site.id, application=application, role=str(roles[0]))
     call.store.put(site_grant)
-    return ok({"@odata.context": call.context("permissions/$entity"), **_granted(site_grant)}, 201)
+    return ok(
+        {"@odata.context": call.context("permissions/$entity"), **_write_grant(site_grant)}, 201
+    )
 
 
 def delete_grant(call: CollabCall, site: str, permission: str) -> Response:
-    """Take a site away from an application."""
+    """Revoke a site from an application."""
     granted_site = call.site(site)
     call.require_scopes(("Sites.FullControl.All",))
     for site_grant in call.store.every(r.SiteGrant):
@@ -168,7 +172,7 @@ def delete_grant(call: CollabCall, site: str, permission: str) -> Response:
     raise not_found()
 
 
-def _granted(site_grant: r.SiteGrant) -> dict[str, Any]:
+def _write_grant(site_grant: r.SiteGrant) -> dict[str, Any]:
     application = {
         "application": {"id": site_grant.application, "displayName": site_grant.application}
     }
@@ -199,12 +203,12 @@ def _page(call: CollabCall, sites: list[r.Site], context: str) -> Response:
         sites,
         options,
         key=lambda site: site.id,
-        write_record=lambda site: _written(site, options),
+        write_record=lambda site: _write_selected(site, options),
         context=context,
     )
 
 
-def _written(site: r.Site, options: Options) -> dict[str, Any]:
+def _write_selected(site: r.Site, options: Options) -> dict[str, Any]:
     record = write_site(site)
     if "sharepointIds" in options.select:
         _, collection, web = site.id.split(",")
@@ -213,7 +217,7 @@ def _written(site: r.Site, options: Options) -> dict[str, Any]:
 
 
 def write_site(site: r.Site) -> dict[str, Any]:
-    """Write everything about a site."""
+    """Return the JSON object of a site."""
     record: dict[str, Any] = {
         "createdDateTime": site.created,
         "description": site.description,

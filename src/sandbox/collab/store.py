@@ -1,8 +1,8 @@
 """
-Everything of the collaboration content, in memory and in the store's table.
+All records of the collaboration content, in memory and in a database table.
 
-Reading is from memory; every change is written through. Another process may write to the store
-(the import command does): `TtlCache.refresh` then reads it anew.
+Reads are served from memory; every change is written through. When another process (the import
+command) has written to the database, `ContentStore.refresh` reloads the records.
 """
 
 import re
@@ -27,19 +27,19 @@ _TABLE = """CREATE TABLE IF NOT EXISTS collab (
     UNIQUE (kind, key)) STRICT"""
 
 RECORD_KEYS: Mapping[type[r.Record], tuple[str, Callable[[Any], str]]] = {
-    r.Person: ("person", lambda one: one.email),
-    r.Site: ("site", lambda one: one.id),
-    r.Library: ("library", lambda one: one.id),
-    r.SiteList: ("list", lambda one: one.id),
-    r.Item: ("item", lambda one: f"{one.drive_id} {one.id}"),
-    r.Row: ("row", lambda one: f"{one.list_id} {one.number}"),
-    r.Share: ("share", lambda one: one.id),
-    r.Label: ("label", lambda one: one.id),
-    r.SiteGrant: ("grant", lambda one: f"{one.site_id} {one.application}"),
-    r.Upload: ("upload", lambda one: one.token),
+    r.Person: ("person", lambda person: person.email),
+    r.Site: ("site", lambda site: site.id),
+    r.Library: ("library", lambda library: library.id),
+    r.SiteList: ("list", lambda site_list: site_list.id),
+    r.Item: ("item", lambda item: f"{item.drive_id} {item.id}"),
+    r.Row: ("row", lambda row: f"{row.list_id} {row.number}"),
+    r.Share: ("share", lambda share: share.id),
+    r.Label: ("label", lambda label: label.id),
+    r.SiteGrant: ("grant", lambda grant: f"{grant.site_id} {grant.application}"),
+    r.Upload: ("upload", lambda upload: upload.token),
 }
-FILES_FOLDER = "sandbox-files"  # the folder, beside the store, of what was put in
-_SECRET = "collab:secret"  # noqa: S105 - the name of the place it is kept at
+FILES_FOLDER = "sandbox-files"  # folder of the uploaded bytes, beside the database
+_SECRET = "collab:secret"  # noqa: S105 - the name of a meta key
 _KINDS = {kind: cls for cls, (kind, _) in RECORD_KEYS.items()}
 _WRITE = (
     "INSERT INTO collab (kind, key, body) VALUES (?, ?, ?)"
@@ -54,18 +54,18 @@ R = TypeVar("R", bound=r.Record)
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """
-    What tests turn.
+    Behaviour that tests vary.
 
     Attributes:
-        threshold: Rows above which a list answers narrow questions only.
-        threshold_status: 400 or 429: how it refuses wide ones.
-        wraps_labels: Whether the answer about a file's label stands inside ``value``.
-        link_seconds: How long a download link lives.
-        session_seconds: How long an upload session lives.
+        threshold: List view threshold: larger lists refuse filters that match more rows.
+        threshold_status: HTTP status of the refusal, 400 or 429.
+        wraps_labels: Whether a file's labels are wrapped in ``value``.
+        link_seconds: Lifetime of a download link.
+        session_seconds: Lifetime of an upload session.
         units: Resource units per minute and account; None for no limit.
-        doubles_hits: Whether search tells of a file twice, as file and as list item.
-        stamps_office_files: Whether an office file grows by a few bytes after it was uploaded, as
-            the service's own property writing does.
+        doubles_hits: Whether search returns a file twice, as file and as list item.
+        stamps_office_files: Whether an uploaded office file grows by a few bytes, as upstream
+            writes document properties into it.
     """
 
     threshold: int = 5000
@@ -80,18 +80,18 @@ class Settings:
 
 class ContentStore:
     """
-    The content.
+    Store of all records.
 
     Attributes:
-        blobs: The bytes that were put in.
-        changes: Counts every change: a stamp for what is made from the whole.
-        settings: Not kept over a restart.
+        blobs: The uploaded bytes.
+        changes: Number of changes so far; the version of anything derived from all records.
+        settings: In memory only: reset by a restart.
     """
 
     def __init__(
         self, db: Database, folder: Path | None, *, clock: Callable[[], float] = time.time
     ) -> None:
-        """*folder* is where files go; None for a temporary one."""
+        """*folder* holds uploaded bytes; None for a temporary folder."""
         self._db = db
         self._clock = clock
         self._seen: int | None = None
@@ -103,7 +103,7 @@ class ContentStore:
 
     @classmethod
     def beside(cls, db: Database, *, clock: Callable[[], float] = time.time) -> "ContentStore":
-        """Open the shelf of a store, its files beside the store's own."""
+        """Open the content of a database, with its uploads beside the database file."""
         return cls(db, None if db.folder is None else db.folder / FILES_FOLDER, clock=clock)
 
     def _clear(self) -> None:
@@ -115,10 +115,10 @@ class ContentStore:
         self._drives: dict[str, dict[str, r.Item]] = defaultdict(dict)
         self._shares: dict[tuple[str, str], dict[str, r.Share]] = defaultdict(dict)
 
-    # -- keeping
+    # -- writing
 
     def refresh(self) -> None:
-        """Read everything when somebody else wrote to the store, and at first."""
+        """Load all records at first use and after another connection has written."""
         format_time = self._db.foreign_writes()
         if format_time == self._seen:
             return
@@ -129,11 +129,11 @@ class ContentStore:
         self._seen = format_time
 
     def put(self, *records: r.Record) -> None:
-        """Keep records, new or changed."""
+        """Insert or update records."""
         self.put_many(records)
 
     def put_many(self, records: Iterable[r.Record]) -> None:
-        """Keep many records in one transaction."""
+        """Insert or update many records in one transaction."""
         stored = list(records)
         rows = []
         for record in stored:
@@ -145,7 +145,7 @@ class ContentStore:
         self.changes += 1
 
     def delete(self, record: r.Record) -> None:
-        """Forget a record for good."""
+        """Delete a record permanently."""
         kind, key = RECORD_KEYS[type(record)]
         self._db.run("DELETE FROM collab WHERE kind = ? AND key = ?", kind, key(record))
         self._all[kind].pop(key(record), None)
@@ -179,47 +179,47 @@ class ContentStore:
         self._numbers.pop((item.drive_id, item.number), None)
         self._children[item.drive_id, item.parent_id].pop(item.id, None)
 
-    # -- finding
+    # -- reading
 
     def every(self, kind: type[R]) -> list[R]:
-        """Return all records of a kind, in the order they were first kept."""
+        """Return all records of a type, in the order of their first insertion."""
         return list(self._all[RECORD_KEYS[kind][0]].values())
 
     def get(self, kind: type[R], key: str) -> R | None:
-        """Return the record of a kind with this key."""
+        """Return the record of a type with this key (see `RECORD_KEYS`), or None."""
         record: R | None = self._all[RECORD_KEYS[kind][0]].get(key)
         return record
 
     def item(self, drive_id: str, item_id: str) -> r.Item | None:
-        """Return an item that is not in the recycle bin."""
+        """Return an item; None when it is unknown or in the recycle bin."""
         item = self._drives.get(drive_id, {}).get(item_id)
         return None if item is None or item.gone else item
 
     def item_by_number(self, drive_id: str, number: int) -> r.Item | None:
-        """Return an item by its list item's id."""
+        """Return an item by the number of its list item."""
         return self.item(drive_id, self._numbers.get((drive_id, number), ""))
 
     def items(self, drive_id: str) -> list[r.Item]:
-        """Return everything in a library, its root included, the recycle bin not."""
+        """Return all items of a library: with its root folder, without the recycle bin."""
         return [item for item in self._drives.get(drive_id, {}).values() if not item.gone]
 
     def recycled(self, drive_id: str) -> list[r.Item]:
-        """Return what lies in a library's recycle bin."""
+        """Return the items in a library's recycle bin."""
         return [item for item in self._drives.get(drive_id, {}).values() if item.gone]
 
     def children(self, item: r.Item) -> list[r.Item]:
-        """Return what lies directly in a folder."""
+        """Return the direct children of a folder."""
         return list(self._children.get((item.drive_id, item.id), {}).values())
 
     def child(self, folder: r.Item, name: str) -> r.Item | None:
-        """Return what has this name in a folder; case does not count."""
+        """Return the child of this name (case-insensitive), or None."""
         folded = name.casefold()
         return next(
             (child for child in self.children(folder) if child.name.casefold() == folded), None
         )
 
     def below(self, item: r.Item) -> list[r.Item]:
-        """Return everything in a folder at any depth."""
+        """Return all descendants of a folder."""
         descendants: list[r.Item] = []
         pending = [item]
         while pending:
@@ -229,7 +229,7 @@ class ContentStore:
         return descendants
 
     def ancestors(self, item: r.Item) -> list[r.Item]:
-        """Return the folders above an item, the root of its library first."""
+        """Return the folders above an item, outermost first."""
         ancestors: list[r.Item] = []
         while item.parent_id:
             parent = self._drives[item.drive_id].get(item.parent_id)
@@ -248,32 +248,32 @@ class ContentStore:
         return self._rows.get(list_id, {}).get(number)
 
     def shares(self, item: r.Item) -> list[r.Share]:
-        """Return what was given on this very item."""
+        """Return the permissions on the item itself, without inherited ones."""
         return list(self._shares.get((item.drive_id, item.id), {}).values())
 
     def display_name(self, email: str) -> str:
-        """Return somebody's name, made from the address when the directory has none."""
+        """Return a person's name; derived from the address when the directory has none."""
         person = self.get(r.Person, email)
         if person is not None:
             return person.name
         return " ".join(re.split(r"[._]", email.partition("@")[0])).title()
 
     def used_bytes(self, drive_id: str) -> int:
-        """Return how many bytes a library holds, the recycle bin included."""
+        """Return the size of a library in bytes, the recycle bin included."""
         return sum(item.size for item in self._drives.get(drive_id, {}).values())
 
-    # -- counting and time
+    # -- numbers, secret and time
 
     def next_number(self, list_id: str) -> int:
-        """Return the number of the next item of a list."""
+        """Allocate the number of the next item of a list."""
         return self._db.next(f"collab:{list_id}")
 
     def set_numbers(self, list_id: str, used: int) -> None:
-        """Note that the numbers up to *used* are taken."""
+        """Continue numbering after *used*."""
         self._db.set_meta(f"counter:collab:{list_id}", str(used))
 
     def secret(self) -> bytes:
-        """Return the key that this sandbox signs links with."""
+        """Return the key that signs links; created at first use."""
         secret_hex = self._db.meta(_SECRET)
         if secret_hex is None:
             secret_hex = secrets.token_hex(32)
@@ -281,19 +281,19 @@ class ContentStore:
         return bytes.fromhex(secret_hex)
 
     def now_seconds(self) -> float:
-        """Return the time, in seconds since the epoch."""
+        """Return the current time in seconds since the epoch."""
         return self._clock()
 
     def now_text(self) -> str:
-        """Return the time as it is written."""
+        """Return the current time as ISO text."""
         return format_time(self._clock())
 
 
 def format_time(seconds: float) -> str:
-    """Write seconds since the epoch as ``2026-01-05T08:00:00Z``."""
+    """Format seconds since the epoch as ``2026-01-05T08:00:00Z``."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def person_id(email: str) -> str:
-    """Return the directory's id of somebody."""
+    """Return a person's id in the directory."""
     return str(uuid5(NAMESPACE_DNS, email.lower()))

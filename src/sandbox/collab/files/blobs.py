@@ -1,8 +1,4 @@
-"""
-The bytes of files that were put in, on disk beside the store; never whole in memory.
-
-Uploads are written piece by piece and hashed with quickXorHash as they come.
-"""
+"""Uploaded bytes, in files beside the database and never whole in memory; quickXorHash."""
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -12,59 +8,59 @@ from tempfile import mkdtemp
 from uuid import uuid4
 from weakref import finalize
 
-CHUNK_SIZE = 256 * 1024  # bytes read at once
+CHUNK_SIZE = 256 * 1024  # bytes per read
 _WIDTH = 20  # bytes of the hash
 _CYCLE = 160  # after this many bytes the hash's shifts repeat
 _BLOCK = _CYCLE * 1600  # bytes xored at once
 
 
 class BlobStore:
-    """A folder of files named by chance."""
+    """A folder of files with random names."""
 
     def __init__(self, folder: Path | None) -> None:
-        """*folder* None: a temporary one, gone with this object."""
+        """Use *folder*; None for a temporary folder that is removed with this object."""
         self._folder = folder
 
     @property
     def folder(self) -> Path:
-        """Where the files are; made at first use."""
+        """The folder of the blobs; created at first use."""
         if self._folder is None:
             self._folder = Path(mkdtemp(prefix="sandbox-"))
             finalize(self, rmtree, self._folder, ignore_errors=True)
-        # Imported files may be real: nobody else may look.
+        # Imported files may be real: only the owner may read them.
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
 
     def path(self, blob: str) -> Path:
-        """Return the file of a blob."""
+        """Return the path of a blob."""
         return self.folder / blob
 
     def create(self) -> str:
-        """Make an empty blob and return its name."""
+        """Create an empty blob and return its name."""
         name = uuid4().hex
         self.path(name).touch(mode=0o600)
         return name
 
     def truncate(self, blob: str, size: int) -> None:
-        """Keep the first *size* bytes of a blob."""
+        """Truncate a blob to its first *size* bytes."""
         with self.path(blob).open("r+b") as file:
             file.truncate(size)
 
     def append_bytes(self, blob: str, more: bytes) -> int:
-        """Put bytes behind a blob and return how many."""
+        """Append bytes to a blob and return their number."""
         with self.path(blob).open("ab") as file:
             return file.write(more)
 
     def delete(self, blob: str) -> None:
-        """Remove a blob."""
+        """Delete a blob; "" is ignored."""
         if blob:
             self.path(blob).unlink(missing_ok=True)
 
     async def append(self, blob: str, start: int, chunks: AsyncIterator[bytes]) -> int:
         """
-        Write *pieces* from byte *start* on and return how many bytes came.
+        Write *chunks* at byte *start*, replacing the rest, and return the number of bytes written.
 
-        What lies behind *start* goes. When *pieces* breaks off, nothing of it stays.
+        When *chunks* fails, the blob is truncated to *start*.
         """
         written = 0
         with self.path(blob).open("r+b") as file:
@@ -85,7 +81,7 @@ class BlobStore:
             return file.read(size)
 
     async def read_chunks(self, blob: str, start: int, end: int) -> AsyncIterator[bytes]:
-        """Yield the bytes from *start* up to, not including, *end*."""
+        """Yield the bytes from *start* to *end* (exclusive)."""
         with self.path(blob).open("rb") as file:
             file.seek(start)
             remaining = end - start
@@ -104,19 +100,19 @@ class BlobStore:
 
 class QuickXorHasher:
     """
-    The hash that upstream gives for a file.
+    Incremental quickXorHash, the file hash of upstream.
 
-    Each byte is xored into a ring of 160 bits, eleven bits behind the one before; so bytes that
-    lie 160 apart fall on the same bits and can be xored beforehand, a whole block at once.
+    Each byte is xored into a ring of 160 bits, eleven bits after the previous one. Bytes that are
+    160 apart fall on the same bits, so whole blocks are xored first.
     """
 
     def __init__(self) -> None:
-        self._blocks = 0  # all whole blocks, xored
+        self._blocks = 0  # xor of all whole blocks
         self._size = 0
         self._rest = b""
 
     def update(self, content: bytes) -> None:
-        """Add bytes."""
+        """Add bytes to the hash."""
         self._size += len(content)
         content = self._rest + content
         whole = len(content) - len(content) % _BLOCK

@@ -1,4 +1,8 @@
-"""Changes to files and folders: made, renamed, moved, deleted. Source: wire report 1D.4."""
+"""
+Write endpoints of files and folders.
+
+See docs/spec/upstream/microsoft-files.md#file-operations.
+"""
 
 import re
 from typing import Any
@@ -7,14 +11,13 @@ from uuid import UUID, uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import invalid_request, name_taken, not_found, quota_exceeded
 from sandbox.collab.files import items
 from sandbox.collab.files.content import mime_type
 from sandbox.collab.ids import item_id
 from sandbox.collab.requests import WRITE_FILES, CollabCall
 from sandbox.collab.store import ContentStore, format_time
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.odata.filter_terms import read_instant
 from sandbox.provider_b.responses import GraphError, empty, ok
 
@@ -26,12 +29,12 @@ _FORBIDDEN = re.compile(r'["*:<>?/\\|\x00-\x1f]')
 _RESERVED = re.compile(
     r"^(?:\.lock|con|prn|aux|nul|com\d|lpt\d|desktop\.ini|_vti_.*|.*_vti_.*|~\$.*)$", re.IGNORECASE
 )
-_MOST_PATH = 400  # characters
+_MAX_PATH = 400  # characters
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths that change items."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the write routes of items."""
+    add = routes.add
     add("POST", "/drives/{drive}/items/{item}/children", create_folder)
     add("PATCH", "/drives/{drive}/items/{item}", update)
     add("DELETE", "/drives/{drive}/items/{item}", recycle)
@@ -40,7 +43,7 @@ def install(door: CollabEndpoint) -> None:
 
 
 def create_folder(call: CollabCall, drive: str, item: str) -> Response:
-    """Make a folder in a folder."""
+    """Create a folder in a folder."""
     parent = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     if not isinstance(body.get("folder"), dict):
@@ -48,19 +51,19 @@ def create_folder(call: CollabCall, drive: str, item: str) -> Response:
     behaviour = read_conflict_behaviour(body.get(CONFLICT_BEHAVIOR), "fail")
     name = validate_name(call.store, parent, body.get("name"))
     name, existing = resolve_name_conflict(call.store, parent, name, behaviour)
-    if existing is not None:  # "replace" of a folder keeps what is in it
+    if existing is not None:  # "replace" keeps the content of a folder
         if not existing.is_folder:
             raise name_taken()
-        return _one(call, existing, 200)
+        return _respond_with_item(call, existing, 200)
     folder = new_item(
         call, parent, name, is_folder=True, description=str(body.get("description") or "")
     )
     call.store.put(folder)
-    return _one(call, folder, 201)
+    return _respond_with_item(call, folder, 201)
 
 
 def update(call: CollabCall, drive: str, item: str) -> Response:
-    """Rename, move within the library, or describe."""
+    """Rename an item, move it within its library, or change its description."""
     existing_item = call.item_to_change(drive, item)
     body = call.json()
     parent = _destination(call, existing_item, body.get("parentReference"))
@@ -80,7 +83,7 @@ def update(call: CollabCall, drive: str, item: str) -> Response:
             name, replaced = resolve_name_conflict(call.store, parent, name, behaviour)
             if replaced is not None:
                 move_to_recycle_bin(call, replaced)
-    modified = _moment(call.object_member(body, "fileSystemInfo").get("lastModifiedDateTime"))
+    modified = _parse_time(call.object_member(body, "fileSystemInfo").get("lastModifiedDateTime"))
     updated = msgspec.structs.replace(
         existing_item,
         name=name,
@@ -92,11 +95,11 @@ def update(call: CollabCall, drive: str, item: str) -> Response:
         mime=existing_item.mime if existing_item.is_folder else mime_type(name, existing_item.mime),
     )
     call.store.put(updated)
-    return _one(call, updated, 200)
+    return _respond_with_item(call, updated, 200)
 
 
 def recycle(call: CollabCall, drive: str, item: str) -> Response:
-    """Put an item, and all in it, into the recycle bin."""
+    """Move an item and its descendants to the recycle bin."""
     requested_item = call.item_to_change(drive, item)
     if not requested_item.parent_id:
         raise invalid_request("The root of a library cannot be deleted.")
@@ -111,7 +114,7 @@ def recycle(call: CollabCall, drive: str, item: str) -> Response:
 
 
 def delete_permanently(call: CollabCall, drive: str, item: str) -> Response:
-    """Delete for good."""
+    """Delete an item and its descendants permanently."""
     requested_item = call.item_to_change(drive, item)
     for deleted in (*call.store.below(requested_item), requested_item):
         call.store.blobs.delete(deleted.blob)
@@ -120,7 +123,7 @@ def delete_permanently(call: CollabCall, drive: str, item: str) -> Response:
 
 
 def recycle_bin(call: CollabCall, site: str) -> Response:
-    """List what was deleted in a site."""
+    """List the recycle bin of a site."""
     requested_site = call.site(site)
     drives = [
         library.id
@@ -142,7 +145,7 @@ def recycle_bin(call: CollabCall, site: str) -> Response:
 
 
 def move_to_recycle_bin(call: CollabCall, item: r.Item) -> None:
-    """Put an item, and all in it, into the recycle bin."""
+    """Move an item and its descendants to the recycle bin."""
     now = call.store.now_text()
     recycled = [item, *call.store.below(item)]
     call.store.put_many(
@@ -151,7 +154,7 @@ def move_to_recycle_bin(call: CollabCall, item: r.Item) -> None:
 
 
 def _destination(call: CollabCall, item: r.Item, parent_reference: Any) -> r.Item:
-    """Return the folder that an item is to lie in."""
+    """Return the requested parent of an item, by default its current one."""
     if not isinstance(parent_reference, dict):
         return call.store.item(item.drive_id, item.parent_id) or item
     drive_id = parent_reference.get("driveId")
@@ -169,8 +172,8 @@ def _destination(call: CollabCall, item: r.Item, parent_reference: Any) -> r.Ite
     return parent
 
 
-def _moment(time: Any) -> str:
-    """Return a time as it is kept, "" for none."""
+def _parse_time(time: Any) -> str:
+    """Parse a time into the stored format, "" for None."""
     if time is None:
         return ""
     try:
@@ -179,20 +182,20 @@ def _moment(time: Any) -> str:
         raise invalid_request("The time is not one.") from None
 
 
-def _one(call: CollabCall, item: r.Item, status: int) -> Response:
+def _respond_with_item(call: CollabCall, item: r.Item, status: int) -> Response:
     context = call.context(f"drives('{item.drive_id}')/items/$entity")
     return ok({"@odata.context": context, **items.write_whole_item(call, item)}, status)
 
 
-# -- shared with uploads
+# -- also used by uploads
 
 
 def read_conflict_behaviour(behaviour: Any, default: str) -> str:
     """
-    Read what to do when the name is taken.
+    Validate a conflict behaviour; *default* when it is absent.
 
     Raises:
-        GraphError: It is no such word.
+        GraphError: The behaviour is unknown.
     """
     if behaviour in (None, ""):
         return default
@@ -203,10 +206,10 @@ def read_conflict_behaviour(behaviour: Any, default: str) -> str:
 
 def validate_name(store: ContentStore, parent: r.Item, name: Any) -> str:
     """
-    Return a name that may be used in a folder.
+    Return *name* if it is valid in a folder.
 
     Raises:
-        GraphError: It may not, or the whole path would be too long.
+        GraphError: The name is invalid, or the whole path is too long.
     """
     if not isinstance(name, str) or not name:
         raise invalid_request("A name must be provided.")
@@ -222,7 +225,7 @@ def validate_name(store: ContentStore, parent: r.Item, name: Any) -> str:
             "The provided name cannot contain these characters or is reserved.", "nameInvalid"
         )
     above = [ancestor.name for ancestor in (*store.ancestors(parent), parent)]
-    if sum(len(ancestor_name) + 1 for ancestor_name in above) + len(name) > _MOST_PATH:
+    if sum(len(ancestor_name) + 1 for ancestor_name in above) + len(name) > _MAX_PATH:
         raise invalid_request("The path of the item is too long.", "pathIsTooLong")
     return name
 
@@ -231,10 +234,10 @@ def resolve_name_conflict(
     store: ContentStore, parent: r.Item, name: str, behaviour: str
 ) -> tuple[str, r.Item | None]:
     """
-    Return the name to use, and the item to replace when there is one of it.
+    Return the name to use, and the existing item to replace, if any.
 
     Raises:
-        GraphError: nameAlreadyExists.
+        GraphError: nameAlreadyExists (behaviour "fail").
     """
     existing = store.child(parent, name)
     if existing is None:
@@ -253,7 +256,7 @@ def resolve_name_conflict(
 
 
 def new_item(call: CollabCall, parent: r.Item, name: str, **more: Any) -> r.Item:
-    """Return a new item of a folder, not yet kept."""
+    """Return a new item of a folder, without storing it."""
     drive = call.drive(parent.drive_id)
     guid = str(uuid4())
     now = call.store.now_text()
@@ -276,7 +279,7 @@ def new_item(call: CollabCall, parent: r.Item, name: str, **more: Any) -> r.Item
 
 def check_quota(call: CollabCall, drive_id: str, size: int, *, freed: int = 0) -> None:
     """
-    Refuse what does not fit into a library.
+    Check that *size* bytes fit into a library after *freed* bytes are released.
 
     Raises:
         GraphError: quotaLimitReached.
@@ -288,10 +291,10 @@ def check_quota(call: CollabCall, drive_id: str, size: int, *, freed: int = 0) -
 
 def ensure_parent_folder(call: CollabCall, drive_id: str, reference: str) -> tuple[r.Item, str]:
     """
-    Return the folder that ``parent:/a/b/name`` leads to, and the name; missing folders are made.
+    Return the folder and the name of ``parent:/a/b/name``; create missing folders.
 
     Raises:
-        GraphError: The start is unknown, or something on the way is no folder.
+        GraphError: The parent is unknown, or a path segment is not a folder.
     """
     head, _, path = reference.partition(":/")
     names = [name for name in path.split("/") if name]

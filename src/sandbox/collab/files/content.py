@@ -1,4 +1,4 @@
-"""The bytes of files: made from a recipe, or put in; with the MIME type and the words they hold."""
+"""File bytes, generated from a recipe or uploaded; MIME types and extracted text."""
 
 import io
 import re
@@ -51,18 +51,18 @@ MIME_TYPES: Mapping[str, str] = {
     ".xls": "application/vnd.ms-excel",
     ".ppt": "application/vnd.ms-powerpoint",
 }
-# What can carry a sensitivity label.
+# File types that can carry a sensitivity label.
 LABELABLE_SUFFIXES = frozenset((".docx", ".xlsx", ".pptx", ".pdf"))
-MAX_INDEXED_BYTES = 4 * 1024 * 1024  # bytes: of larger files search knows the beginning only
+MAX_INDEXED_BYTES = 4 * 1024 * 1024  # bytes; of larger files only the beginning is indexed
 
 
 def suffix(name: str) -> str:
-    """Return the ending of a file name, in lower case, with its dot."""
+    """Return the suffix of a file name, lower case, dot included."""
     return PurePath(name).suffix.lower()
 
 
 def mime_type(name: str, declared: str = "") -> str:
-    """Return the type that upstream derives from the ending, else the one that was given."""
+    """Return the MIME type that upstream derives from the suffix, else the declared type."""
     declared_type = declared.partition(";")[0].strip().lower()
     if declared_type in ("", "application/octet-stream", "application/x-www-form-urlencoded"):
         declared_type = "application/octet-stream"
@@ -70,35 +70,39 @@ def mime_type(name: str, declared: str = "") -> str:
 
 
 def generate(source: Sequence[str]) -> bytes:
-    """Make the bytes of a recipe: a kind and its lines. The same recipe gives the same bytes."""
+    """Generate the bytes of a recipe (kind and lines); deterministic."""
     kind, *lines = source
-    return _MAKERS[kind](lines)
+    return _GENERATORS[kind](lines)
 
 
 def read_chunks(blobs: BlobStore, item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
-    """Yield the bytes of a file from *start* up to, not including, *end*."""
-    return blobs.read_chunks(item.blob, start, end) if item.blob else _made(item, start, end)
+    """Yield the bytes of a file from *start* to *end* (exclusive)."""
+    return (
+        blobs.read_chunks(item.blob, start, end)
+        if item.blob
+        else _generate_chunks(item, start, end)
+    )
 
 
-async def _made(item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
+async def _generate_chunks(item: r.Item, start: int, end: int) -> AsyncIterator[bytes]:
     content = generate(item.source) if item.source else b""
     for position in range(start, end, CHUNK_SIZE):
         yield content[position : min(position + CHUNK_SIZE, end)]
 
 
 def extract_text(name: str, head: bytes) -> str:
-    """Return the readable text of a file's first bytes, "" when there is none."""
+    """Extract the text of a file's first bytes, "" for unsupported types."""
     ending = suffix(name)
     if MIME_TYPES.get(ending, "").startswith("text/") or ending in (".json", ".svg", ".eml"):
         text = head.decode("utf-8", "replace")
         return unescape(re.sub(r"<[^>]*>", " ", text)) if ending in (".html", ".htm") else text
     if ending in (".docx", ".xlsx", ".pptx", ".odt", ".ods"):
-        return _zipped_text(head)
+        return _office_text(head)
     return ""
 
 
-def _zipped_text(content: bytes) -> str:
-    """Take the text out of an office file's XML parts."""
+def _office_text(content: bytes) -> str:
+    """Extract the text of an office file's XML parts."""
     texts = []
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -187,7 +191,7 @@ def _package(
     more: Sequence[tuple[str, str]] = (),
     part_types: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return an office file: the parts, and which kind each is of."""
+    """Build an Office Open XML package of parts and their content types."""
     overrides = "".join(
         f'<Override PartName="/{part}" ContentType="{content_type}"/>'
         for part, content_type in {main_path: main_type, **(part_types or {})}.items()
@@ -213,7 +217,7 @@ def _package(
     return buffer.getvalue()
 
 
-_MAKERS: Mapping[str, Callable[[Sequence[str]], bytes]] = {
+_GENERATORS: Mapping[str, Callable[[Sequence[str]], bytes]] = {
     "text": _text,
     "html": _html,
     "svg": _svg,

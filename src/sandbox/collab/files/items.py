@@ -1,4 +1,8 @@
-"""Files and folders as the wire writes them. Source: wire report 1D.2, 1D.3."""
+"""
+JSON representation of files and folders.
+
+See docs/spec/upstream/microsoft-files.md#file-fields.
+"""
 
 import hashlib
 import hmac
@@ -38,7 +42,7 @@ EXPANDABLE = {
 
 
 def write_identity(store: ContentStore, email: str) -> dict[str, Any]:
-    """Write who did something."""
+    """Return the identity set of an author."""
     if "@" not in email or email == "app@sharepoint":
         return {"application": {"id": person_id(email), "displayName": "Application"}}
     user = {"email": email, "id": person_id(email), "displayName": store.display_name(email)}
@@ -46,12 +50,12 @@ def write_identity(store: ContentStore, email: str) -> dict[str, Any]:
 
 
 def etag(item: r.Item) -> str:
-    """Return an item's eTag, with its quotes."""
+    """Return an item's eTag, quotes included."""
     return f'"{{{item.guid.upper()}}},{item.version}"'
 
 
 def web_url(store: ContentStore, item: r.Item) -> str:
-    """Return the address of an item in the browser."""
+    """Return the URL of an item in the browser, "" when its site is gone."""
     drive = store.get(r.Library, item.drive_id)
     site = store.get(r.Site, drive.site_id) if drive else None
     if drive is None or site is None:
@@ -62,7 +66,7 @@ def web_url(store: ContentStore, item: r.Item) -> str:
 
 
 def reference_path(store: ContentStore, folder: r.Item) -> str:
-    """Return a folder's place as `parentReference.path` has it."""
+    """Return a folder's `parentReference.path`."""
     names = [
         ancestor.name for ancestor in (*store.ancestors(folder)[1:], folder) if ancestor.parent_id
     ]
@@ -71,7 +75,7 @@ def reference_path(store: ContentStore, folder: r.Item) -> str:
 
 
 def sharepoint_ids(store: ContentStore, item: r.Item) -> dict[str, Any]:
-    """Write the ids that an item has as a list item."""
+    """Return the ids of an item's list item."""
     drive = store.get(r.Library, item.drive_id)
     if drive is None:
         return {}
@@ -90,7 +94,7 @@ def sharepoint_ids(store: ContentStore, item: r.Item) -> dict[str, Any]:
 def write_parent_reference(
     store: ContentStore, item: r.Item, *, is_thin: bool = False
 ) -> dict[str, Any]:
-    """Write `parentReference`: of the library alone for its root; *is_thin* as search has it."""
+    """Return `parentReference`, of a root its library only; *is_thin* as in search results."""
     drive = store.get(r.Library, item.drive_id)
     record: dict[str, Any] = {
         "driveType": drive.kind if drive else "documentLibrary",
@@ -109,7 +113,7 @@ def write_parent_reference(
 
 
 def write_whole_item(call: CollabCall, item: r.Item, *, is_found: bool = False) -> dict[str, Any]:
-    """Write everything about an item; *is_found* by search: thin, and without a link."""
+    """Return all members of an item; *is_found* as in search results: thin, no download URL."""
     store = call.store
     record: dict[str, Any] = {}
     if not (item.is_folder or item.package or is_found):
@@ -174,7 +178,7 @@ def write_item(
     *,
     is_found: bool = False,
 ) -> dict[str, Any]:
-    """Write an item as the query options ask for it."""
+    """Return the members of an item that the query options select."""
     record = write_whole_item(call, item, is_found=is_found)
     selected_names = {path.partition("/")[0] for path in options.select}
     if "sharepointIds" in selected_names:
@@ -192,7 +196,7 @@ def write_item(
 
 
 def write_beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None:
-    """Write the label facet that the beta version has."""
+    """Return the label facet of the beta version."""
     label = store.get(r.Label, item.label)
     if label is None:
         return None
@@ -200,7 +204,7 @@ def write_beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None
 
 
 def sort_items(items: Sequence[r.Item], options: Options, store: ContentStore) -> list[r.Item]:
-    """Return items in the order of `$orderby`, by name without one."""
+    """Return items in the order of `$orderby`, by default by name."""
     ordered = sorted(items, key=lambda item: (item.name.casefold(), item.id))
     keys: Mapping[str, Any] = {
         "name": lambda item: item.name.casefold(),
@@ -217,7 +221,7 @@ SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
 
 
 def download_url(call: CollabCall, item: r.Item) -> str:
-    """Make an address that gives the bytes to whoever has it, for a while."""
+    """Return a pre-authenticated download URL with an expiry time."""
     expires = int(call.store.now_seconds()) + call.store.settings.link_seconds
     key = f"{item.drive_id} {item.id} {expires}"
     query = urlencode(
@@ -228,7 +232,7 @@ def download_url(call: CollabCall, item: r.Item) -> str:
 
 
 def sign(store: ContentStore, text: str) -> str:
-    """Return a signature that only this sandbox can make."""
+    """Return the HMAC signature of *text*."""
     return hmac.new(store.secret(), text.encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,17 +1,16 @@
-"""Libraries and what lies in them: drives, children, single items, search inside a library."""
+"""Read endpoints of libraries: drives, items, children, search in a library."""
 
 import re
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import invalid_request
 from sandbox.collab.files import items
 from sandbox.collab.files.sharing import write_permissions
 from sandbox.collab.lists.list_items import write_list_item_of_file
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import READ_FILES, CollabCall
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, QueryError, Shape
 from sandbox.provider_b.responses import ok
@@ -41,9 +40,9 @@ _DRIVE_PARTS = {
 }
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of libraries and their items."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the read routes of libraries and their items."""
+    add = routes.add
     add("GET", "/me/drives", list_own_drives)
     add("GET", "/sites/{site}/drives", list_drives)
     add("GET", "/drives", list_root_drives)
@@ -60,27 +59,29 @@ def install(door: CollabEndpoint) -> None:
 def list_drives(call: CollabCall, site: str) -> Response:
     """List a site's libraries."""
     requested_site = call.site(site)
-    return _drives(
+    return _respond_with_drives(
         call, [library for library in _libraries(call) if library.site_id == requested_site.id]
     )
 
 
 def list_own_drives(call: CollabCall) -> Response:
     """List the caller's personal libraries."""
-    return _drives(call, [call.own_drive()])
+    return _respond_with_drives(call, [call.own_drive()])
 
 
 def list_root_drives(call: CollabCall) -> Response:
-    """List the root site's libraries: what an application sees here, whatever it was granted."""
+    """List the root site's libraries, as upstream does for applications."""
     return list_drives(call, "root")
 
 
 def get_drive(call: CollabCall, drive: str) -> Response:
-    """Answer one library."""
+    """Return one library."""
     library = call.drive(drive)
     call.require_scopes(READ_FILES, call.site_of(library))
     options, _ = call.options(DRIVE_SHAPE, expandable=_DRIVE_PARTS)
-    return ok({"@odata.context": call.context("drives/$entity"), **_drive(call, library, options)})
+    return ok(
+        {"@odata.context": call.context("drives/$entity"), **_write_drive(call, library, options)}
+    )
 
 
 def _libraries(call: CollabCall) -> list[r.Library]:
@@ -96,7 +97,7 @@ def _libraries(call: CollabCall) -> list[r.Library]:
     ]
 
 
-def _drives(call: CollabCall, libraries: list[r.Library]) -> Response:
+def _respond_with_drives(call: CollabCall, libraries: list[r.Library]) -> Response:
     options, _ = call.options(DRIVE_SHAPE, expandable=_DRIVE_PARTS)
     ordered = (
         sorted(libraries, key=lambda library: library.name.casefold())
@@ -108,12 +109,12 @@ def _drives(call: CollabCall, libraries: list[r.Library]) -> Response:
         ordered,
         options,
         key=lambda library: library.id,
-        write_record=lambda library: _drive(call, library, options),
+        write_record=lambda library: _write_drive(call, library, options),
         context="drives",
     )
 
 
-def _drive(call: CollabCall, library: r.Library, options: Options) -> dict[str, Any]:
+def _write_drive(call: CollabCall, library: r.Library, options: Options) -> dict[str, Any]:
     store, site = call.store, call.site_of(library)
     used = store.used_bytes(library.id)
     share = used / library.quota if library.quota else 1.0
@@ -170,11 +171,11 @@ def _root(call: CollabCall, library: r.Library) -> r.Item:
 
 
 def get_item(call: CollabCall, drive: str, item: str) -> Response:
-    """Answer one file or folder."""
+    """Return one file or folder."""
     requested_item = call.item(drive, item)
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     context = call.context(f"drives('{requested_item.drive_id}')/items/$entity")
-    record = _expanded(call, requested_item, options, annotations)
+    record = _write_expanded(call, requested_item, options, annotations)
     headers = {"etag": items.etag(requested_item)}
     return ok({"@odata.context": context, **record}, 200, headers)
 
@@ -196,7 +197,7 @@ def list_children(call: CollabCall, drive: str, item: str) -> Response:
         items.sort_items(matching, options, call.store),
         options,
         key=lambda child: child.id,
-        write_record=lambda child: _expanded(call, child, options, annotations),
+        write_record=lambda child: _write_expanded(call, child, options, annotations),
         context=f"drives('{folder.drive_id}')/items('{folder.id}')/children",
     )
 
@@ -208,7 +209,7 @@ def _check(options: Options) -> None:
         raise QueryError("The $search parameter is not supported on this API.")
 
 
-def _expanded(
+def _write_expanded(
     call: CollabCall, item: r.Item, options: Options, annotations: frozenset[str]
 ) -> dict[str, Any]:
     record = items.write_item(call, item, options, annotations)
@@ -231,9 +232,9 @@ def _expanded(
 
 
 def search_folder(call: CollabCall, drive: str, item: str, q: str) -> Response:
-    """Search below a folder, in names, descriptions and contents."""
+    """Search the descendants of a folder by name, description and content."""
     folder = call.item(drive, item)
-    return _found(
+    return _respond_with_matches(
         call,
         [descendant for descendant in call.store.below(folder) if _matches(descendant, q)],
         folder,
@@ -241,7 +242,7 @@ def search_folder(call: CollabCall, drive: str, item: str, q: str) -> Response:
 
 
 def search_drive(call: CollabCall, drive: str, q: str) -> Response:
-    """Search a library; in one's personal one also what others have shared with oneself."""
+    """Search a library; the caller's own includes items shared with the caller."""
     library = call.drive(drive)
     root = call.item(library.id, "root")
     matching = [descendant for descendant in call.store.below(root) if _matches(descendant, q)]
@@ -253,17 +254,17 @@ def search_drive(call: CollabCall, drive: str, q: str) -> Response:
             foreign = share.drive_id != library.id and call.account in share.to
             if item is not None and foreign and _matches(item, q):
                 shared.append(item)
-    return _found(call, [*matching, *shared], root)
+    return _respond_with_matches(call, [*matching, *shared], root)
 
 
-def _found(call: CollabCall, matching: list[r.Item], folder: r.Item) -> Response:
+def _respond_with_matches(call: CollabCall, matching: list[r.Item], folder: r.Item) -> Response:
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
 
     def write(item: r.Item) -> dict[str, Any]:
         if item.drive_id == folder.drive_id:
             return items.write_item(call, item, options, annotations, is_found=True)
-        return _remote(call, item, folder.drive_id)
+        return _write_remote_item(call, item, folder.drive_id)
 
     if options.orderby:
         matching = items.sort_items(matching, options, call.store)
@@ -279,8 +280,8 @@ def _found(call: CollabCall, matching: list[r.Item], folder: r.Item) -> Response
     )
 
 
-def _remote(call: CollabCall, item: r.Item, drive_id: str) -> dict[str, Any]:
-    """Write another library's item as it shows in the caller's own."""
+def _write_remote_item(call: CollabCall, item: r.Item, drive_id: str) -> dict[str, Any]:
+    """Return a shared item as it appears in the caller's own library."""
     record = items.write_whole_item(call, item, is_found=True)
     facet = {
         name: record[name]
@@ -301,7 +302,7 @@ def _remote(call: CollabCall, item: r.Item, drive_id: str) -> dict[str, Any]:
 
 
 def _matches(item: r.Item, q: str) -> bool:
-    """Whether every word of *q* begins a word of what the item says."""
+    """Whether every word of *q* is a prefix of a word of the item."""
     text = f"{item.name} {item.description} {item.words}".casefold()
     item_words = set(re.findall(r"\w+", text))
     for word in re.findall(r"\w+", q.casefold()):

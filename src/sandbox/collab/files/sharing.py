@@ -1,4 +1,9 @@
-"""Who may see an item: permissions, invitations, links. Source: wire report 1D.3, 1D.4."""
+"""
+Endpoints of permissions, invitations and links.
+
+See docs/spec/upstream/microsoft-files.md#permissions and
+docs/spec/upstream/microsoft-files.md#share.
+"""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
@@ -9,12 +14,11 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import access_denied, invalid_request, not_found
 from sandbox.collab.files import items
 from sandbox.collab.requests import WRITE_FILES, CollabCall
 from sandbox.collab.store import person_id
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.responses import GraphError, empty, ok
 
 MAX_MESSAGE_LENGTH = 2000  # characters
@@ -22,9 +26,9 @@ _ROLES = ("read", "write")
 _GROUPS = (("Owners", "owner", 3), ("Members", "write", 5), ("Visitors", "read", 4))
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of permissions."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the routes of permissions."""
+    add = routes.add
     place = "/drives/{drive}/items/{item}"
     add("GET", f"{place}/permissions", list_permissions)
     add("GET", f"{place}/permissions/{{permission}}", get_permission)
@@ -35,14 +39,14 @@ def install(door: CollabEndpoint) -> None:
 
 
 def list_permissions(call: CollabCall, drive: str, item: str) -> Response:
-    """List who may see an item."""
+    """List the permissions on an item, inherited ones included."""
     requested_item = call.item(drive, item)
     context = call.context(f"drives('{drive}')/items('{requested_item.id}')/permissions")
     return ok({"@odata.context": context, "value": write_permissions(call, requested_item)})
 
 
 def get_permission(call: CollabCall, drive: str, item: str, permission: str) -> Response:
-    """Answer one permission."""
+    """Return one permission."""
     requested_item = call.item(drive, item)
     record = next(
         (
@@ -59,24 +63,24 @@ def get_permission(call: CollabCall, drive: str, item: str, permission: str) -> 
 
 
 def change_role(call: CollabCall, drive: str, item: str, permission: str) -> Response:
-    """Give another role."""
-    share = _own(call, call.item(drive, item, scopes=WRITE_FILES), permission)
+    """Change the role of a permission."""
+    share = _find_own(call, call.item(drive, item, scopes=WRITE_FILES), permission)
     role = _role(call.json())
     if share.kind == "link":
         raise invalid_request("The role of a sharing link cannot be changed.")
     changed = msgspec.structs.replace(share, role=role)
     call.store.put(changed)
-    return ok({"@odata.context": call.context("permission"), **_written(call, changed)})
+    return ok({"@odata.context": call.context("permission"), **_write_share(call, changed)})
 
 
 def remove_permission(call: CollabCall, drive: str, item: str, permission: str) -> Response:
-    """Take a permission away."""
-    call.store.delete(_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
+    """Remove a permission."""
+    call.store.delete(_find_own(call, call.item(drive, item, scopes=WRITE_FILES), permission))
     return empty(204)
 
 
 def invite(call: CollabCall, drive: str, item: str) -> Response:
-    """Give people or groups a role; who has one already keeps one permission."""
+    """Grant people or groups a role; an existing permission is updated."""
     requested_item = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     addresses = _recipients(body)
@@ -101,12 +105,12 @@ def invite(call: CollabCall, drive: str, item: str) -> Response:
             needs_sign_in=body.get("requireSignIn") is not False,
         )
         call.store.put(share)
-        value.append(_written(call, share))
+        value.append(_write_share(call, share))
     return ok({"@odata.context": call.context("Collection(permission)"), "value": value})
 
 
 def create_link(call: CollabCall, drive: str, item: str) -> Response:
-    """Make a sharing link, or return the one of this kind that is there."""
+    """Create a sharing link, or return the existing one of the same type and scope."""
     requested_item = call.item(drive, item, scopes=WRITE_FILES)
     body = call.json()
     view = body.get("type", "view")
@@ -132,24 +136,30 @@ def create_link(call: CollabCall, drive: str, item: str) -> Response:
 
 
 def _link(call: CollabCall, share: r.Share, status: int) -> Response:
-    return ok({"@odata.context": call.context("permission"), **_written(call, share)}, status)
+    return ok({"@odata.context": call.context("permission"), **_write_share(call, share)}, status)
 
 
 def write_permissions(call: CollabCall, item: r.Item) -> list[dict[str, Any]]:
-    """Write every permission on an item, those that it has from above included."""
+    """Return all permissions on an item, inherited ones included."""
     site = call.site_of(call.drive(item.drive_id))
-    records = [_of_site(site)] if site.owner else [_of_group(site, *group) for group in _GROUPS]
+    records = (
+        [_write_owner(site)]
+        if site.owner
+        else [_write_site_group(site, *group) for group in _GROUPS]
+    )
     if site.owner:
         owner = records[0]["grantedToV2"]["user"]
         owner["displayName"] = call.store.display_name(site.owner)
     path_items = [*call.store.ancestors(item), item]
     records += [
-        _written(call, share) for path_item in path_items for share in call.store.shares(path_item)
+        _write_share(call, share)
+        for path_item in path_items
+        for share in call.store.shares(path_item)
     ]
     return records
 
 
-def _of_site(site: r.Site) -> dict[str, Any]:
+def _write_owner(site: r.Site) -> dict[str, Any]:
     user = {"email": site.owner, "id": person_id(site.owner), "displayName": ""}
     return {
         "id": _id("owner", site.id),
@@ -159,7 +169,7 @@ def _of_site(site: r.Site) -> dict[str, Any]:
     }
 
 
-def _of_group(site: r.Site, name: str, role: str, number: int) -> dict[str, Any]:
+def _write_site_group(site: r.Site, name: str, role: str, number: int) -> dict[str, Any]:
     group = {
         "displayName": f"{site.title} {name}",
         "id": str(number),
@@ -173,11 +183,11 @@ def _of_group(site: r.Site, name: str, role: str, number: int) -> dict[str, Any]
     }
 
 
-def _written(call: CollabCall, share: r.Share) -> dict[str, Any]:
+def _write_share(call: CollabCall, share: r.Share) -> dict[str, Any]:
     store = call.store
     record: dict[str, Any] = {"id": share.id, "roles": [share.role]}
     if share.kind == "link":
-        return {**record, **_of_link(call, share)}
+        return {**record, **_write_link(call, share)}
     email = share.to[0]
     name = store.display_name(email)
     who = {"email": email, "id": person_id(email), "displayName": name}
@@ -205,7 +215,7 @@ def _written(call: CollabCall, share: r.Share) -> dict[str, Any]:
     }
 
 
-def _of_link(call: CollabCall, share: r.Share) -> dict[str, Any]:
+def _write_link(call: CollabCall, share: r.Share) -> dict[str, Any]:
     item = call.store.item(share.drive_id, share.item_id)
     site = call.site_of(call.drive(share.drive_id))
     kind = "f" if item is not None and item.is_folder else "w"
@@ -234,8 +244,8 @@ def _of_link(call: CollabCall, share: r.Share) -> dict[str, Any]:
     }
 
 
-def _own(call: CollabCall, item: r.Item, permission: str) -> r.Share:
-    """Find a permission that was given on this very item."""
+def _find_own(call: CollabCall, item: r.Item, permission: str) -> r.Share:
+    """Return a permission on the item itself; refuse inherited ones."""
     for share in call.store.shares(item):
         if share.id == permission:
             if share.role == "owner":
@@ -267,7 +277,7 @@ def _role(body: dict[str, Any]) -> str:
 
 
 def _check_policy(call: CollabCall, item: r.Item, scope: str, addresses: Sequence[str]) -> None:
-    """Refuse what the site's sharing policy forbids."""
+    """Check the sharing policy of the item's site."""
     site = call.site_of(call.drive(item.drive_id))
     inside = {person.email.partition("@")[2] for person in call.store.every(r.Person)}
     is_outside = scope == "anonymous" or any(
@@ -281,5 +291,5 @@ def _check_policy(call: CollabCall, item: r.Item, scope: str, addresses: Sequenc
         )
 
 
-def _id(text: str, place: str) -> str:
-    return urlsafe_b64encode(sha256(f"{place} {text}".encode()).digest()[:21]).decode()
+def _id(text: str, salt: str) -> str:
+    return urlsafe_b64encode(sha256(f"{salt} {text}".encode()).digest()[:21]).decode()

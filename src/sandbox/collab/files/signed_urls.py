@@ -1,8 +1,8 @@
 """
-Addresses that carry their own authority: downloads, and the parts of an upload session.
+Pre-authenticated URLs: downloads, and the parts of an upload session.
 
-They lie on another origin than everything else and refuse whoever sends a token along.
-Source: wire report 1D.3, 1D.4, 4.2.
+They are on another origin than the API and refuse requests with credentials.
+See docs/spec/upstream/README.md#pre-authenticated-addresses.
 """
 
 import hmac
@@ -22,15 +22,15 @@ from sandbox.http import Handler, Request, Response
 from sandbox.provider_b.responses import GraphError, empty, error_response, ok
 from sandbox.state import SandboxState
 
-PART_MULTIPLE = 320 * 1024  # bytes: every part but the last is a multiple of this
-MAX_PART_SIZE = 60 * 1024 * 1024  # bytes of one part
+PART_MULTIPLE = 320 * 1024  # bytes; every part except the last is a multiple of this
+MAX_PART_SIZE = 60 * 1024 * 1024  # bytes
 _CONTENT_RANGE = re.compile(r"^bytes (\d{1,15})-(\d{1,15})/(\d{1,15})$", re.ASCII)
 _RANGE = re.compile(r"^bytes=(\d{0,15})-(\d{0,15})$", re.ASCII)
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire of ``/content``."""
-    urls = _Places(state.content)
+    """Return the request handler of ``/content``."""
+    urls = _SignedUrls(state.content)
 
     async def handle(request: Request) -> Response | None:
         state.content.refresh()
@@ -47,14 +47,14 @@ def create_handler(state: SandboxState) -> Handler:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A `Content-Range`, both ends included."""
+    """A `Content-Range`; *end* is inclusive."""
 
     start: int
     end: int
     total: int
 
 
-class _Places:
+class _SignedUrls:
     def __init__(self, store: ContentStore) -> None:
         self._store = store
 
@@ -65,9 +65,9 @@ class _Places:
             case (("uploadSession",), "GET"):
                 return ok(write_progress(self._session(request)))
             case (("uploadSession",), "PUT"):
-                return await self._part(request, self._session(request))
+                return await self._receive_part(request, self._session(request))
             case (("uploadSession",), "DELETE"):
-                self._end(self._session(request))
+                self._end_session(self._session(request))
                 return empty(204)
         raise not_found()
 
@@ -83,7 +83,7 @@ class _Places:
         item = self._store.item(drive_id, item_id)
         if item is None or item.is_folder:
             raise not_found()
-        start, end, status = _wanted(request.headers.get("range"), item.size)
+        start, end, status = _parse_range(request.headers.get("range"), item.size)
         headers = {
             "content-type": item.mime or "application/octet-stream",
             "content-length": str(end - start),
@@ -108,8 +108,8 @@ class _Places:
             raise not_found("The upload session was not found")
         return session
 
-    async def _part(self, request: Request, session: r.Upload) -> Response:
-        part = _part(request, session)
+    async def _receive_part(self, request: Request, session: r.Upload) -> Response:
+        part = _parse_part(request, session)
         size = part.end - part.start + 1
         if not session.total:
             self._check_room(session, part.total)
@@ -125,17 +125,17 @@ class _Places:
         if session.received < session.total:
             self._store.put(session)
             return ok(write_progress(session), 202)
-        return self._finished(request, session)
+        return self._finish(request, session)
 
     def _check_room(self, session: r.Upload, total: int) -> None:
         existing = self._store.item(session.drive_id, session.existing_id)
         drive = self._store.get(r.Library, session.drive_id)
         freed = existing.size if existing else 0
         if drive and self._store.used_bytes(drive.id) - freed + total > drive.quota:
-            self._end(session)
+            self._end_session(session)
             raise quota_exceeded()
 
-    def _finished(self, request: Request, session: r.Upload) -> Response:
+    def _finish(self, request: Request, session: r.Upload) -> Response:
         store = self._store
         call = CollabCall(
             request=request,
@@ -147,7 +147,7 @@ class _Places:
         )
         parent = store.item(session.drive_id, session.parent_id)
         if parent is None:
-            self._end(session)
+            self._end_session(session)
             raise not_found()
         existing = store.item(session.drive_id, session.existing_id)
         name = session.name
@@ -157,10 +157,10 @@ class _Places:
                     store, parent, name, session.conflict
                 )
             except GraphError:
-                self._end(session)
+                self._end_session(session)
                 raise
         if existing is not None and (existing.is_folder or existing.is_locked):
-            self._end(session)
+            self._end_session(session)
             raise locked() if existing.is_locked else name_taken()
         file = store_upload(
             call,
@@ -175,17 +175,17 @@ class _Places:
         store.delete(session)
         return ok(items.write_whole_item(call, file), 200 if existing else 201)
 
-    def _end(self, session: r.Upload) -> None:
+    def _end_session(self, session: r.Upload) -> None:
         self._store.blobs.delete(session.blob)
         self._store.delete(session)
 
 
-def _part(request: Request, session: r.Upload) -> _Part:
+def _parse_part(request: Request, session: r.Upload) -> _Part:
     """
-    Read and check which part of the file comes.
+    Parse and validate the `Content-Range` of an uploaded part.
 
     Raises:
-        GraphError: It is malformed, too large, of an odd size, or not the one that is expected.
+        GraphError: It is malformed, too large, of a wrong size, or not the expected part.
     """
     match = _CONTENT_RANGE.match(request.headers.get("content-range", ""))
     if match is None:
@@ -210,8 +210,8 @@ def _part(request: Request, session: r.Upload) -> _Part:
     return part
 
 
-def _wanted(range_header: str | None, size: int) -> tuple[int, int, int]:
-    """Return the first byte, the one behind the last, and the status for a `Range`."""
+def _parse_range(range_header: str | None, size: int) -> tuple[int, int, int]:
+    """Return start, end (exclusive) and HTTP status of a `Range` header."""
     match = _RANGE.match(range_header or "")
     if match is None or match[1] == match[2] == "":
         return 0, size, 200

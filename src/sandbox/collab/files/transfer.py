@@ -1,8 +1,8 @@
 """
-Bytes in and out: `/content`, and upload sessions as far as they are asked for with a token.
+Upload and download: `/content`, and the start of an upload session.
 
-What has an address of its own (downloads, the chunks of a session) is in `places`.
-Source: wire report 1D.3, 1D.4.
+Pre-authenticated URLs (downloads, the parts of a session) are in `signed_urls`.
+See docs/spec/upstream/microsoft-files.md#upload.
 """
 
 from typing import Any
@@ -12,29 +12,28 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import invalid_request, name_taken
 from sandbox.collab.files import changes, content, items
 from sandbox.collab.files.changes import CONFLICT_BEHAVIOR
 from sandbox.collab.requests import CollabCall
 from sandbox.collab.store import ContentStore, format_time
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.responses import GraphError, ok
 
-MAX_SIMPLE_UPLOAD = 250 * 1024 * 1024  # bytes; wire report 1D.4
+MAX_SIMPLE_UPLOAD = 250 * 1024 * 1024  # bytes; docs/spec/upstream/microsoft-files.md#small-files
 _STAMPED = frozenset((".docx", ".xlsx", ".pptx"))
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of contents."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the routes of file contents."""
+    add = routes.add
     add("GET", "/drives/{drive}/items/{item}/content", download)
     add("PUT", "/drives/{drive}/items/{item}/content", upload)
     add("POST", "/drives/{drive}/items/{item}/createUploadSession", create_session)
 
 
 def download(call: CollabCall, drive: str, item: str) -> Response:
-    """Lead to the bytes."""
+    """Redirect to the pre-authenticated download URL."""
     file = call.item(drive, item)
     if file.is_folder or file.package:
         raise invalid_request("You cannot get content for a folder.", "notSupported")
@@ -42,7 +41,7 @@ def download(call: CollabCall, drive: str, item: str) -> Response:
 
 
 async def upload(call: CollabCall, drive: str, item: str) -> Response:
-    """Put the bytes of a new file (``parent:/name:``), or of one that is there."""
+    """Upload a new file (``parent:/name:``), or new bytes of an existing file."""
     declared = int(call.request.headers.get("content-length") or 0)
     _check_size(declared)
     behaviour = changes.read_conflict_behaviour(
@@ -55,7 +54,7 @@ async def upload(call: CollabCall, drive: str, item: str) -> Response:
         size = await call.store.blobs.append(blob, 0, call.request.pieces())
         _check_size(size)
         changes.check_quota(call, parent.drive_id, size, freed=existing.size if existing else 0)
-        # Others may have put a file there meanwhile.
+        # Another request may have created the file meanwhile.
         if existing is None:
             name, existing = changes.resolve_name_conflict(call.store, parent, name, behaviour)
     except BaseException:
@@ -74,7 +73,7 @@ def _check_size(size: int) -> None:
 
 
 def create_session(call: CollabCall, drive: str, item: str) -> Response:
-    """Begin an upload in parts."""
+    """Create an upload session."""
     body = call.json()
     upload_properties = body.get("item")
     upload_properties = upload_properties if isinstance(upload_properties, dict) else {}
@@ -110,9 +109,9 @@ def create_session(call: CollabCall, drive: str, item: str) -> Response:
 
 def write_progress(session: r.Upload) -> dict[str, Any]:
     """
-    Write how far a session is.
+    Return the progress of an upload session.
 
-    The range is closed as soon as the size is known: a client that cannot read open ones exists.
+    The range is closed once the size is known: some clients cannot parse open ranges.
     """
     end = str(session.total - 1) if session.total else ""
     return {
@@ -124,7 +123,7 @@ def write_progress(session: r.Upload) -> dict[str, Any]:
 def _target(
     call: CollabCall, drive: str, item: str, behaviour: str, *, is_session: bool = False
 ) -> tuple[r.Item, str, r.Item | None]:
-    """Return the folder, the name to use, and the file that is replaced."""
+    """Return the folder, the name to use, and the existing file to replace, if any."""
     if ":/" not in item:
         file = call.item_to_change(drive, item)
         if file.is_folder or file.package:
@@ -134,7 +133,7 @@ def _target(
     parent, requested_name = changes.ensure_parent_folder(call, drive, item)
     name = changes.validate_name(call.store, parent, requested_name)
     if is_session and behaviour == "fail":
-        # A session begins whatever the name: the conflict shows at its end.
+        # A session may start with a taken name: the conflict is reported at its end.
         existing = call.store.child(parent, name)
         return parent, name, existing if existing and existing.is_folder else None
     name, existing = changes.resolve_name_conflict(call.store, parent, name, behaviour)
@@ -156,7 +155,7 @@ def store_upload(
     mime: str,
     description: str = "",
 ) -> r.Item:
-    """Make the uploaded blob a file's bytes, of a new one or of the one that is *there*."""
+    """Store an uploaded blob as a new file, or as the new bytes of an *existing* one."""
     store = call.store
     if store.settings.stamps_office_files and content.suffix(name) in _STAMPED:
         size += store.blobs.append_bytes(blob, b"\0" * 64)
@@ -185,7 +184,7 @@ def store_upload(
 
 
 def extract_words(store: ContentStore, name: str, blob: str) -> str:
-    """Return what search is to know of a file's bytes."""
+    """Return the searchable text of an uploaded file."""
     return content.extract_text(name, store.blobs.read_head(blob, content.MAX_INDEXED_BYTES))[
         :20_000
     ]

@@ -1,4 +1,8 @@
-"""Columns and content types of lists as the wire writes them. Source: wire report 1D.5."""
+"""
+JSON representation of columns and content types.
+
+See docs/spec/upstream/microsoft-files.md#lists.
+"""
 
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -33,7 +37,7 @@ def _system(
 
 
 TITLE = Column(name="Title", title="Title", kind="text", facet={"maxLength": 255}, is_required=True)
-# What every list has besides its own columns.
+# Columns of every list, besides its custom columns.
 LIST_COLUMNS = (
     _system("ID", "ID", "number", {"decimalPlaces": "none"}, is_indexed=True),
     _system("ContentType", "Content Type", "text", {"maxLength": 255}),
@@ -100,21 +104,21 @@ CONTENT_TYPE_SHAPE = Shape(
 
 
 def all_columns(site_list: r.SiteList) -> tuple[Column, ...]:
-    """Return every column of a list, its own after those that it shares with others."""
+    """Return all columns of a list: built-in ones, then custom ones."""
     own = {column.name for column in site_list.columns}
     shared = (TITLE, *LIST_COLUMNS, *(LIBRARY_COLUMNS if site_list.drive_id else ()))
     return (*(column for column in shared if column.name not in own), *site_list.columns)
 
 
 def content_types(site_list: r.SiteList) -> tuple[ContentType, ...]:
-    """Return the content types of a list, the one of new items first."""
+    """Return the content types of a list, the default type first."""
     return site_list.content_types or (
         LIBRARY_CONTENT_TYPES if site_list.drive_id else DEFAULT_CONTENT_TYPES
     )
 
 
 def write_column(site_list: r.SiteList, column: Column) -> dict[str, Any]:
-    """Write a column."""
+    """Return the JSON object of a column."""
     built_in = column in (TITLE, *LIST_COLUMNS, *LIBRARY_COLUMNS)
     return {
         "columnGroup": "Base Columns" if built_in else "Custom Columns",
@@ -132,7 +136,7 @@ def write_column(site_list: r.SiteList, column: Column) -> dict[str, Any]:
 
 
 def write_content_type(content_type: ContentType) -> dict[str, Any]:
-    """Write a content type."""
+    """Return the JSON object of a content type."""
     return {
         "description": "",
         "group": "List Content Types",

@@ -1,7 +1,7 @@
 """
-List items as the wire writes them: rows of lists, and the list-item face of files and folders.
+JSON representation of list items: rows of lists, files and folders.
 
-Source: wire report 1D.5.
+See docs/spec/upstream/microsoft-files.md#list-items.
 """
 
 from collections.abc import Sequence
@@ -35,16 +35,16 @@ EXPANDABLE = {
     "fields": items.FIELDS,
     "driveItem": items.SHAPE,
 }
-FIRST_PERSON = 6  # the id of the first person of the directory, as a lookup
+FIRST_PERSON = 6  # lookup id of the first person in the directory
 
 
 def etag(entry: Entry) -> str:
-    """Return a list item's eTag, with its quotes."""
+    """Return a list item's eTag, quotes included."""
     return f'"{entry.guid},{entry.version}"'
 
 
 def person_number(store: ContentStore, email: str) -> str:
-    """Return the id that a person has as a lookup."""
+    """Return the lookup id of a person, "1" for an unknown one."""
     for number, person in enumerate(store.every(r.Person), FIRST_PERSON):
         if person.email == email:
             return str(number)
@@ -52,7 +52,7 @@ def person_number(store: ContentStore, email: str) -> str:
 
 
 def column_values(store: ContentStore, site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
-    """Return what stands in an item's columns, by their API names."""
+    """Return an item's values by column name."""
     title = entry.fields.get("Title")
     shown = title
     values: dict[str, Any] = {"id": str(entry.number)}
@@ -87,12 +87,12 @@ def column_values(store: ContentStore, site_list: r.SiteList, entry: Entry) -> d
 def write_fields(
     store: ContentStore, site_list: r.SiteList, entry: Entry, select: Sequence[str]
 ) -> dict[str, Any]:
-    """Write the field value set, of the columns in *select* alone when there are any."""
+    """Return the field value set; an empty *select* means the default columns."""
     texts = lookup_texts(store, site_list, entry)
     fields = {**column_values(store, site_list, entry), **texts}
     if select and "*" not in select:
         fields = {name: fields[name] for name in select if name in fields}
-    else:  # a look-up of one item is its number, unless its text is asked for by name
+    else:  # single lookups show the number only, unless selected by name
         plain_lookups = {
             column.name for column in columns.all_columns(site_list) if _is_plain_lookup(column)
         }
@@ -102,9 +102,10 @@ def write_fields(
 
 def lookup_texts(store: ContentStore, site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
     """
-    Return what the look-up columns of an item repeat of items in other lists.
+    Return the texts of an item's lookup columns, by column name.
 
-    A column that `primaryLookupColumnId` names the look-up of shows another text of its item.
+    A column with `primaryLookupColumnId` shows another column of the item that the primary lookup
+    refers to.
     """
     texts_by_column: dict[str, Any] = {}
     for column in columns.all_columns(site_list):
@@ -115,7 +116,7 @@ def lookup_texts(store: ContentStore, site_list: r.SiteList, entry: Entry) -> di
         )
         numbers = stored if isinstance(stored, list) else [] if stored is None else [stored]
         texts = [
-            {"LookupId": int(number), "LookupValue": row.fields.get(_shown(column))}
+            {"LookupId": int(number), "LookupValue": row.fields.get(_shown_column(column))}
             for number in numbers
             if (row := store.row(str(column.facet.get("listId", "")), int(number))) is not None
         ]
@@ -126,7 +127,7 @@ def lookup_texts(store: ContentStore, site_list: r.SiteList, entry: Entry) -> di
     return texts_by_column
 
 
-def _shown(column: r.Column) -> str:
+def _shown_column(column: r.Column) -> str:
     return str(column.facet.get("columnName", "Title"))
 
 
@@ -147,14 +148,14 @@ def content_type_of(site_list: r.SiteList, entry: Entry) -> r.ContentType:
 
 
 def item_url(call: CollabCall, site_list: r.SiteList, entry: Entry) -> str:
-    """Return the address of an item in the browser."""
+    """Return the URL of an item in the browser."""
     if isinstance(entry, r.Item):
         return items.web_url(call.store, entry)
     return f"{list_url(call.store, site_list)}/{entry.number}_.000"
 
 
 def list_url(store: ContentStore, site_list: r.SiteList) -> str:
-    """Return the address of a list in the browser."""
+    """Return the URL of a list in the browser."""
     site = store.get(r.Site, site_list.site_id)
     base = site.url if site else ""
     if site_list.drive_id:
@@ -165,7 +166,7 @@ def list_url(store: ContentStore, site_list: r.SiteList) -> str:
 
 
 def sharepoint_ids(site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
-    """Write the ids of a list item."""
+    """Return the ids of a list item."""
     _, collection, web = site_list.site_id.split(",")
     return {
         "listId": site_list.id,
@@ -179,7 +180,7 @@ def sharepoint_ids(site_list: r.SiteList, entry: Entry) -> dict[str, Any]:
 def write_list_item(
     call: CollabCall, site_list: r.SiteList, entry: Entry, options: Options
 ) -> dict[str, Any]:
-    """Write a list item as the query options ask for it."""
+    """Return the members of a list item that the query options select."""
     content_type = content_type_of(site_list, entry)
     record: dict[str, Any] = {
         "@odata.etag": etag(entry),

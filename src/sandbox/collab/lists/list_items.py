@@ -1,4 +1,4 @@
-"""Items of lists: read, ask, create, change, delete. Source: wire report 1D.5."""
+"""Endpoints of list items. See docs/spec/upstream/microsoft-files.md#list-items."""
 
 import re
 from datetime import date
@@ -8,7 +8,6 @@ from uuid import uuid4
 import msgspec
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import invalid_request, name_taken, not_found
 from sandbox.collab.files import changes
 from sandbox.collab.lists import columns, list_item_views
@@ -16,15 +15,15 @@ from sandbox.collab.lists.lists import list_entries
 from sandbox.collab.lists.query_limits import apply_query
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import WRITE_SITES, CollabCall
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.odata.filter_terms import read_instant
 from sandbox.provider_b.odata.query_options import Options
 from sandbox.provider_b.responses import empty, ok
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of list items."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the routes of list items."""
+    add = routes.add
     add("GET", "/sites/{site}/lists/{list_id}/items", list_rows)
     add("POST", "/sites/{site}/lists/{list_id}/items", create_row)
     add("GET", "/sites/{site}/lists/{list_id}/items/{item}", get_row)
@@ -35,7 +34,7 @@ def install(door: CollabEndpoint) -> None:
 
 
 def write_list_item_of_file(call: CollabCall, item: r.Item, options: Options) -> dict[str, Any]:
-    """Write the list-item face of a file or folder."""
+    """Return the list item of a file or folder."""
     drive = call.drive(item.drive_id)
     site_list = call.store.get(r.SiteList, drive.list_id)
     if site_list is None:
@@ -44,7 +43,7 @@ def write_list_item_of_file(call: CollabCall, item: r.Item, options: Options) ->
 
 
 def list_rows(call: CollabCall, site: str, list_id: str) -> Response:
-    """List items, by id unless `$orderby` says otherwise."""
+    """List the items of a list, by default ordered by id."""
     site_list = call.find_list(call.site(site), list_id)
     entries, options = apply_query(call, site_list, list_entries(call, site_list))
     return respond_with_page(
@@ -58,7 +57,7 @@ def list_rows(call: CollabCall, site: str, list_id: str) -> Response:
 
 
 def get_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
-    """Answer one item."""
+    """Return one item."""
     site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
     entry = _entry(call, site_list, item)
@@ -73,14 +72,14 @@ def get_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
 
 
 def get_fields(call: CollabCall, site: str, list_id: str, item: str) -> Response:
-    """Answer an item's values."""
+    """Return an item's fields."""
     site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(list_item_views.EXPANDABLE["fields"])
-    return _values(call, site_list, _entry(call, site_list, item), options.select)
+    return _respond_with_fields(call, site_list, _entry(call, site_list, item), options.select)
 
 
 def create_row(call: CollabCall, site: str, list_id: str) -> Response:
-    """Add an item."""
+    """Create an item."""
     site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     if site_list.drive_id:
         raise invalid_request("Items of a library are made by uploading a file.", "notSupported")
@@ -115,7 +114,7 @@ def create_row(call: CollabCall, site: str, list_id: str) -> Response:
 
 
 def change_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
-    """Change an item's values or content type."""
+    """Change an item's fields or content type."""
     site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     body = call.json()
     entry = _entry(call, site_list, item)
@@ -127,7 +126,7 @@ def change_row(call: CollabCall, site: str, list_id: str, item: str) -> Response
         *(known_type.id for known_type in columns.content_types(site_list)),
     ]:
         raise invalid_request("The content type is not one of the list's.")
-    changed = _changed(
+    changed = _update_entry(
         call, site_list, msgspec.structs.replace(entry, content_type=content_type), new_fields
     )
     options, _ = call.options(list_item_views.SHAPE, expandable=list_item_views.EXPANDABLE)
@@ -140,16 +139,18 @@ def change_row(call: CollabCall, site: str, list_id: str, item: str) -> Response
 
 
 def change_fields(call: CollabCall, site: str, list_id: str, item: str) -> Response:
-    """Change the values that are named; null clears one."""
+    """Change fields of an item; null clears a field."""
     site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     new_fields = call.json()
     entry = _entry(call, site_list, item)
     call.check_if_match(list_item_views.etag(entry))
-    return _values(call, site_list, _changed(call, site_list, entry, new_fields), ())
+    return _respond_with_fields(
+        call, site_list, _update_entry(call, site_list, entry, new_fields), ()
+    )
 
 
 def delete_row(call: CollabCall, site: str, list_id: str, item: str) -> Response:
-    """Remove an item; a library's file goes into the recycle bin."""
+    """Delete an item; a library's file moves to the recycle bin."""
     site_list = call.find_list(call.site(site), list_id, scopes=WRITE_SITES)
     entry = _entry(call, site_list, item)
     call.check_if_match(list_item_views.etag(entry))
@@ -172,7 +173,7 @@ def _entry(call: CollabCall, site_list: r.SiteList, reference: str) -> list_item
     return entry
 
 
-def _changed(
+def _update_entry(
     call: CollabCall,
     site_list: r.SiteList,
     entry: list_item_views.Entry,
@@ -200,7 +201,7 @@ def _changed(
     return changed
 
 
-def _values(
+def _respond_with_fields(
     call: CollabCall, site_list: r.SiteList, entry: list_item_views.Entry, select: tuple[str, ...]
 ) -> Response:
     context = call.context(
@@ -223,12 +224,12 @@ def _context(call: CollabCall, site_list: r.SiteList) -> str:
 
 def validate_fields(site_list: r.SiteList, fields: dict[str, Any]) -> dict[str, Any]:
     """
-    Return values as they are kept.
+    Return fields in their stored form.
 
-    Required columns may be left out, as upstream lets them.
+    Required columns may be omitted, as upstream allows.
 
     Raises:
-        GraphError: A column is unknown or read-only, or a value is not of its kind.
+        GraphError: A column is unknown or read-only, or a value has the wrong type.
     """
     known = {column.name: column for column in columns.all_columns(site_list)}
     validated: dict[str, Any] = {}
@@ -244,11 +245,11 @@ def validate_fields(site_list: r.SiteList, fields: dict[str, Any]) -> dict[str, 
                 raise invalid_request(f"Field '{name}' is a lookup: set '{name}LookupId'.")
         if column.is_read_only or column.kind == "calculated":
             raise invalid_request(f"Field '{name}' is read-only")
-        validated[name] = None if value is None else _kept(column, name, value)
+        validated[name] = None if value is None else _to_stored_value(column, name, value)
     return validated
 
 
-def _kept(column: r.Column, name: str, value: Any) -> Any:
+def _to_stored_value(column: r.Column, name: str, value: Any) -> Any:
     wrong_type = invalid_request(f"The value of field '{name}' is not of its type.")
     match column.kind:
         case "text":
@@ -266,7 +267,7 @@ def _kept(column: r.Column, name: str, value: Any) -> Any:
                 raise wrong_type
             return value
         case "dateTime":
-            return _moment(value, wrong_type)
+            return _parse_time(value, wrong_type)
         case "choice":
             is_multiple = column.facet.get("displayAs") == "checkBoxes"
             if (
@@ -281,20 +282,20 @@ def _kept(column: r.Column, name: str, value: Any) -> Any:
         case "lookup" if column.facet.get("allowMultipleValues"):
             if not isinstance(value, list):
                 raise wrong_type
-            return [_number(choice, wrong_type) for choice in value]
+            return [_lookup_number(choice, wrong_type) for choice in value]
         case "lookup" | "personOrGroup":
-            return _number(value, wrong_type)
+            return _lookup_number(value, wrong_type)
     return value
 
 
-def _number(value: Any, wrong_type: Exception) -> str:
-    """Return the number of the item that a look-up points at."""
+def _lookup_number(value: Any, wrong_type: Exception) -> str:
+    """Return the item number of a lookup value."""
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,9}", str(value)):
         raise wrong_type
     return str(int(value))
 
 
-def _moment(value: Any, wrong_type: Exception) -> str:
+def _parse_time(value: Any, wrong_type: Exception) -> str:
     if not isinstance(value, str):
         raise wrong_type
     try:

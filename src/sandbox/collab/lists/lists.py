@@ -1,14 +1,17 @@
-"""Lists of a site, their columns and content types. Source: wire report 1D.5."""
+"""
+Endpoints of lists, their columns and content types.
+
+See docs/spec/upstream/microsoft-files.md#lists.
+"""
 
 from typing import Any
 
 from sandbox.collab import records as r
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.files import items
 from sandbox.collab.lists import columns, list_item_views
 from sandbox.collab.paging import respond_with_page
 from sandbox.collab.requests import READ_SITES, CollabCall
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.query_options import Options, select_members
 from sandbox.provider_b.odata.schema import Kind, Shape
@@ -43,9 +46,9 @@ _PARTS = {
 }
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the paths of lists."""
-    add = door.routes.add
+def install(routes: Router) -> None:
+    """Register the routes of lists."""
+    add = routes.add
     add("GET", "/sites/{site}/lists", list_lists)
     add("GET", "/sites/{site}/lists/{list_id}", get_list)
     add("GET", "/sites/{site}/lists/{list_id}/columns", list_columns)
@@ -53,7 +56,7 @@ def install(door: CollabEndpoint) -> None:
 
 
 def list_lists(call: CollabCall, site: str) -> Response:
-    """List a site's lists; those of the system only when `$select` names `system`."""
+    """List a site's lists; system lists only when `$select` names `system`."""
     requested_site = call.site(site)
     call.require_scopes(READ_SITES, requested_site)
     options, _ = call.options(SHAPE, expandable=_PARTS)
@@ -66,9 +69,11 @@ def list_lists(call: CollabCall, site: str) -> Response:
         site_lists = [site_list for site_list in site_lists if not site_list.is_system]
     if options.filter is not None:
         test = options.filter.matches
-        site_lists = [site_list for site_list in site_lists if test(_whole(call, site_list))]
+        site_lists = [
+            site_list for site_list in site_lists if test(_write_whole_list(call, site_list))
+        ]
     if options.orderby:
-        records = {site_list.id: _whole(call, site_list) for site_list in site_lists}
+        records = {site_list.id: _write_whole_list(call, site_list) for site_list in site_lists}
         order = [
             record["id"] for record in query_options.sort_records(records.values(), options.orderby)
         ]
@@ -78,24 +83,24 @@ def list_lists(call: CollabCall, site: str) -> Response:
         site_lists,
         options,
         key=lambda site_list: site_list.id,
-        write_record=lambda site_list: _written(call, site_list, options),
+        write_record=lambda site_list: _write_list(call, site_list, options),
         context=f"sites('{requested_site.id}')/lists",
     )
 
 
 def get_list(call: CollabCall, site: str, list_id: str) -> Response:
-    """Answer one list."""
+    """Return one list."""
     site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(SHAPE, expandable=_PARTS)
     context = call.context(f"sites('{site_list.site_id}')/lists/$entity")
-    return ok({"@odata.context": context, **_written(call, site_list, options)})
+    return ok({"@odata.context": context, **_write_list(call, site_list, options)})
 
 
 def list_columns(call: CollabCall, site: str, list_id: str) -> Response:
     """List the columns; hidden ones only when `$select` names `hidden`."""
     site_list = call.find_list(call.site(site), list_id)
     options, _ = call.options(columns.SHAPE)
-    value = _columns(site_list, options)
+    value = _write_columns(site_list, options)
     context = call.context(f"sites('{site_list.site_id}')/lists('{site_list.id}')/columns")
     return ok({"@odata.context": context, "value": value})
 
@@ -112,7 +117,7 @@ def list_content_types(call: CollabCall, site: str, list_id: str) -> Response:
     return ok({"@odata.context": context, "value": value})
 
 
-def _columns(site_list: r.SiteList, options: Options) -> list[dict[str, Any]]:
+def _write_columns(site_list: r.SiteList, options: Options) -> list[dict[str, Any]]:
     shows_hidden = "hidden" in options.select
     records = [
         columns.write_column(site_list, column)
@@ -124,7 +129,7 @@ def _columns(site_list: r.SiteList, options: Options) -> list[dict[str, Any]]:
     return [select_members(record, options.select) for record in records]
 
 
-def _whole(call: CollabCall, site_list: r.SiteList) -> dict[str, Any]:
+def _write_whole_list(call: CollabCall, site_list: r.SiteList) -> dict[str, Any]:
     store = call.store
     return {
         "@odata.etag": f'"{site_list.id},1"',
@@ -148,14 +153,14 @@ def _whole(call: CollabCall, site_list: r.SiteList) -> dict[str, Any]:
     }
 
 
-def _written(call: CollabCall, site_list: r.SiteList, options: Options) -> dict[str, Any]:
-    record = _whole(call, site_list)
+def _write_list(call: CollabCall, site_list: r.SiteList, options: Options) -> dict[str, Any]:
+    record = _write_whole_list(call, site_list)
     if "sharepointIds" in options.select:
         _, collection, web = site_list.site_id.split(",")
         record["sharepointIds"] = {"listId": site_list.id, "siteId": collection, "webId": web}
     shown = select_members(record, options.select, always=("id",))
     if "columns" in options.expand:
-        shown["columns"] = _columns(site_list, options.expand["columns"])
+        shown["columns"] = _write_columns(site_list, options.expand["columns"])
     if "contentTypes" in options.expand:
         shown["contentTypes"] = [
             columns.write_content_type(content_type)
@@ -173,7 +178,7 @@ def _written(call: CollabCall, site_list: r.SiteList, options: Options) -> dict[
 
 
 def list_entries(call: CollabCall, site_list: r.SiteList) -> list[list_item_views.Entry]:
-    """Return the items of a list, by their numbers."""
+    """Return the items of a list, ordered by number."""
     if not site_list.drive_id:
         return list(call.store.rows(site_list.id))
     files = [item for item in call.store.items(site_list.drive_id) if item.parent_id]

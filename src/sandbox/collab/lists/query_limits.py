@@ -1,7 +1,9 @@
 """
-Which questions a list answers: columns that exist and are indexed, and not too many rows at once.
+Filters and order of list items: indexed columns only, and no more rows than the threshold.
 
-Source: wire report 1D.5 (the texts are upstream's own), 6.28.
+See docs/spec/upstream/microsoft-files.md#unindexed-columns and
+docs/spec/upstream/microsoft-files.md#list-view-threshold.
+The messages are those of upstream.
 """
 
 import re
@@ -23,21 +25,21 @@ _COMPARED = re.compile(
     r"(fields/(\w+)\s+(?:eq|ne|lt|le|gt|ge)\s+)(?:'([^']*)'|(\d{4}-\d\d-\d\d[\w:.+-]*))"
 )
 _QUOTED = re.compile(r"'(?:[^']|'')*'")
-_BEYOND = re.compile(
+_UNSUPPORTED = re.compile(
     r"(?:^|[\s(])(not|in)(?:[\s(]|$)|\b(contains|endswith|substringof|indexof)\s*\("
 )
-_OUTSIDE = {"id": "ID", "createdDateTime": "Created", "lastModifiedDateTime": "Modified"}
+_COLUMNS_OF_MEMBERS = {"id": "ID", "createdDateTime": "Created", "lastModifiedDateTime": "Modified"}
 
 
 def apply_query(
     call: CollabCall, site_list: r.SiteList, entries: Sequence[list_item_views.Entry]
 ) -> tuple[Sequence[list_item_views.Entry], Options]:
     """
-    Return the items that the call's `$filter` lets pass in the order of its `$orderby`.
+    Apply `$filter` and `$orderby` of a call to list items.
 
     Raises:
-        QueryError: The options are refused.
-        GraphError: They name columns that the list cannot be asked by.
+        QueryError: An option is malformed or not supported.
+        GraphError: A column is unknown or not indexed, or too many rows match.
     """
     options, row_filter = _options(call, site_list)
     paths = [
@@ -49,7 +51,7 @@ def apply_query(
     _check_columns(call, site_list, paths)
     views = {id(entry): _view(call, site_list, entry) for entry in entries}
     if len(entries) > call.store.settings.threshold:
-        _check_width(call, site_list, options, list(views.values()))
+        _check_threshold(call, site_list, options, list(views.values()))
     matching = [
         entry for entry in entries if row_filter is None or row_filter.matches(views[id(entry)])
     ]
@@ -79,7 +81,7 @@ def _options(call: CollabCall, site_list: r.SiteList) -> tuple[Options, filters.
     pairs = tuple(call.request.query)
     text = next((value for name, value in pairs if name.lower() == "$filter"), "")
     unquoted = _QUOTED.sub("''", text)
-    unsupported = _BEYOND.search(unquoted)
+    unsupported = _UNSUPPORTED.search(unquoted)
     if unsupported is not None:
         raise QueryError(f"The operation '{unsupported[1] or unsupported[2]}' is not supported.")
     other_pairs = tuple((name, value) for name, value in pairs if name.lower() != "$filter")
@@ -91,12 +93,12 @@ def _options(call: CollabCall, site_list: r.SiteList) -> tuple[Options, filters.
             "$skip is not supported on this API. Only URLs returned by the API can be used to page."
         )
     return options, filters.parse(
-        _timed(site_list, text), list_item_views.SHAPE
+        _normalize_times(site_list, text), list_item_views.SHAPE
     ) if text.strip() else None
 
 
-def _timed(site_list: r.SiteList, text: str) -> str:
-    """Write the times that date columns are compared with as they are kept."""
+def _normalize_times(site_list: r.SiteList, text: str) -> str:
+    """Convert the time literals of date columns to the stored format."""
     dates = {column.name for column in columns.all_columns(site_list) if column.kind == "dateTime"}
 
     def rewrite(match: re.Match[str]) -> str:
@@ -132,18 +134,18 @@ def _check_columns(call: CollabCall, site_list: r.SiteList, paths: Sequence[str]
 
 def _column_name(path: str) -> str:
     name = path.removeprefix("fields/")
-    return _OUTSIDE.get(name, name)
+    return _COLUMNS_OF_MEMBERS.get(name, name)
 
 
-def _check_width(
+def _check_threshold(
     call: CollabCall, site_list: r.SiteList, options: Options, views: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Refuse what would look at more rows than the threshold allows."""
+    """Check that the first condition matches no more rows than the threshold."""
     indexed = {column.name for column in columns.all_columns(site_list) if column.is_indexed}
     text = next((value for name, value in call.request.query if name.lower() == "$filter"), "")
     if text.strip():
         first_condition = next(_conjuncts(text))
-        clause = filters.parse(_timed(site_list, first_condition), list_item_views.SHAPE)
+        clause = filters.parse(_normalize_times(site_list, first_condition), list_item_views.SHAPE)
         names = {_column_name(path).removesuffix("LookupId") for path in clause.properties}
         if names <= indexed:
             matches = sum(1 for view in views if clause.matches(view))
@@ -161,7 +163,7 @@ def _check_width(
 
 
 def _conjuncts(text: str) -> Any:
-    """Split at each ``and`` that stands outside of parentheses; an ``or`` there makes it one."""
+    """Split at top-level ``and``; a top-level ``or`` leaves the text whole."""
     depth, start, parts, quoted = 0, 0, [], False
     for position, character in enumerate(text):
         if character == "'":

@@ -1,1 +1,7 @@
-"""Legend to be written."""
+"""
+Search over all content.
+
+    keyword_query  parser of the keyword query language
+    index          searchable documents, built from the store
+    query          the endpoint `/search/query`
+"""

@@ -1,4 +1,4 @@
-"""What search knows of everything: the texts and fields that the keyword language asks."""
+"""Index of searchable documents: texts and fields of all content."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from sandbox.collab.store import ContentStore
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
     """
-    Something that search knows.
+    A searchable file, list item, list or site.
 
     Attributes:
         kind: driveItem, listItem, list or site.
-        body: The text that a summary is cut out of.
+        body: The text of the summary.
     """
 
     kind: str
@@ -33,24 +33,24 @@ class SearchDocument:
 
 
 class SearchIndex:
-    """All that can be found, made again when the shelf has changed."""
+    """Index of all searchable documents; rebuilt after a change of the store."""
 
     def __init__(self) -> None:
         self._built_at = -1
         self._documents: list[SearchDocument] = []
 
     def documents(self, store: ContentStore) -> list[SearchDocument]:
-        """Return everything."""
+        """Return all documents."""
         if store.changes != self._built_at:
-            self._documents = list(_everything(store))
+            self._documents = list(_build_documents(store))
             self._built_at = store.changes
         return self._documents
 
 
-def _everything(store: ContentStore) -> Iterator[SearchDocument]:
+def _build_documents(store: ContentStore) -> Iterator[SearchDocument]:
     lists = {site_list.id: site_list for site_list in store.every(r.SiteList)}
     by_drive = {site_list.drive_id: site_list for site_list in lists.values() if site_list.drive_id}
-    urls = {drive: _Addresses(store, drive) for drive in by_drive}
+    urls = {drive: _UrlCache(store, drive) for drive in by_drive}
     for site in store.every(r.Site):
         yield _of_site(site)
         for site_list in lists.values():
@@ -67,23 +67,23 @@ def _everything(store: ContentStore) -> Iterator[SearchDocument]:
                     yield _of_row(store, site, site_list, row, url)
 
 
-class _Addresses:
-    """The addresses of a library's items, each made once from its folder's."""
+class _UrlCache:
+    """URLs of a library's items; cached, each derived from its folder's URL."""
 
     def __init__(self, store: ContentStore, drive_id: str) -> None:
         self._store = store
         self._drive_id = drive_id
-        self._made: dict[str, str] = {}
+        self._urls: dict[str, str] = {}
 
     def of(self, item: r.Item) -> str:
-        if item.id not in self._made:
+        if item.id not in self._urls:
             parent = self._store.item(self._drive_id, item.parent_id) if item.parent_id else None
-            self._made[item.id] = (
+            self._urls[item.id] = (
                 items.web_url(self._store, item)
                 if parent is None
                 else f"{self.of(parent)}/{quote(item.name)}"
             )
-        return self._made[item.id]
+        return self._urls[item.id]
 
 
 def _of_site(site: r.Site) -> SearchDocument:
@@ -138,7 +138,7 @@ def _of_item(
     site: r.Site,
     site_list: r.SiteList,
     item: r.Item,
-    urls: dict[str, _Addresses],
+    urls: dict[str, _UrlCache],
 ) -> SearchDocument:
     content_type = list_item_views.content_type_of(site_list, item)
     text = " ".join((item.name, item.description, item.words, *_texts(item.fields)))
@@ -175,7 +175,7 @@ def _of_row(
 ) -> SearchDocument:
     content_type = list_item_views.content_type_of(site_list, row)
     title = str(row.fields.get("Title") or "")
-    text = " ".join((*_texts(row.fields), *_looked_up(store, site_list, row)))
+    text = " ".join((*_texts(row.fields), *_lookup_texts(store, site_list, row)))
     fields = {
         "title": title,
         "author": f"{store.display_name(row.author)} {row.author}",
@@ -201,8 +201,8 @@ def _of_row(
     )
 
 
-def _looked_up(store: ContentStore, site_list: r.SiteList, row: r.Row) -> list[str]:
-    """Return the texts of other lists that an item is found by, as upstream finds it."""
+def _lookup_texts(store: ContentStore, site_list: r.SiteList, row: r.Row) -> list[str]:
+    """Return the lookup texts of an item; upstream indexes them."""
     if not any(column.kind == "lookup" for column in site_list.columns):
         return []
     texts = list_item_views.lookup_texts(store, site_list, row)

@@ -1,9 +1,9 @@
 """
-The keyword language of search: words, phrases, `AND OR NOT`, `-word`, `field:value`, trailing `*`.
+Keyword query language: words, phrases, `AND OR NOT`, `-word`, `field:value`, trailing `*`.
 
-`parse` compiles a text to a test of an `IndexedText`. Words and conditions side by side must all
-hold; conditions on the same field beside each other are alternatives, as upstream has it.
-Source: wire report 1D.6.
+`parse` compiles a query to a test of an `IndexedText`. Adjacent words and conditions must all
+hold; adjacent conditions on the same field are alternatives, as upstream has it.
+See docs/spec/upstream/microsoft-files.md#search.
 """
 
 import re
@@ -30,10 +30,10 @@ _TOKEN = re.compile(
 )
 _ORDER: Mapping[str, Callable[[object, object], bool]] = MappingProxyType(
     {
-        "<": lambda one, other: one < other,  # type: ignore[operator]  # both of one kind
-        "<=": lambda one, other: one <= other,  # type: ignore[operator]
-        ">": lambda one, other: one > other,  # type: ignore[operator]
-        ">=": lambda one, other: one >= other,  # type: ignore[operator]
+        "<": lambda left, right: left < right,  # type: ignore[operator]  # both of one type
+        "<=": lambda left, right: left <= right,  # type: ignore[operator]
+        ">": lambda left, right: left > right,  # type: ignore[operator]
+        ">=": lambda left, right: left >= right,  # type: ignore[operator]
     }
 )
 _ALIASES = MappingProxyType(
@@ -56,11 +56,11 @@ _DAY_WORDS = MappingProxyType({"today": 0, "yesterday": 1})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedText:
     """
-    What is known of something that can be found.
+    The searchable text of one document.
 
     Attributes:
-        fields: Texts by field name, in lower case; times as ISO texts, sizes as digits.
-        text: Everything it says, in lower case.
+        fields: Lower-case texts by field name; times as ISO texts, sizes as digits.
+        text: All words in lower case, separated and enclosed by spaces.
         words: The words of *text*.
     """
 
@@ -70,12 +70,12 @@ class IndexedText:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
+    """Return the words of a text in lower case."""
     return re.findall(r"\w+", text.casefold())
 
 
 def index_text(text: str, fields: Mapping[str, str]) -> IndexedText:
-    """Make an entry of a text and its fields."""
+    """Normalise a text and its fields for search."""
     normalized = " ".join(split_words(text))
     return IndexedText(
         fields={
@@ -89,18 +89,18 @@ def index_text(text: str, fields: Mapping[str, str]) -> IndexedText:
 
 def parse(text: str, now: datetime) -> tuple[Test, tuple[str, ...]]:
     """
-    Compile a query; return the test, and the words to show as searched for.
+    Compile a query; return its test and its search terms.
 
     Raises:
-        GraphError: A quote or a parenthesis is not closed.
+        GraphError: The query is malformed.
     """
-    reader = _Reader(text, now)
-    test = reader.alternatives()
-    reader.end()
-    return test, tuple(dict.fromkeys(reader.words))
+    parser = _Parser(text, now)
+    test = parser.alternatives()
+    parser.end()
+    return test, tuple(dict.fromkeys(parser.words))
 
 
-class _Reader:
+class _Parser:
     def __init__(self, text: str, now: datetime) -> None:
         if text.count('"') % 2:
             raise invalid_request("The query is malformed: a quote is not closed.", "BadRequest")
@@ -113,7 +113,7 @@ class _Reader:
     def _peek(self) -> re.Match[str] | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
-    def _says(self, *words: str) -> bool:
+    def _accept(self, *words: str) -> bool:
         token = self._peek()
         if token is not None and token["word"] in words:
             self._at += 1
@@ -128,7 +128,7 @@ class _Reader:
 
     def alternatives(self) -> Test:
         tests = [self._conjunction()]
-        while self._says("OR", "||"):
+        while self._accept("OR", "||"):
             tests.append(self._conjunction())
         return tests[0] if len(tests) == 1 else lambda indexed: any(test(indexed) for test in tests)
 
@@ -136,7 +136,7 @@ class _Reader:
         tests: list[Test] = []
         tests_by_field: dict[str, list[Test]] = {}
         while True:
-            while self._says("AND", "&&"):
+            while self._accept("AND", "&&"):
                 pass
             token = self._peek()
             if token is None or token["close"] or token["word"] in ("OR", "||"):
@@ -150,7 +150,7 @@ class _Reader:
         return _all((*tests, *(_any(group) for group in tests_by_field.values())))
 
     def _negation(self) -> Test:
-        if self._says("NOT"):
+        if self._accept("NOT"):
             inner = self._negation()
             return lambda indexed: not inner(indexed)
         return self._single()
@@ -175,7 +175,7 @@ class _Reader:
 
     def _group(self) -> Test:
         self._depth += 1
-        if self._depth > 40:  # nested parentheses; our own bound
+        if self._depth > 40:  # limit of nesting of the sandbox
             raise invalid_request("The query is too complex.", "BadRequest")
         inner = self.alternatives()
         closing = self._peek()
@@ -196,13 +196,13 @@ class _Reader:
         if not parts:
             return lambda _indexed: True
         if word.endswith("*"):
-            return _all((*(_has(part) for part in parts[:-1]), _begins(parts[-1])))
-        return _said(parts) if len(parts) > 1 else _has(parts[0])
+            return _all((*(_has_word(part) for part in parts[:-1]), _has_prefix(parts[-1])))
+        return _has_phrase(parts) if len(parts) > 1 else _has_word(parts[0])
 
     def _phrase(self, phrase: str) -> Test:
         parts = split_words(phrase)
         self.words += parts
-        return _said(parts)
+        return _has_phrase(parts)
 
     # -- conditions
 
@@ -219,12 +219,12 @@ class _Reader:
     ) -> Test:
         name = _ALIASES.get(field.lower(), field.lower())
         if name in _TIMES:
-            return self._at_time(name, op, value)
+            return self._time_test(name, op, value)
         if op == "<>":
             inner = self._compare(field, "=", value, is_prefix=is_prefix)
             return lambda indexed: not inner(indexed)
         if name == "size":
-            return _sized(op, value)
+            return _size_test(op, value)
         wanted = value.casefold().rstrip("*").strip()
         if name == "path":
             wanted = unquote(wanted)
@@ -242,24 +242,27 @@ class _Reader:
             )
         parts = split_words(wanted)
         self.words += parts if name in ("title", "filename") else []
-        return lambda indexed: _in_field(indexed.fields.get(name), parts, is_prefix, is_phrase)
+        return lambda indexed: _matches_field(
+            indexed.fields.get(name), parts, is_prefix=is_prefix, is_phrase=is_phrase
+        )
 
-    def _at_time(self, name: str, op: str, value: str) -> Test:
+    def _time_test(self, name: str, op: str, value: str) -> Test:
         start, _, end = value.partition("..")
-        low, high = self._day(start), self._day(end or start)
+        low, high = self._parse_day(start), self._parse_day(end or start)
         day = timedelta(days=1)
         if op in (":", "=") or end:
-            return lambda indexed: low <= _moment(indexed.fields.get(name)) < high + day
+            return lambda indexed: low <= _parse_time(indexed.fields.get(name)) < high + day
         if op == "<>":
-            return lambda indexed: not low <= _moment(indexed.fields.get(name)) < high + day
+            return lambda indexed: not low <= _parse_time(indexed.fields.get(name)) < high + day
         bound = low if "T" in value else low + (day if op in (">", "<=") else timedelta())
         # "after the 5th" begins with the 6th, "up to the 5th" ends with it.
         order = _ORDER[{">": ">=", "<=": "<"}.get(op, op) if "T" not in value else op]
         return lambda indexed: (
-            indexed.fields.get(name) is not None and order(_moment(indexed.fields.get(name)), bound)
+            indexed.fields.get(name) is not None
+            and order(_parse_time(indexed.fields.get(name)), bound)
         )
 
-    def _day(self, text: str) -> datetime:
+    def _parse_day(self, text: str) -> datetime:
         days = _DAY_WORDS.get(text.casefold())
         if days is not None:
             today = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -268,24 +271,24 @@ class _Reader:
             moment = datetime.fromisoformat(text)
         except ValueError:
             try:
-                moment = datetime.combine(_slashed(text), datetime.min.time())
+                moment = datetime.combine(_parse_us_date(text), datetime.min.time())
             except ValueError:
                 raise invalid_request(f"'{text}' is not a date.", "BadRequest") from None
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _slashed(text: str) -> date:
+def _parse_us_date(text: str) -> date:
     month, day, year = (int(part) for part in text.split("/"))
     return date(year, month, day)
 
 
-def _moment(text: str | None) -> datetime:
+def _parse_time(text: str | None) -> datetime:
     if not text:
         return datetime.min.replace(tzinfo=UTC)
     return datetime.fromisoformat(text.upper())
 
 
-def _sized(op: str, value: str) -> Test:
+def _size_test(op: str, value: str) -> Test:
     try:
         bound = int(value)
     except ValueError:
@@ -298,7 +301,9 @@ def _sized(op: str, value: str) -> Test:
     )
 
 
-def _in_field(value: str | None, parts: Sequence[str], is_prefix: bool, is_phrase: bool) -> bool:  # noqa: FBT001 - one caller
+def _matches_field(
+    value: str | None, parts: Sequence[str], *, is_prefix: bool, is_phrase: bool
+) -> bool:
     if value is None:
         return False
     field_words = split_words(value)
@@ -314,15 +319,15 @@ def _in_field(value: str | None, parts: Sequence[str], is_prefix: bool, is_phras
     return set(parts) <= set(field_words)
 
 
-def _has(word: str) -> Test:
+def _has_word(word: str) -> Test:
     return lambda indexed: word in indexed.words
 
 
-def _begins(prefix: str) -> Test:
+def _has_prefix(prefix: str) -> Test:
     return lambda indexed: f" {prefix}" in indexed.text
 
 
-def _said(parts: Sequence[str]) -> Test:
+def _has_phrase(parts: Sequence[str]) -> Test:
     wanted = f" {' '.join(parts)} "
     return lambda indexed: wanted in indexed.text
 

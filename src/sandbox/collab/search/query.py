@@ -1,4 +1,4 @@
-"""`/search/query`: files, list items, lists and sites. Source: wire report 1D.6."""
+"""Endpoint `/search/query`. See docs/spec/upstream/microsoft-files.md#search."""
 
 import re
 from datetime import UTC, datetime
@@ -6,35 +6,42 @@ from typing import Any
 
 from sandbox.collab import records as r
 from sandbox.collab import sites
-from sandbox.collab.endpoint import CollabEndpoint
 from sandbox.collab.errors import access_denied, invalid_request
 from sandbox.collab.files import items
 from sandbox.collab.lists import list_item_views
 from sandbox.collab.requests import READ_FILES, READ_SITES, CollabCall
 from sandbox.collab.search.index import SearchDocument, SearchIndex
 from sandbox.collab.search.keyword_query import parse, split_words
-from sandbox.http import Response
+from sandbox.http import Response, Router
 from sandbox.provider_b.responses import ok
 
 DEFAULT_SIZE = 25
 MAX_SIZE = 500
 _TYPES = ("driveItem", "listItem", "list", "site", "drive")
-_OTHERS = ("message", "event", "chatMessage", "person", "externalItem", "acronym", "bookmark")
+_UNSUPPORTED_TYPES = (
+    "message",
+    "event",
+    "chatMessage",
+    "person",
+    "externalItem",
+    "acronym",
+    "bookmark",
+)
 _SUMMARY = 180  # characters
 
 
-def install(door: CollabEndpoint) -> None:
-    """Add the path of search."""
+def install(routes: Router) -> None:
+    """Register the route of search."""
     index = SearchIndex()
 
-    def ask(call: CollabCall) -> Response:
+    def handle(call: CollabCall) -> Response:
         return query(call, index)
 
-    door.routes.add("POST", "/search/query", ask)
+    routes.add("POST", "/search/query", handle)
 
 
 def query(call: CollabCall, index: SearchIndex) -> Response:
-    """Answer one question."""
+    """Return the hits of a search request."""
     if call.has_selected_sites_only:
         raise access_denied("Search is not supported with selected sites.")
     if not call.scopes & (READ_FILES | READ_SITES):
@@ -45,7 +52,7 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
     matching = [
         document
         for document in index.documents(call.store)
-        if _wanted(document, entity_types)
+        if _is_requested(document, entity_types)
         and test(document.indexed)
         and call.may_read(document.site)
     ]
@@ -55,7 +62,7 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
             document.title.casefold(),
         )
     )
-    # A file is told of as a list item when only those are asked for, or as both.
+    # A file is a list item when files are not requested, and optionally both.
     hits = [(document, "driveItem" not in entity_types) for document in matching]
     if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= entity_types:
         hits += [(document, True) for document in matching if isinstance(document.record, r.Item)]
@@ -65,7 +72,7 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
         "moreResultsAvailable": start + size < len(hits),
     }
     if hits:
-        fields = _texts(search_request.get("fields"))
+        fields = _text_items(search_request.get("fields"))
         container["hits"] = [
             _hit(call, document, rank, words, fields, as_list_item=as_list_item)
             for rank, (document, as_list_item) in enumerate(hits[start : start + size], start + 1)
@@ -79,10 +86,10 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
 
 def _request(call: CollabCall) -> dict[str, Any]:
     """
-    Read the one request of the body.
+    Parse the single search request of the body.
 
     Raises:
-        GraphError: There is none or more than one, or it is malformed.
+        GraphError: There is not exactly one request, or it is malformed.
     """
     search_requests = call.json().get("requests")
     if (
@@ -95,7 +102,7 @@ def _request(call: CollabCall) -> dict[str, Any]:
         )
     search_request = search_requests[0]
     entity_types = search_request.get("entityTypes")
-    known_types = (*_TYPES, *_OTHERS)
+    known_types = (*_TYPES, *_UNSUPPORTED_TYPES)
     if (
         not isinstance(entity_types, list)
         or not entity_types
@@ -121,11 +128,11 @@ def _request(call: CollabCall) -> dict[str, Any]:
     return {**search_request, "from": start, "size": size}
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _text_items(value: Any) -> tuple[str, ...]:
     return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
-def _wanted(document: SearchDocument, entity_types: set[str]) -> bool:
+def _is_requested(document: SearchDocument, entity_types: set[str]) -> bool:
     if document.kind == "driveItem":
         return bool(entity_types & {"driveItem", "listItem"})
     if document.kind == "list" and document.of_list is not None and document.of_list.drive_id:
