@@ -1,4 +1,4 @@
-// Drive the sandbox's boards with the vendor's own client: `node check.cjs '{"endpoint": …}'`.
+// Check the sandbox's monday.com boards with the vendor's own client: `node check.cjs '{"endpoint": …}'`.
 const assert = require("node:assert/strict");
 const { ApiClient, ClientError } = require("@mondaydotcomorg/api");
 
@@ -72,7 +72,7 @@ async function main() {
   );
   assert.deepEqual(cells.person.persons_and_teams, [{ id: me.id, kind: "person" }]);
 
-  // One bad value refuses the whole call; aliases fail one by one and the rest stands.
+  // One invalid value refuses the whole call; aliases fail one by one, and the others succeed.
   await refused(
     () =>
       client.operations.changeMultipleColumnValuesOp({
