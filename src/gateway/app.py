@@ -96,7 +96,6 @@ class Gateway:
     background: BackgroundJobs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         await self.middleware(scope, receive, send)
 
     @property
@@ -278,7 +277,12 @@ def _authenticator(
     return Authenticator(
         base.reader,
         base_url=lambda kind, provider: upstreams.get((kind, provider), ""),
-        reconnect=links.link_for,
+        reconnect=lambda connection: links.link_for(
+            connection.id,
+            provider=connection.provider,
+            mode=connection.mode,
+            status=connection.status,
+        ),
         record_use=lambda token_id, now_ms: base.background.run(
             ("touch", token_id), store_use(token_id, now_ms)
         ),
@@ -369,7 +373,6 @@ class _Documents:
     @staticmethod
     @cache
     def prepare(text: str) -> Operation:
-        """See `rest_compat.ports.Graph`."""
         return _graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)
 
 

@@ -178,7 +178,6 @@ class _Server(uvicorn.Server):
         self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then call *started*."""
         await super().startup(sockets)
         if self._started is not None and self.started:
             self._started()

@@ -31,7 +31,6 @@ class DecisionFilter:
     until: int | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """Return the SQL conditions, all of which a row must meet."""
         exact = ("token_id", "outcome", "surface", "operation", "layer", "code", "request_id")
         conditions = [
             _TABLE.c[name] == getattr(self, name)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -54,24 +54,11 @@ SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_w
 """
 
 _RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({kind.value: kind for kind in RuleType})
-_ACTIONS: Mapping[str, RuleAction] = MappingProxyType(
-    {action.value: action for action in RuleAction}
-)
+_ACTIONS: Mapping[str, RuleAction] = MappingProxyType({word.value: word for word in RuleAction})
 
 Settings = Mapping[str, object]
+ReconnectLinker = Callable[[ConnectionInfo], str | None]
 UseRecorder = Callable[[int, int], None]
-
-
-class ReconnectLinker(Protocol):
-    """Returns the reconnect link of a connection, or None; see `reconnecting.ReconnectLinks.of`."""
-
-    def __call__(
-        self, connection_id: int, *, provider: str, mode: str | None, status: str
-    ) -> str | None: ...
-
-
-def _no_link(connection_id: int, *, provider: str, mode: str | None, status: str) -> None:  # noqa: ARG001 - a ReconnectLinker
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +76,7 @@ class Authenticator:
         reader: RowReader,
         *,
         base_url: Callable[[str, str], str],
-        reconnect: ReconnectLinker = _no_link,
+        reconnect: ReconnectLinker = lambda _connection: None,
         record_use: UseRecorder = lambda _token, _now: None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
@@ -99,7 +86,7 @@ class Authenticator:
         Args:
             reader: Reads the rows.
             base_url: (kind, provider) -> the deployment's base URL, for connections without one.
-            reconnect: Returns the reconnect link of a connection.
+            reconnect: Returns the reconnect link of a connection, or None.
             record_use: Stores the last use of a token: (token id, milliseconds).
             clock: Milliseconds since the epoch.
         """
@@ -120,7 +107,7 @@ class Authenticator:
             Unauthenticated: The token is missing, unknown, revoked or expired, as the reason says.
             StorageUnavailable: The token could not be looked up.
         """
-        digest = _digest(headers)
+        digest = read_bearer(headers, token_format.digest)
         rows = await self._reader.rows(_BY_DIGEST, {"digest": digest})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
@@ -179,22 +166,17 @@ class Authenticator:
         settings, read_rev = _json(rows[0][0], {}), int(rows[0][1])
         grant = Grant.read(settings)
         # Read after the revision: rules may be newer than the cache key, never older.
-        rules = await self._rules(token, grant)
-        policy = _Compiled(grant=grant, settings=settings, rules=rules)
+        rules = await self.rules_of(token) if grant.collab_enabled else None
+        compiled = compile_rules(grant, rules)
+        policy = _Compiled(grant=grant, settings=settings, rules=compiled)
         self._compiled[(token, read_rev)] = policy
         return policy
-
-    async def _rules(self, token: int, grant: Grant) -> RuleSet:
-        """Compile a token's rules."""
-        rules = await self.rules_of(token) if grant.collab_enabled else None
-        return compile_rules(grant, rules)
 
     def _with_reconnect_url(self, row: Row) -> ConnectionInfo:
         info = self._decoded(row)
         if info.status != "needs_reauth":
             return info
-        url = self._reconnect(info.id, provider=info.provider, mode=info.mode, status=info.status)
-        return replace(info, reconnect_url=url)
+        return replace(info, reconnect_url=self._reconnect(info))
 
     def _connection(self, row: Row) -> ConnectionInfo:
         return ConnectionInfo(
@@ -217,10 +199,6 @@ def compile_rules(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
     if rules is None or not grant.collab_enabled:
         return NOTHING_ALLOWED
     return RuleSet.compile(rules, allow_by_default=grant.collab_allow_all)
-
-
-def _digest(headers: list[tuple[bytes, bytes]]) -> bytes:
-    return read_bearer(headers, token_format.digest)
 
 
 def read_bearer(headers: list[tuple[bytes, bytes]], parse: Callable[[str], bytes | None]) -> bytes:

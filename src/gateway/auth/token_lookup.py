@@ -37,8 +37,7 @@ class RowReader(Protocol):
             StorageUnavailable: The database did not answer.
         """
 
-    def close(self) -> None:
-        """Close the connection."""
+    def close(self) -> None: ...
 
 
 class SqliteRowReader:
@@ -79,7 +78,6 @@ class SqliteRowReader:
         return self._connection
 
     def close(self) -> None:
-        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -93,7 +91,6 @@ class PooledRowReader:
         self._engine = engine
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        """Run *query*; see `RowReader`."""
         try:
             async with self._engine.connect() as connection:
                 result = await connection.execute(text(query), values)

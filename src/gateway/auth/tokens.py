@@ -6,7 +6,6 @@ uses outdated compiled policy for a later request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import ColumnElement, delete, update
@@ -24,38 +23,38 @@ class Status(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewToken:
-    """The properties of a new token; *settings* is the full, validated object."""
-
-    name: str
-    operator_id: str
-    resource_ids: Sequence[int]
-    expires_at: int | None
-    settings: Mapping[str, object]
-
-
 class Revoked(Exception):
     """A revoked token cannot get a new secret."""
 
 
-async def create(
-    session: AsyncSession, new: NewToken, *, secret: token_format.GeneratedToken | None = None
+async def create(  # noqa: PLR0913 - the properties of a token
+    session: AsyncSession,
+    *,
+    name: str,
+    operator_id: str,
+    resource_ids: Iterable[int],
+    expires_at: int | None,
+    settings: Mapping[str, object],
+    secret: token_format.GeneratedToken | None = None,
 ) -> tuple[AccessToken, str]:
-    """Store a new token; return it with its text, which is not stored."""
+    """
+    Store a new token; return it with its text, which is not stored.
+
+    *settings* is the full, validated object, *expires_at* in milliseconds.
+    """
     generated = secret or token_format.generate()
     token = AccessToken(
-        name=new.name,
+        name=name,
         key_id=generated.key_id,
         digest=generated.digest,
-        operator_id=new.operator_id,
-        settings=dict(new.settings),
+        operator_id=operator_id,
+        settings=dict(settings),
         created_at=timestamps.now_ms(),
-        expires_at=new.expires_at,
+        expires_at=expires_at,
     )
     session.add(token)
     await session.flush()
-    await replace_resources(session, token, new.resource_ids)
+    await replace_resources(session, token, resource_ids)
     return token, generated.text
 
 

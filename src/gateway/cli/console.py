@@ -28,14 +28,7 @@ def output_json(value: Any) -> None:
 
 
 def report(value: Any, text: str | Callable[[], None], *, as_json: bool) -> None:
-    """
-    Report the result of a command.
-
-    Args:
-        value: The result, for programs.
-        text: A sentence for people, or what writes the result for them.
-        as_json: Whether to write *value* as JSON instead of *text*.
-    """
+    """Write *value* as JSON, or *text* for people: a sentence, or what writes the result."""
     if as_json:
         output_json(value)
     elif isinstance(text, str):

@@ -17,6 +17,7 @@ from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
+from providers import registry
 from providers.bounded_map import BoundedMap
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.merged_content import MergedContent
@@ -25,13 +26,6 @@ from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.connection import ConnectionInfo
-from providers.registry import (
-    CalendarRegistry,
-    CollabRegistry,
-    MailRegistry,
-    TaskRegistry,
-    open_upstream,
-)
 from providers.tasks.accounts import TaskAccounts
 
 # Provider -> authentication scheme, where it is not "Bearer"; empty for the bare token.
@@ -63,7 +57,6 @@ class _Ports(Generic[Port_co]):
         self._ports = BoundedMap[ConnectionInfo, Port_co](_MAX_PORTS)
 
     def open(self, connection: ConnectionInfo) -> Port_co:
-        """Return the port of *connection*."""
         port = self._ports.get(connection)
         if port is None:
             port = self._registry.open(connection, self._upstream_for(connection))
@@ -71,7 +64,6 @@ class _Ports(Generic[Port_co]):
         return port
 
     def forget(self, connection_id: int) -> None:
-        """Drop the port of a connection."""
         for connection in [known for known in self._ports if known.id == connection_id]:
             del self._ports[connection]
         self._registry.forget(connection_id)
@@ -87,7 +79,6 @@ class ConnectionTestResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the account answered."""
         return self.status == "active"
 
 
@@ -105,19 +96,11 @@ class Accounts:
         database: Database,
         upstreams: Mapping[tuple[str, str], str],
     ) -> None:
-        """
-        Wire it up.
-
-        Args:
-            origins: The HTTP clients.
-            credentials: Credentials of all connections.
-            database: Stores the result of connection tests.
-            upstreams: Base URL per (kind, provider), for connections without their own.
-        """
-        self._mail = _Ports(MailRegistry(), self._upstream_for)
-        self._calendars = _Ports(CalendarRegistry(), self._upstream_for)
-        self._tasks = _Ports(TaskRegistry(), self._upstream_for)
-        self._collab = _Ports(CollabRegistry(), self._upstream_for)
+        """*upstreams* is the base URL per (kind, provider), for connections without their own."""
+        self._mail = _Ports(registry.MailRegistry(), self._upstream_for)
+        self._calendars = _Ports(registry.CalendarRegistry(), self._upstream_for)
+        self._tasks = _Ports(registry.TaskRegistry(), self._upstream_for)
+        self._collab = _Ports(registry.CollabRegistry(), self._upstream_for)
         self._event_ids = EventIds(database)
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
             {
@@ -191,7 +174,7 @@ class Accounts:
         return ConnectionTestResult(status, detail, elapsed)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
-        return open_upstream(self._origins, connection, self._credentials(connection))
+        return registry.open_upstream(self._origins, connection, self._credentials(connection))
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")

@@ -27,13 +27,7 @@ from gateway.store.database import Database, StorageUnavailable
 from gateway.store.leases import Leases
 from providers.failures import NeedsReauth
 from providers.http.client import Credentials
-from providers.oauth.credentials import (
-    ClientCredentials,
-    RefreshingCredentials,
-    StaticToken,
-    StoredCredentials,
-    TokenEndpoint,
-)
+from providers.oauth import credentials as oauth
 
 _LEASE = "refresh:{}"
 _RETRY_SECONDS = (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)  # between attempts to store; a lease lasts 30
@@ -41,7 +35,7 @@ _SELECT_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
 _SELECT_PROVIDER = "SELECT provider, mode FROM connections WHERE id = :id"
 
 # (connection id, provider, stored credentials) -> token endpoint; None: tokens are not renewed.
-Endpoints = Callable[[int, str, Mapping[str, Any]], TokenEndpoint | None]
+Endpoints = Callable[[int, str, Mapping[str, Any]], oauth.TokenEndpoint | None]
 
 log = logging.getLogger("gateway")
 
@@ -59,18 +53,7 @@ class CredentialRepository:
         leases: Leases | None = None,
         links: ReconnectLinks | None = None,
     ) -> None:
-        """
-        Wire it up.
-
-        Args:
-            lookup: Reads sealed credentials.
-            database: Stores renewed credentials.
-            keyring: Decrypts and seals them.
-            endpoints: Returns the token endpoint of a connection.
-            leases: Lets one process at a time renew the tokens of a connection; None when this is
-                the only process.
-            links: Makes the links with which a person reconnects an account.
-        """
+        """*leases* let one process at a time renew tokens; None when this is the only process."""
         self._lookup = lookup
         self._database = database
         self._keyring = keyring
@@ -134,7 +117,7 @@ class CredentialRepository:
         self._clients.pop(connection_id, None)
         self._decrypted.pop(connection_id, None)
 
-    async def save(self, connection_id: int, new: StoredCredentials, expected: int) -> bool:
+    async def save(self, connection_id: int, new: oauth.StoredCredentials, expected: int) -> bool:
         """
         Store renewed tokens if the stored version is still *expected*; return whether it was.
 
@@ -199,14 +182,16 @@ class CredentialRepository:
     ) -> Credentials:
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
         if endpoint is not None and "clientId" in stored:
-            return ClientCredentials(endpoint)
+            return oauth.ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):
-            return RefreshingCredentials(
+            return oauth.RefreshingCredentials(
                 _ConnectionStore(self, connection_id),
                 endpoint,
                 lease=partial(self._lease, connection_id),
             )
-        return StaticToken(str(stored.get("accessToken") or stored.get("apiToken") or ""), scheme)
+        return oauth.StaticToken(
+            str(stored.get("accessToken") or stored.get("apiToken") or ""), scheme
+        )
 
     def _lease(self, connection_id: int) -> AbstractAsyncContextManager[object]:
         if self._leases is None:
@@ -245,18 +230,18 @@ class _ConnectionStore:
     connection_id: int
     version: int = 0
 
-    async def load(self) -> StoredCredentials:
+    async def load(self) -> oauth.StoredCredentials:
         stored = await self.repository.read(self.connection_id)
         expires = stored.get("expiresAt")
         self.version = int(stored.get("version", 0))
-        return StoredCredentials(
+        return oauth.StoredCredentials(
             access_token=str(stored.get("accessToken", "")),
             refresh_token=stored.get("refreshToken"),
             expires_at=None if expires is None else timestamps.from_ms(expires),
             version=int(stored.get("version", 0)),
         )
 
-    async def save(self, new: StoredCredentials, *, expected_version: int) -> bool:
+    async def save(self, new: oauth.StoredCredentials, *, expected_version: int) -> bool:
         return await self.repository.save(self.connection_id, new, expected_version)
 
     async def mark_needs_reauth(self) -> None:

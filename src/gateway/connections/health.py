@@ -6,8 +6,8 @@ than five minutes old; so of many processes only the first one writes.
 See docs/spec/tokens.md#connection-status.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
 
 from sqlalchemy import ColumnElement, update
 from sqlmodel import and_, col, or_, select
@@ -36,17 +36,14 @@ class LastSuccess:
         if isinstance(event.connection, int) and event.outcome.startswith("2"):
             self._answered_at[event.connection] = self._clock()
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Write the recorded times periodically."""
-        async with running_tasks(
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return running_tasks(
             repeat(
                 self.write,
                 pause_seconds=_WRITE_SECONDS,
                 failure_message="what answered is not written down",
             )
-        ):
-            yield
+        )
 
     async def write(self) -> int:
         """

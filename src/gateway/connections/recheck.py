@@ -8,8 +8,8 @@ in a loop (docs/spec/reliability.md#token-refresh).
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
 
 from sqlmodel import col, select
@@ -38,17 +38,14 @@ class ConnectionRecheck:
         self._leases = leases
         self._test = test
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Test connections periodically."""
-        async with running_tasks(
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return running_tasks(
             repeat(
                 self.recheck_due,
                 pause_seconds=_CHECK_SECONDS,
                 failure_message="connections could not be tried again",
             )
-        ):
-            yield
+        )
 
     async def recheck_due(self) -> int:
         """

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from gateway.secrets.keyring import Keyring, place
-from gateway.store import sealed_columns, timestamps
+from gateway.store import timestamps
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 
@@ -144,14 +144,6 @@ async def mark_needs_reauth(
         if stored == version:
             row.status, row.status_detail = "needs_reauth", detail
             session.add(row)
-
-
-async def rotate(database: Database, keyring: Keyring, *, batch: int = 100) -> int:
-    """Seal all credentials under the first key; return how many changed."""
-    result = await sealed_columns.rotate_column(
-        database, keyring, sealed_columns.CREDENTIALS, batch=batch
-    )
-    return result.changed
 
 
 def _decrypt(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:

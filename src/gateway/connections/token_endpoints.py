@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from pydantic import SecretStr
-
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.settings import Settings
 from providers.connectors.boards.account import read_account_email
 from providers.http.origins import Origins
 from providers.oauth.credentials import BodyStyle, TokenEndpoint, Tokens
 from providers.oauth.device_flow import DeviceEndpoint
+
+_PROVIDER_B = ("PROVIDER_B", "COLLAB")  # they share a login service
 
 
 class TokenEndpoints:
@@ -40,7 +40,7 @@ class TokenEndpoints:
             return None
         return TokenEndpoint(
             self._origins,
-            self._url(provider, str(stored.get("tenant", self._settings.provider_b_tenant))),
+            self._url(provider, "token", tenant=stored.get("tenant")),
             connection=connection_id,
             client_id=client[0],
             client_secret=client[1],
@@ -53,14 +53,11 @@ class TokenEndpoints:
         client = self._client(provider, {})
         if client is None:
             return None
-        device = None
-        if provider in {"PROVIDER_B", "COLLAB"}:
-            device = self._login_url("devicecode")
         return AuthorizationServer(
-            url=self._authorize(provider),
+            url=self._url(provider, "authorize"),
             client_id=client[0],
             client_secret=client[1],
-            device_url=device,
+            device_url=self._url(provider, "devicecode") if provider in _PROVIDER_B else None,
         )
 
     def has_client(self, provider: str) -> bool:
@@ -86,24 +83,6 @@ class TokenEndpoints:
         url = self._settings.upstreams["tasks", "BOARDS"]
         return await read_account_email(self._origins, url, tokens.access_token)
 
-    def _authorize(self, provider: str) -> str:
-        settings = self._settings
-        sandbox = f"{settings.base_url}/sandbox/oauth"
-        match provider:
-            case "PROVIDER_A":
-                name, url = "provider-a", settings.oauth_a_authorize_url
-            case "PROVIDER_B" | "COLLAB":
-                return self._login_url("authorize")
-            case "PROJECTS":
-                name, url = "projects", settings.oauth_projects_authorize_url
-            case _:
-                name, url = "tasks", settings.oauth_tasks_authorize_url
-        return f"{sandbox}/{name}/authorize" if settings.sandbox else url
-
-    def _login_url(self, endpoint: str) -> str:
-        token = self._url("PROVIDER_B", self._settings.provider_b_tenant)
-        return f"{token.removesuffix('token')}{endpoint}"
-
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
             return str(stored["clientId"]), str(stored["clientSecret"])
@@ -112,31 +91,35 @@ class TokenEndpoints:
             return SANDBOX_CLIENT, SANDBOX_CLIENT
         match provider:
             case "PROVIDER_A":
-                return _pair(settings.provider_a_client_id, settings.provider_a_client_secret)
+                name, secret = settings.provider_a_client_id, settings.provider_a_client_secret
             case "PROVIDER_B" | "COLLAB":
-                return _pair(settings.provider_b_client_id, settings.provider_b_client_secret)
+                name, secret = settings.provider_b_client_id, settings.provider_b_client_secret
             case "PROJECTS":
-                return _pair(settings.projects_client_id, settings.projects_client_secret)
+                name, secret = settings.projects_client_id, settings.projects_client_secret
             case _:
-                return _pair(settings.tasks_client_id, settings.tasks_client_secret)
+                name, secret = settings.tasks_client_id, settings.tasks_client_secret
+        if name is None:
+            return None
+        return name, None if secret is None else secret.get_secret_value()
 
-    def _url(self, provider: str, tenant: str) -> str:
+    def _url(self, provider: str, endpoint: str, *, tenant: object = None) -> str:
+        """Return the URL of *endpoint*: "authorize", "token", or "devicecode" of provider B."""
         settings = self._settings
         sandbox = f"{settings.base_url}/sandbox/oauth"
+        if provider in _PROVIDER_B:
+            login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
+            tenant = quote(str(tenant or settings.provider_b_tenant), safe="")
+            return f"{login}/{tenant}/oauth2/v2.0/{endpoint}"
         match provider:
             case "PROVIDER_A":
-                return f"{sandbox}/provider-a/token" if settings.sandbox else settings.oauth_a_url
-            case "PROVIDER_B" | "COLLAB":
-                login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
-                return f"{login}/{quote(tenant, safe='')}/oauth2/v2.0/token"
+                name, token = "provider-a", settings.oauth_a_url
+                authorize = settings.oauth_a_authorize_url
             case "PROJECTS":
-                url = settings.oauth_projects_url
-                return f"{sandbox}/projects/token" if settings.sandbox else url
+                name, token = "projects", settings.oauth_projects_url
+                authorize = settings.oauth_projects_authorize_url
             case _:
-                return f"{sandbox}/tasks/token" if settings.sandbox else settings.oauth_tasks_url
-
-
-def _pair(client_id: str | None, secret: SecretStr | None) -> tuple[str, str | None] | None:
-    if client_id is None:
-        return None
-    return client_id, None if secret is None else secret.get_secret_value()
+                name, token = "tasks", settings.oauth_tasks_url
+                authorize = settings.oauth_tasks_authorize_url
+        if settings.sandbox:
+            return f"{sandbox}/{name}/{endpoint}"
+        return token if endpoint == "token" else authorize

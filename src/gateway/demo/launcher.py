@@ -5,7 +5,6 @@ Everything is created once and stored in the data folder. Its `demo.json` holds 
 token texts, readable by the owner alone, so that a second start prints the same.
 """
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +14,20 @@ from sqlalchemy import text
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.auth import tokens
-from gateway.connections import rows as connection_rows
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
 from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, write_state
 from gateway.demo.profiles import profiles, selected_rules
 from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
 from gateway.errors import CommandError
+from gateway.operations import operators, resources, tokens
+from gateway.operations.connections import ConnectionService, NewConnection
 from gateway.operations.rules import new_row
+from gateway.operations.validation import validated
 from gateway.secrets.keyring import Keyring, new_secret
 from gateway.settings import Settings
 from gateway.store import timestamps
 from gateway.store.database import Database
-from gateway.store.tables import ConnectionRow, Operator, OperatorResource, Resource
-from policy import grants
+from gateway.store.tables import Operator
 from sandbox.app import Sandbox
 from sandbox.world.collab import sites
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
@@ -100,24 +99,42 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
     """
     issued = _issue(sandbox)
     content = sites.seed(sandbox.state.database, sandbox.state.content)
-    operator = Operator(
-        id=str(uuid.uuid4()),
-        email=YARD_ACCOUNT,
-        display_name="Nora Lindqvist",
-        created_at=timestamps.now_ms(),
-    )
     async with database.writing() as session:
         if database.path is None:
             connection = await session.connection()
             await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
         await require_empty(session)
-        session.add(operator)
+        person = {"email": YARD_ACCOUNT, "displayName": "Nora Lindqvist"}
+        operator = await operators.create(session, validated(operators.NewOperator, person))
         await session.flush()
-        ids = await _resources(session, operator)
-        await _connections(session, keyring, operator, ids, issued, sandbox)
-        texts = await _tokens(session, operator, ids["main"], selected_rules(content.subjects))
+        ids = {}
+        for name in RESOURCES:
+            new = {"name": name, "operatorIds": [operator["id"]]}
+            resource = await resources.create(session, validated(resources.NewResource, new))
+            ids[name] = resource["id"]
+        service = ConnectionService(keyring=keyring, allowed_hosts=frozenset())
+        for account in _ACCOUNTS:
+            new_connection = {
+                **_connection(account, issued, sandbox, content.selected_site_ids),
+                "resourceId": ids[account.resource],
+                "operatorId": operator["id"],
+            }
+            await service.create(session, validated(NewConnection, new_connection))
+        texts = {}
+        for name, chosen_settings in profiles().items():
+            new_token = {
+                "name": name,
+                "operatorId": operator["id"],
+                "resourceIds": [ids["main"]],
+                "settings": dict(chosen_settings),
+            }
+            token = await tokens.create(session, validated(tokens.NewToken, new_token))
+            texts[name] = token["token"]
+            if name == "selected":
+                selected = selected_rules(content.subjects)
+                session.add_all(new_row(token["id"], rule) for rule in selected)
     return SeededAccounts(
-        operator_id=operator.id,
+        operator_id=operator["id"],
         resources=ids,
         tokens=texts,
         upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
@@ -159,17 +176,6 @@ def _issue(sandbox: Sandbox) -> dict[tuple[str, str], str]:
     return issued
 
 
-async def _resources(session: AsyncSession, operator: Operator) -> dict[str, int]:
-    ids = {}
-    for name in RESOURCES:
-        resource = Resource(name=name, created_at=timestamps.now_ms())
-        session.add(resource)
-        await session.flush()
-        ids[name] = resource.id or 0
-        session.add(OperatorResource(operator_id=operator.id, resource_id=ids[name]))
-    return ids
-
-
 @dataclass(frozen=True, slots=True)
 class _Account:
     resource: str
@@ -194,37 +200,24 @@ _ACCOUNTS = (
 )
 
 
-async def _connections(  # noqa: PLR0913, PLR0917 - the demo's whole world
-    session: AsyncSession,
-    keyring: Keyring,
-    operator: Operator,
-    ids: Mapping[str, int],
+def _connection(
+    account: _Account,
     issued: Mapping[tuple[str, str], str],
     sandbox: Sandbox,
-) -> None:
-    selected_site_ids = sites.seed(sandbox.state.database, sandbox.state.content).selected_site_ids
-    for account in _ACCOUNTS:
-        scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
-        mode = "selected_sites" if account.use == "app" else "delegated"
-        now = timestamps.now_ms()
-        row = ConnectionRow(
-            resource_id=ids[account.resource],
-            operator_id=operator.id,
-            kind=account.kind,
-            provider=account.provider,
-            mode=mode if account.kind == "collab" else None,
-            account_email=account.address,
-            granted_scopes=scopes,
-            can_write=connection_rows.can_write(scopes),
-            status="active",
-            selected_site_ids=list(selected_site_ids) if account.use == "app" else [],
-            created_at=now,
-            updated_at=now,
-        )
-        session.add(row)
-        await session.flush()
-        connection_rows.replace(row, _credentials(account, scopes, issued, sandbox), keyring)
-        session.add(row)
+    selected_site_ids: Sequence[str],
+) -> dict[str, Any]:
+    """Return the connection of *account* as the management API takes it."""
+    scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
+    is_app_only = account.use == "app"
+    return {
+        "kind": account.kind,
+        "provider": account.provider,
+        "mode": "selected_sites" if is_app_only else None,
+        "accountEmail": account.address,
+        "grantedScopes": scopes,
+        "selectedSiteIds": list(selected_site_ids) if is_app_only else [],
+        "credentials": _credentials(account, scopes, issued, sandbox),
+    }
 
 
 def _credentials(
@@ -251,28 +244,5 @@ def _credentials(
     return {
         "accessToken": access,
         "refreshToken": tokens_of.issue_refresh(account.upstream, account.address, scopes),
-        "expiresAt": timestamps.now_ms() + FIRST_LIFETIME * 1000,
+        "expiresAt": timestamps.to_text(timestamps.now_ms() + FIRST_LIFETIME * 1000),
     }
-
-
-async def _tokens(
-    session: AsyncSession,
-    operator: Operator,
-    resource_id: int,
-    rules: Sequence[tuple[str, str, str]],
-) -> dict[str, str]:
-    texts = {}
-    for name, chosen_settings in profiles().items():
-        token, texts[name] = await tokens.create(
-            session,
-            tokens.NewToken(
-                name=name,
-                operator_id=operator.id,
-                resource_ids=[resource_id],
-                expires_at=None,
-                settings=grants.validate(chosen_settings),
-            ),
-        )
-        if name == "selected":
-            session.add_all(new_row(token.id or 0, rule) for rule in rules)
-    return texts

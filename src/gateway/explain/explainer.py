@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 from gateway.audit.decision import Outcome
 from gateway.auth.authenticator import Authenticator
 from gateway.explain import layers, views
-from gateway.explain.question import Document, Question
+from gateway.explain.request import Document, Question
 from gateway.explain.result import DryRunResult, ExplainedDenial
 from gateway.explain.runner import DryRunner
 from gateway.explain.search import ChangeSearch

@@ -1,12 +1,13 @@
-"""The body of an explain request, parsed into a question."""
+"""The body of an explain request, parsed into a question: a REST call, or a GraphQL document."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlencode
 
 import orjson
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from gateway.explain.question import Call, Document, Question
 from gateway.operations.inputs import Input
 from gateway.operations.validation import invalid
 
@@ -15,6 +16,35 @@ PATHS = ("/api/access/", "/internal/api/access/")
 MAX_PATH = 8192
 Scalar = str | bool | int | float
 Query = str | dict[str, Scalar | list[Scalar] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """
+    A call of a documented REST path.
+
+    Attributes:
+        path: Percent-encoded, without the query.
+        query: Percent-encoded, without the question mark.
+        body: As it would be sent; may be empty for an upload.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A request to /graphql."""
+
+    text: str
+    variables: Mapping[str, Any]
+    operation: str | None = None
+
+
+Question: TypeAlias = Call | Document
 
 
 def _one_error(value: object, read: ValidatorFunctionWrapHandler) -> Query | None:

@@ -16,7 +16,7 @@ from graphql import GraphQLError
 from starlette.types import Message, Scope
 
 from gateway.explain.dry_run import DryRunState, RateWindow
-from gateway.explain.question import Call, Document, Question
+from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
 from gateway.http.entry import RequestEntry
@@ -60,16 +60,7 @@ class DryRunner:
         documents: ports.Graph,
         ledger: Ledger,
     ) -> None:
-        """
-        Wire it up.
-
-        Args:
-            entry: Builds the contexts, and knows the rate limits.
-            endpoints: The REST endpoints.
-            graph: Runs documents of clients.
-            documents: Prepares the documents of *endpoints*.
-            ledger: Never used: a dry run has no Idempotency-Key.
-        """
+        """*documents* prepares those of *endpoints*; *ledger* is never used: no Idempotency-Key."""
         self._entry = entry
         self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
         self._graph = graph

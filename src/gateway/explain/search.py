@@ -87,7 +87,6 @@ class ChangeSearch:
         return None
 
     async def _minimize(self, parts: tuple[PolicyChange, ...]) -> tuple[PolicyChange, ...]:
-        """Return *parts* without those that are not needed."""
         for part in parts if len(parts) > 1 else ():
             rest = tuple(other for other in parts if other is not part)
             if not self._is_spent and rest and (await self._try(rest)).denial is None:

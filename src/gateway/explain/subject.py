@@ -27,7 +27,6 @@ class RecordingRuleSet(RuleSet):
     allowed_by: set[int | None] = field(default_factory=set)
 
     def decide(self, facts: Facts) -> Decision:
-        """Decide, and record the rule if it allows."""
         decision = super().decide(facts)
         if decision.allowed:
             self.allowed_by.add(decision.rule_id)
@@ -54,7 +53,6 @@ class Subject:
 
     @classmethod
     async def read(cls, token: AccessToken, authenticator_: Authenticator, now: int) -> "Subject":
-        """Read the connections and rules of *token*."""
         token_id = token.id or 0
         return cls(
             token=token,
@@ -69,7 +67,6 @@ class Subject:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The settings with the changes."""
         return changes.apply_to_settings(self.token.settings, self.parts)
 
     @cached_property

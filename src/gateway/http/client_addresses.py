@@ -4,21 +4,14 @@ The client address that rate limits and connection limits count by.
 See docs/spec/limits.md#client-address: forwarded addresses are trusted from proxies only.
 """
 
+import ipaddress
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
 
 from starlette.types import Scope
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 UNKNOWN = "unknown"
 _CACHED_ADDRESSES = 4096  # of peers; forwarded hops are text of the client and are not cached
 _IPV6_PREFIX = 64  # bits of an IPv6 address that identify one subscriber
@@ -69,11 +62,11 @@ def _forwarded_client(peer: Address, scope: Scope, proxies: Sequence[Network]) -
 
 def _parse(text: str) -> Address | None:
     try:
-        address = ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    if isinstance(address, IPv6Address):
-        return address.ipv4_mapped or IPv6Address(int(address))  # without a zone
+    if isinstance(address, ipaddress.IPv6Address):
+        return address.ipv4_mapped or ipaddress.IPv6Address(int(address))  # without a zone
     return address
 
 
@@ -88,6 +81,6 @@ def _is_trusted(address: Address, proxies: Sequence[Network]) -> bool:
 
 @lru_cache(maxsize=_CACHED_ADDRESSES)
 def _address_key(address: Address) -> str:
-    if isinstance(address, IPv4Address):
+    if isinstance(address, ipaddress.IPv4Address):
         return str(address)
-    return str(ip_network((int(address), _IPV6_PREFIX), strict=False))
+    return str(ipaddress.ip_network((int(address), _IPV6_PREFIX), strict=False))

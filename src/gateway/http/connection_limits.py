@@ -73,8 +73,7 @@ class Connection(Protocol):
     def time_out(self) -> None:
         """End the connection, with a 408 if a response can still be sent."""
 
-    def drop(self) -> None:
-        """End the connection at once."""
+    def drop(self) -> None: ...
 
 
 class ConnectionTable:
@@ -107,11 +106,9 @@ class ConnectionTable:
         return True
 
     def __contains__(self, connection: object) -> bool:
-        """Tell whether *connection* was accepted."""
         return connection in self._addresses
 
     def remove(self, connection: Connection) -> None:
-        """Remove a connection that ended."""
         self.unwatch(connection)
         self._stalled.pop(connection, None)
         address = self._addresses.pop(connection, None)
@@ -129,11 +126,9 @@ class ConnectionTable:
             self._timer = self._loop.call_later(TICK, self._check)
 
     def unwatch(self, connection: Connection) -> None:
-        """Stop checking *connection*."""
         self._watched.pop(connection, None)
 
     def is_watched(self, connection: Connection) -> bool:
-        """Tell whether *connection* is being checked."""
         return connection in self._watched
 
     def set_stalled(self, connection: Connection, *, stalled: bool) -> None:

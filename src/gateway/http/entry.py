@@ -105,13 +105,11 @@ class RequestEntry:
     # -- for REST; see `rest_compat.ports.RequestEntry`
 
     def request_id(self, scope: Scope) -> str:
-        """Return the request's id."""
         return request_state(scope).request_id
 
     async def admit(
         self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
     ) -> AdmittedRequest:
-        """Authenticate and charge a REST request."""
         try:
             context = await self.authorize(scope, {charge.windows: 1}, mount=charge.mount)
         except Refusal as refusal:

@@ -101,7 +101,6 @@ class CommonMiddleware:
         self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

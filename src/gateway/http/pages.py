@@ -29,8 +29,6 @@ class Pages:
         self._files = StaticFiles(directory=folder, html=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one file."""
-
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 policy = (b"content-security-policy", PAGE_POLICY.encode())

@@ -56,7 +56,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(503, Code.OVERLOADED, "Too many connections. Try again shortly.")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from the table."""
         self._connections.remove(self)
         super().connection_lost(exc)
 
@@ -109,7 +108,6 @@ class GuardedProtocol(HttpToolsProtocol):
     # -- the parser -------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin a head."""
         self._begun += 1
         self.phase = ConnectionPhase.HEAD
         super().on_message_begin()
@@ -127,7 +125,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.cycle.transport = cast("asyncio.Transport", _GracefulTransport(self))
 
     def on_message_complete(self) -> None:
-        """End a request."""
         self.phase = ConnectionPhase.IDLE
         super().on_message_complete()
 
@@ -144,11 +141,9 @@ class GuardedProtocol(HttpToolsProtocol):
     # -- ends -------------------------------------------------------------------------------------
 
     def is_answered(self) -> bool:
-        """Tell whether no request waits for its response."""
         return self.cycle is None or self.cycle.response_complete
 
     def is_paused(self) -> bool:
-        """Tell whether the process has paused reading."""
         return self.flow.read_paused
 
     def close_gracefully(self) -> None:
@@ -164,7 +159,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def drop(self) -> None:
-        """End the connection at once."""
         self._refused = True
         self.transport.abort()
 

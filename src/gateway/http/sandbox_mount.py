@@ -22,8 +22,7 @@ class SandboxApp(Protocol):
 
     content_base: str
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 def in_process(origin: str, sandbox: SandboxApp | None) -> Mapping[str, Any]:

@@ -2,10 +2,9 @@
 The management API: routes that only the holder of the admin token may call.
 
     auth             admin authentication, and the check for unknown query parameters
-    router           routes whose responses are sent as returned
+    router           routes whose responses are sent as returned, and ids in paths
     bodies           request bodies as models
     paging           list queries and page tokens
-    path_ids         ids in paths
     error_handlers   exceptions as error responses
     operators … decisions   one module per collection of the API
 """

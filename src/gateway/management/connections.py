@@ -9,8 +9,7 @@ from gateway.http.oauth_pages import callback_url
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.path_ids import row_id
-from gateway.management.router import Router
+from gateway.management.router import Router, row_id
 from gateway.operations import connections, rows, views
 from gateway.operations.connections import (
     ConnectionChange,

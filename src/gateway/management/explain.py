@@ -8,8 +8,7 @@ from gateway.explain import views
 from gateway.explain.request import ExplainRequest
 from gateway.http import client_addresses
 from gateway.management.bodies import body, described
-from gateway.management.path_ids import row_id
-from gateway.management.router import Router
+from gateway.management.router import Router, row_id
 from gateway.operations import rows
 from gateway.operations.validation import invalid
 from gateway.services import AppServices

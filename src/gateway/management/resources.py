@@ -7,8 +7,7 @@ from fastapi import Depends, Response
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.path_ids import row_id
-from gateway.management.router import Router
+from gateway.management.router import Router, row_id
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
 from gateway.services import AppServices

@@ -1,9 +1,13 @@
-"""A router whose responses are sent as returned; OpenAPI describes the return annotations."""
+"""Routes whose responses are sent as returned, as their annotations describe, and ids in paths."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter
+
+_LONG = re.compile(r"[1-9]\d{0,18}", re.ASCII)
+_MAX_LONG = 2**63 - 1
 
 
 class Router(APIRouter):
@@ -13,3 +17,9 @@ class Router(APIRouter):
         """Add a route; its response is any object, or empty with status 204."""
         options["response_model"] = None if options.get("status_code") == 204 else dict[str, Any]
         super().add_api_route(path, endpoint, **options)
+
+
+def row_id(text: str) -> int:
+    """Parse a `long` of a path; a text that is not one becomes 0, which no row has."""
+    number = int(text) if _LONG.fullmatch(text) else 0
+    return number if number <= _MAX_LONG else 0

@@ -8,8 +8,7 @@ from pydantic import Field
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.path_ids import row_id
-from gateway.management.router import Router
+from gateway.management.router import Router, row_id
 from gateway.operations import rows, rules, views
 from gateway.operations.inputs import Input, WholeNumberText
 from gateway.operations.rules import NewRule, RuleChange

@@ -8,8 +8,7 @@ from gateway.auth.tokens import Status
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.path_ids import row_id
-from gateway.management.router import Router
+from gateway.management.router import Router, row_id
 from gateway.operations import settings_views, tokens, views
 from gateway.operations.tokens import NewToken, Rotation, TokenChange
 from gateway.services import AppServices

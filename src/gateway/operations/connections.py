@@ -171,7 +171,6 @@ class ConnectionService:
         return [self.view(row) for row in listed]
 
     async def read(self, session: AsyncSession, connection_id: int) -> views.Connection:
-        """Return one connection."""
         return self.view(await rows.get(session, ConnectionRow, connection_id))
 
     async def change(
@@ -230,7 +229,7 @@ class ConnectionService:
             "status": row.status,
             "statusDetail": row.status_detail,
             "reconnectUrl": link,
-            "lastOkAt": None if row.last_ok_at is None else timestamps.to_text(row.last_ok_at),
+            "lastOkAt": timestamps.optional_text(row.last_ok_at),
             "selectedSiteIds": row.selected_site_ids,
             "baseUrl": row.base_url,
             "createdAt": timestamps.to_text(row.created_at),

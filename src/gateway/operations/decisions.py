@@ -39,7 +39,6 @@ class DecisionQuery(Query):
     request_id: Annotated[str, Field(max_length=128)] | None = None
 
     def filter(self) -> DecisionFilter:
-        """Return the filter of the audit log."""
         return DecisionFilter(**self.model_dump(include=set(DecisionQuery.model_fields)))
 
 

@@ -5,29 +5,20 @@ The metadata of an `Annotated` member is its description (a text) or further `Ke
 """
 
 import inspect
+import typing
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
 
 from rest_compat.openapi.json_schemas import JsonSchema, nullable
 
-_LEAVES: Mapping[Any, JsonSchema] = MappingProxyType(
+_LEAVES: Mapping[typing.Any, JsonSchema] = MappingProxyType(
     {
         str: {"type": "string"},
         bool: {"type": "boolean"},
         int: {"type": "integer"},
         float: {"type": "number"},
-        Any: {},
+        typing.Any: {},
     }
 )
 
@@ -35,7 +26,7 @@ _LEAVES: Mapping[Any, JsonSchema] = MappingProxyType(
 class Keywords:
     """JSON Schema keywords beside the type: a range, a format, an enumeration."""
 
-    def __init__(self, **schema: Any) -> None:
+    def __init__(self, **schema: typing.Any) -> None:
         self.schema: JsonSchema = schema
 
 
@@ -50,25 +41,25 @@ class SchemaComponents:
     def __init__(self) -> None:
         self.components: dict[str, JsonSchema] = {}
 
-    def schema_of(self, kind: Any) -> JsonSchema:
+    def schema_of(self, kind: typing.Any) -> JsonSchema:
         """
         Return the schema of *kind*; a TypedDict becomes a component and is referred to.
 
         Raises:
             TypeError: *kind* is no type of JSON values.
         """
-        if is_typeddict(kind):
+        if typing.is_typeddict(kind):
             return self._named(kind)
         if kind in _LEAVES:
             return dict(_LEAVES[kind])
-        origin, inner = get_origin(kind), get_args(kind)
+        origin, inner = typing.get_origin(kind), typing.get_args(kind)
         if origin is None and issubclass(kind, StrEnum):
             return {"type": "string", "enum": [*kind]}
-        if origin is Annotated:
+        if origin is typing.Annotated:
             return self._annotated(inner[0], kind.__metadata__)
-        if origin is NotRequired:
+        if origin is typing.NotRequired:
             return self.schema_of(inner[0])
-        if origin in {UnionType, Union}:  # of annotated types it is the latter
+        if origin in {UnionType, typing.Union}:  # of annotated types it is the latter
             return nullable(self.schema_of(inner[0]))
         if origin in {list, Sequence}:
             return {"type": "array", "items": self.schema_of(inner[0])}
@@ -77,16 +68,16 @@ class SchemaComponents:
             return {"type": "object", "propertyNames": names, "additionalProperties": values}
         raise TypeError(f"{kind} cannot be described")
 
-    def _annotated(self, kind: Any, metadata: Sequence[str | Keywords]) -> JsonSchema:
+    def _annotated(self, kind: typing.Any, metadata: Sequence[str | Keywords]) -> JsonSchema:
         schema = self.schema_of(kind)
         for item in metadata:
             schema |= {"description": item} if isinstance(item, str) else item.schema
         return schema
 
-    def _named(self, kind: Any) -> JsonSchema:
+    def _named(self, kind: typing.Any) -> JsonSchema:
         component = kind.__name__
         if component not in self.components:
-            members = get_type_hints(kind, include_extras=True)
+            members = typing.get_type_hints(kind, include_extras=True)
             self.components[component] = {
                 "type": "object",
                 "description": inspect.getdoc(kind) or "",

@@ -8,7 +8,7 @@ from typing import Any
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.auth import tokens
+from gateway.auth import token_format, tokens
 from gateway.operations import resources, rules
 from gateway.operations.policy_changes import REVOKE, Change, changes, plain
 from gateway.operations.policy_document import Policy, RuleKey, TokenEntry
@@ -32,7 +32,6 @@ class Applied:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON."""
         return {"changes": [change.as_json for change in self.changes], "tokens": dict(self.texts)}
 
 
@@ -59,10 +58,7 @@ async def apply(session: AsyncSession, policy: Policy, *, prune: bool) -> Applie
     for entry in policy.tokens:
         stored = snapshot.tokens.get(entry.name)
         if stored is None:
-            token, texts[entry.name] = await tokens.create(
-                session, new_token(entry, operator_ids, resource_ids)
-            )
-            add_rules(session, token, entry.keyed_rules)
+            texts[entry.name] = await create_token(session, entry, operator_ids, resource_ids)
         elif ("token", entry.name) in touched:
             await _change_token(session, stored, entry, resource_ids)
     revoked = [snapshot.tokens[change.name].row.id for change in planned if change.verb == REVOKE]
@@ -115,25 +111,27 @@ async def _write_resources(
     return ids
 
 
-def new_token(
-    entry: TokenEntry, operator_ids: Mapping[str, str], resource_ids: Mapping[str, int]
-) -> tokens.NewToken:
-    """Return the token that *entry* describes; the ids are by name."""
-    return tokens.NewToken(
+async def create_token(
+    session: AsyncSession,
+    entry: TokenEntry,
+    operator_ids: Mapping[str, str],
+    resource_ids: Mapping[str, int],
+    *,
+    secret: token_format.GeneratedToken | None = None,
+) -> str:
+    """Create the token that *entry* describes, with its rules; the ids are by name."""
+    token, text = await tokens.create(
+        session,
         name=entry.name,
         operator_id=operator_ids[entry.operator],
         resource_ids=[resource_ids[name] for name in entry.resources],
         expires_at=entry.expires_at,
         settings=plain(entry.full_settings),
+        secret=secret,
     )
-
-
-def add_rules(
-    session: AsyncSession, token: AccessToken, described: Mapping[RuleKey, str | None]
-) -> None:
-    """Add rules that *token* does not have; *described* is rule -> description."""
-    for key, description in described.items():
+    for key, description in entry.keyed_rules.items():
         session.add(rules.new_row(token.id or 0, key, description))
+    return text
 
 
 async def _change_token(
@@ -169,5 +167,6 @@ async def _change_rules(
             rule.description, rule.source = described[key], MANUAL
             rule.updated_at = timestamps.now_ms()
             session.add(rule)
-    new = {key: text for key, text in described.items() if key not in stored.rules}
-    add_rules(session, stored.row, new)
+    for key, description in described.items():
+        if key not in stored.rules:
+            session.add(rules.new_row(stored.row.id or 0, key, description))

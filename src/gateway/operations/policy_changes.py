@@ -40,7 +40,6 @@ class Change:
     after: Any = None
 
     def __str__(self) -> str:
-        """One line for people."""
         subject = f"token {self.name}: rule" if self.kind == "rule" else f"{self.kind} {self.name}"
         words = f"{_SIGNS[self.verb]} {subject}"
         if self.kind == "rule":
@@ -49,11 +48,13 @@ class Change:
             words += f": {self.member}"
         if self.verb != CHANGE:
             return words
-        return f"{words} {_text(self.before)} -> {_text(self.after)}"
+        before, after = (
+            json.dumps(value, ensure_ascii=False) for value in (self.before, self.after)
+        )
+        return f"{words} {before} -> {after}"
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON."""
         return {
             "change": self.verb,
             "kind": self.kind,
@@ -156,7 +157,8 @@ def _members(stored: StoredToken, entry: TokenEntry) -> Iterator[tuple[str, Any,
     if "resources" in members:
         yield "resources", sorted(stored.resources), sorted(set(entry.resources))
     if "expires_at" in members:
-        yield "expiresAt", _time(stored.row.expires_at), _time(entry.expires_at)
+        before, after = stored.row.expires_at, entry.expires_at
+        yield "expiresAt", timestamps.optional_text(before), timestamps.optional_text(after)
     if "settings" in members:
         before, after = plain(stored.settings), plain(entry.full_settings)
         for name in after:
@@ -187,11 +189,3 @@ def _rule(verb: str, token: str, key: RuleKey, before: Any = None, after: Any = 
 def plain(value: Any) -> Any:
     """Return *value* as it is after a JSON round trip, so that a tuple equals a list."""
     return json.loads(json.dumps(value))
-
-
-def _time(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else timestamps.to_text(milliseconds)
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -142,12 +142,11 @@ def to_document(snapshot: PolicySnapshot) -> dict[str, Any]:
 
 def token_entry(token: StoredToken) -> dict[str, Any]:
     """Return the entry of one token."""
-    expires_at = token.row.expires_at
     return {
         "name": token.row.name,
         "operator": token.operator,
         "resources": sorted(token.resources),
-        "expiresAt": None if expires_at is None else timestamps.to_text(expires_at),
+        "expiresAt": timestamps.optional_text(token.row.expires_at),
         "settings": token.settings,
         "rules": [
             {

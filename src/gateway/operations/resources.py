@@ -1,6 +1,6 @@
 """Resources: the containers of connections that operators own and tokens reach."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -42,9 +42,7 @@ async def list_all(
 ) -> list[views.Resource]:
     """Return resources by id; *after* is the id of the last one before."""
     query = select(Resource).where(col(Resource.id) > after).order_by(col(Resource.id))
-    resources = (await session.exec(query.limit(limit))).all()
-    linked = await _operators_of(session, resources)
-    return [_object(resource, linked[resource.id or 0]) for resource in resources]
+    return await _views(session, (await session.exec(query.limit(limit))).all())
 
 
 async def read(session: AsyncSession, resource_id: int) -> views.Resource:
@@ -92,27 +90,24 @@ async def _lock_operators(session: AsyncSession, operator_ids: Sequence[str]) ->
 
 
 async def _view(session: AsyncSession, resource: Resource) -> views.Resource:
-    return _object(resource, (await _operators_of(session, [resource]))[resource.id or 0])
+    (view,) = await _views(session, [resource])
+    return view
 
 
-async def _operators_of(
-    session: AsyncSession, resources: Sequence[Resource]
-) -> Mapping[int, list[str]]:
-    """Return resource id -> ids of its operators, ascending."""
-    linked: dict[int, list[str]] = {resource.id or 0: [] for resource in resources}
+async def _views(session: AsyncSession, resources: Sequence[Resource]) -> list[views.Resource]:
+    operator_ids: dict[int, list[str]] = {resource.id or 0: [] for resource in resources}
     for link_row in await session.exec(
         select(OperatorResource)
-        .where(col(OperatorResource.resource_id).in_(linked))
+        .where(col(OperatorResource.resource_id).in_(operator_ids))
         .order_by(col(OperatorResource.operator_id))
     ):
-        linked[link_row.resource_id].append(link_row.operator_id)
-    return linked
-
-
-def _object(resource: Resource, operator_ids: list[str]) -> views.Resource:
-    return {
-        "id": resource.id or 0,
-        "name": resource.name,
-        "operatorIds": operator_ids,
-        "createdAt": timestamps.to_text(resource.created_at),
-    }
+        operator_ids[link_row.resource_id].append(link_row.operator_id)
+    return [
+        {
+            "id": resource.id or 0,
+            "name": resource.name,
+            "operatorIds": operator_ids[resource.id or 0],
+            "createdAt": timestamps.to_text(resource.created_at),
+        }
+        for resource in resources
+    ]

@@ -3,33 +3,20 @@
 from typing import Annotated, NotRequired, TypedDict
 
 from gateway.operations.json_schemas import Keywords, enum_of
+from policy import vocabulary as words
 from policy.settings import DEFAULTS, MAX_DAYS, MAX_LONG, MAX_REQUESTS, MAX_TEXT, MAX_WORDS
-from policy.vocabulary import (
-    ALL,
-    COLLAB_COMPOSITES,
-    EMAIL_COMPOSITES,
-    TASK_COMPOSITES,
-    CalendarAccessLevel,
-    CalendarField,
-    CollabField,
-    CollabOp,
-    EmailField,
-    EmailOp,
-    MaskMode,
-    TaskField,
-    TaskOp,
-    TaskProvider,
-)
 from rest_compat.openapi.json_schemas import JsonSchema, nullable
 
 _SHORT = Keywords(maxItems=MAX_WORDS)
-EmailOps = Annotated[list[Annotated[str, enum_of(EmailOp, EMAIL_COMPOSITES)]], _SHORT]
-TaskOps = Annotated[list[Annotated[str, enum_of(TaskOp, TASK_COMPOSITES)]], _SHORT]
-CollabOps = Annotated[list[Annotated[str, enum_of(CollabOp, COLLAB_COMPOSITES)]], _SHORT]
-EmailFields = Annotated[list[Annotated[str, enum_of(EmailField, [ALL])]], _SHORT]
-CalendarFields = Annotated[list[Annotated[str, enum_of(CalendarField, [ALL])]], _SHORT]
-TaskFields = Annotated[list[Annotated[str, enum_of(TaskField, [ALL])]], _SHORT]
-CollabFields = Annotated[list[Annotated[str, enum_of(CollabField, [ALL])]], _SHORT]
+EmailOps = Annotated[list[Annotated[str, enum_of(words.EmailOp, words.EMAIL_COMPOSITES)]], _SHORT]
+TaskOps = Annotated[list[Annotated[str, enum_of(words.TaskOp, words.TASK_COMPOSITES)]], _SHORT]
+CollabOps = Annotated[
+    list[Annotated[str, enum_of(words.CollabOp, words.COLLAB_COMPOSITES)]], _SHORT
+]
+EmailFields = Annotated[list[Annotated[str, enum_of(words.EmailField, [words.ALL])]], _SHORT]
+CalendarFields = Annotated[list[Annotated[str, enum_of(words.CalendarField, [words.ALL])]], _SHORT]
+TaskFields = Annotated[list[Annotated[str, enum_of(words.TaskField, [words.ALL])]], _SHORT]
+CollabFields = Annotated[list[Annotated[str, enum_of(words.CollabField, [words.ALL])]], _SHORT]
 Texts = Annotated[list[str], _SHORT]
 Ids = Annotated[list[Annotated[int, Keywords(format="int64", minimum=0, maximum=MAX_LONG)]], _SHORT]
 Days = Annotated[int, Keywords(minimum=0, maximum=MAX_DAYS)]
@@ -40,7 +27,7 @@ class BoardScope(TypedDict):
     """A task board that a token may reach."""
 
     boardId: Annotated[str, "The board.", Keywords(minLength=1, maxLength=MAX_TEXT)]
-    provider: NotRequired[Annotated[TaskProvider, "Whose board; absent: whoever has it."]]
+    provider: NotRequired[Annotated[words.TaskProvider, "Whose board; absent: whoever has it."]]
     allowCreate: NotRequired[Annotated[bool, "Whether items may be made on it; true unless said."]]
 
 
@@ -62,7 +49,7 @@ class TokenSettings(TypedDict):
     allowedEmailOperations: Annotated[EmailOps, "What may be done with mail."]
     visibleEmailFields: Annotated[EmailFields, "The fields of mail that are shown."]
     calendarAccessEnabled: Annotated[bool, "Whether calendars can be reached at all."]
-    calendarAccessLevel: Annotated[CalendarAccessLevel, "How much of calendars is shown."]
+    calendarAccessLevel: Annotated[words.CalendarAccessLevel, "How much of calendars is shown."]
     visibleCalendarFields: Annotated[CalendarFields, "The fields of events that are shown."]
     timeframePastDays: Annotated[Days | None, "How far back events are shown; null: all."]
     timeframeFutureDays: Annotated[Days | None, "How far ahead events are shown; null: all."]
@@ -72,7 +59,7 @@ class TokenSettings(TypedDict):
     visibleTaskFields: Annotated[TaskFields, "The fields of tasks that are shown."]
     writableTaskFields: Annotated[Texts, "The columns that may be written, by id; or `all`."]
     defaultTaskProvider: Annotated[
-        TaskProvider | None, "What `auto` means; null: what the connections say."
+        words.TaskProvider | None, "What `auto` means; null: what the connections say."
     ]
     collabAccessEnabled: Annotated[bool, "Whether collaboration content can be reached at all."]
     allowedCollabOperations: Annotated[CollabOps, "What may be done with collaboration content."]
@@ -80,7 +67,7 @@ class TokenSettings(TypedDict):
     visibleCollabFields: Annotated[CollabFields, "The fields of content that are shown."]
     allowedConnectionIds: Annotated[Ids | None, "The connections that can be used; null: all."]
     maskMode: Annotated[
-        MaskMode,
+        words.MaskMode,
         "`strict`: hidden fields cannot be told by filters, either; `basic`: they are null.",
     ]
     quota: Annotated[TokenQuota | None, "The token's own limits; null: none."]

@@ -6,10 +6,10 @@ from pydantic import Field, StringConstraints
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.auth import token_format, tokens
+from gateway.auth import token_format
 from gateway.errors import CommandError
 from gateway.operations.inputs import Input
-from gateway.operations.policy import add_rules, new_token
+from gateway.operations.policy import create_token
 from gateway.operations.policy_document import TokenEntry, require_valid, token_errors
 from gateway.operations.policy_snapshot import PolicySnapshot, take_snapshot, token_entry
 from gateway.operations.validation import parse_file
@@ -78,12 +78,8 @@ async def import_tokens(session: AsyncSession, text: str) -> dict[str, list[str]
         if entry.name in snapshot.tokens:
             raise CommandError(f"There is a token {entry.name!r} already, with another text.")
         operator_ids, resource_ids = _ids_of(snapshot, entry)
-        token, _ = await tokens.create(
-            session,
-            new_token(entry, operator_ids, resource_ids),
-            secret=token_format.GeneratedToken("", digest, entry.key_id),
-        )
-        add_rules(session, token, entry.keyed_rules)
+        secret = token_format.GeneratedToken("", digest, entry.key_id)
+        await create_token(session, entry, operator_ids, resource_ids, secret=secret)
         report["imported"].append(entry.name)
     return report
 

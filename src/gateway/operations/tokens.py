@@ -53,13 +53,11 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
     await _lock_resources(session, new.resource_ids)
     token, text = await tokens.create(
         session,
-        tokens.NewToken(
-            name=new.name,
-            operator_id=new.operator_id,
-            resource_ids=new.resource_ids,
-            expires_at=new.expires_at,
-            settings=settings,
-        ),
+        name=new.name,
+        operator_id=new.operator_id,
+        resource_ids=new.resource_ids,
+        expires_at=new.expires_at,
+        settings=settings,
     )
     return {**await _view(session, token), "token": text}
 
@@ -78,9 +76,7 @@ async def list_all(
         query = query.where(col(AccessToken.operator_id) == rows.valid_key(operator_id))
     if status is not None:
         query = query.where(*tokens.status_conditions(status, timestamps.now_ms()))
-    listed = (await session.exec(query.limit(limit))).all()
-    linked = await tokens.resources_of(session, listed)
-    return [_object(token, linked[token.id or 0]) for token in listed]
+    return await _views(session, (await session.exec(query.limit(limit))).all())
 
 
 async def read(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
@@ -170,26 +166,28 @@ async def _lock_resources(session: AsyncSession, resource_ids: Sequence[int]) ->
 
 
 async def _view(session: AsyncSession, token: AccessToken) -> views.ManagedAccessToken:
-    linked = await tokens.resources_of(session, [token])
-    return _object(token, linked[token.id or 0])
+    (view,) = await _views(session, [token])
+    return view
 
 
-def _object(token: AccessToken, resource_ids: Sequence[int]) -> views.ManagedAccessToken:
-    return {
-        "id": token.id or 0,
-        "name": token.name,
-        "keyId": token.key_id,
-        "operatorId": token.operator_id,
-        "resourceIds": list(resource_ids),
-        "status": tokens.status(token, timestamps.now_ms()),
-        "createdAt": timestamps.to_text(token.created_at),
-        "expiresAt": _time(token.expires_at),
-        "revokedAt": _time(token.revoked_at),
-        "lastUsedAt": _time(token.last_used_at),
-        "settings": cast("settings_views.TokenSettings", token.settings),
-        **grants.effective_operations(token.settings),
-    }
-
-
-def _time(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else timestamps.to_text(milliseconds)
+async def _views(
+    session: AsyncSession, listed: Sequence[AccessToken]
+) -> list[views.ManagedAccessToken]:
+    resource_ids = await tokens.resources_of(session, listed)
+    return [
+        {
+            "id": token.id or 0,
+            "name": token.name,
+            "keyId": token.key_id,
+            "operatorId": token.operator_id,
+            "resourceIds": resource_ids[token.id or 0],
+            "status": tokens.status(token, timestamps.now_ms()),
+            "createdAt": timestamps.to_text(token.created_at),
+            "expiresAt": timestamps.optional_text(token.expires_at),
+            "revokedAt": timestamps.optional_text(token.revoked_at),
+            "lastUsedAt": timestamps.optional_text(token.last_used_at),
+            "settings": cast("settings_views.TokenSettings", token.settings),
+            **grants.effective_operations(token.settings),
+        }
+        for token in listed
+    ]

@@ -7,30 +7,19 @@ from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import TokenSettings
-from policy.vocabulary import (
-    Code,
-    CollabOp,
-    EmailOp,
-    Layer,
-    Provider,
-    RuleAction,
-    RuleType,
-    Surface,
-    TaskOp,
-    TaskProvider,
-)
+from policy import vocabulary as words
 
 Long = Annotated[int, Keywords(format="int64")]
 Moment = Annotated[str, Keywords(format="date-time")]
 Url = Annotated[str, Keywords(format="uri")]
 Status = Annotated[str, enum_of(connection_rows.STATUSES)]
 Mode = Annotated[str, enum_of(connection_rows.MODES)]
-SurfaceWord = Annotated[str, enum_of(Surface)]
-LayerWord = Annotated[str, enum_of(Layer)]
-CodeWord = Annotated[str, enum_of(Code)]
-EmailWord = Annotated[str, enum_of(EmailOp)]
-TaskWord = Annotated[str, enum_of(TaskOp)]
-CollabWord = Annotated[str, enum_of(CollabOp)]
+SurfaceWord = Annotated[str, enum_of(words.Surface)]
+LayerWord = Annotated[str, enum_of(words.Layer)]
+CodeWord = Annotated[str, enum_of(words.Code)]
+EmailWord = Annotated[str, enum_of(words.EmailOp)]
+TaskWord = Annotated[str, enum_of(words.TaskOp)]
+CollabWord = Annotated[str, enum_of(words.CollabOp)]
 NextPageToken = Annotated[str | None, "The `pageToken` of the next page; null on the last one."]
 HasMore = Annotated[bool, "Whether there is a next page."]
 
@@ -85,8 +74,8 @@ class Connection(TypedDict):
     id: Annotated[Long, "Given out once, never again."]
     resourceId: Annotated[Long, "The resource that it hangs on."]
     operatorId: Annotated[str, "Whose account it is."]
-    kind: Annotated[str, "The surface that it serves.", enum_of(Surface)]
-    provider: Annotated[str, "Who keeps the account.", enum_of(Provider, TaskProvider)]
+    kind: Annotated[str, "The surface that it serves.", enum_of(words.Surface)]
+    provider: Annotated[str, "Who keeps the account.", enum_of(words.Provider, words.TaskProvider)]
     mode: Annotated[Mode | None, "How collaboration content is reached; null on other kinds."]
     accountEmail: Annotated[str, "The account's address."]
     grantedScopes: Annotated[list[str], "What the account's owner agreed to."]
@@ -175,9 +164,9 @@ class CollabRule(TypedDict):
     """A rule about the collaboration content that a token may reach."""
 
     id: Annotated[Long, "Given out once, never again."]
-    ruleType: Annotated[str, "What the pattern is compared with.", enum_of(RuleType)]
+    ruleType: Annotated[str, "What the pattern is compared with.", enum_of(words.RuleType)]
     pattern: Annotated[str, "In its stored form, without prefixes."]
-    action: Annotated[str, "What happens to what matches; `block` wins.", enum_of(RuleAction)]
+    action: Annotated[str, "What happens to what matches; `block` wins.", enum_of(words.RuleAction)]
     description: Annotated[str | None, "For people."]
     source: Annotated[
         str, "`auto`: stored when the token made something.", enum_of(("manual", "auto"))

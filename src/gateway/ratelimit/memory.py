@@ -7,7 +7,7 @@ count: it falls back on them when the shared count is lost, and adds them to it 
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, judge
@@ -22,6 +22,7 @@ class HitLog:
     The requests of one key, oldest first; those out of every window are dropped now and then.
 
     Attributes:
+        windows: Those of the last charge.
         span: How long a request is kept, in microseconds: the longest window seen.
         synced: The number of the loss up to which the shared count knows all of them; see
             `SharedLimiter`.
@@ -29,24 +30,31 @@ class HitLog:
         names: What the shared count knows each as; empty when nothing is shared.
     """
 
+    windows: tuple[Window, ...] = ()
     span: int = 0
     synced: int = -1
     moments: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
-    def state(self, charge: Charge, window: Window, now: int, share: int) -> WindowState:
-        """Return the state of *window* at *now*, of which this process may use *share*."""
-        moments = self.moments
-        start = bisect_right(moments, now - window.seconds * MICROSECONDS)
-        used = len(moments) - start
-        missing = used + charge.cost - share  # requests that must leave the window
-        return WindowState(
-            window,
-            charge.cost,
-            -missing,
-            moments[start] if used else None,
-            moments[start + missing - 1] if 0 < missing <= used else None,
-        )
+    def states(self, charge: Charge, now: int, processes: int) -> list[WindowState]:
+        """Return the windows of *charge* at *now*; each of *processes* has an equal part of one."""
+        moments, states = self.moments, []
+        count = len(moments)
+        for window in charge.windows:
+            span = window.seconds * MICROSECONDS
+            start = bisect_right(moments, now - span)
+            left = window.limit // processes - (count - start) - charge.cost
+            frees_at = (moments[start] if start < count else now) + span
+            # The request that must leave the window; none when the charge fits, or never will.
+            fits_at = (moments[start - left - 1] if start - count <= left < 0 else now) + span
+            states.append(WindowState(window, charge.cost, left, frees_at, fits_at))
+        return states
+
+    def add(self, cost: int, now: int, name: str) -> None:
+        """Add *cost* requests of the call that the shared count knows as *name*."""
+        self.moments += [now] * cost
+        if name:
+            self.names += [f"{name}:{number}" for number in range(1, cost + 1)]
 
     def drop_before(self, moment: int) -> None:
         """Drop what came at *moment* or earlier, once it is half of all: each is moved once."""
@@ -81,34 +89,35 @@ class MemoryLimiter:
             processes: How many share the limits; each may use an equal part of every window.
         """
         now = self._now()
-        logs = [self._log(charge, now) for charge in charges]
-        states = [
-            log.state(charge, window, now, window.limit // processes)
-            for charge, log in zip(charges, logs, strict=True)
-            for window in charge.windows
-        ]
+        logs = [(charge, self._log(charge, now)) for charge in charges]
+        states: list[WindowState] = []
+        for charge, log in logs:
+            states += log.states(charge, now, processes)
         if not states:
             return UNLIMITED
         verdict = judge(states, now)
         if verdict.allowed:
-            _count(charges, logs, now, name)
+            for charge, log in logs:
+                log.add(charge.cost, now, name)
         return verdict
 
     def log(self, charge: Charge) -> HitLog:
-        """Return the log of *charge*'s key."""
         return self._log(charge, self._now())
 
     def count(self, charges: Sequence[Charge], name: str) -> None:
         """Count *charges*, which the shared count let through under *name*."""
         now = self._now()
-        _count(charges, [self._log(charge, now) for charge in charges], now, name)
+        for charge in charges:
+            self._log(charge, now).add(charge.cost, now, name)
 
     def _log(self, charge: Charge, now: int) -> HitLog:
         log = self._logs.get(charge.key)
         if log is None:
             log = self._logs[charge.key] = HitLog()
-        for window in charge.windows:
-            log.span = max(log.span, window.seconds * MICROSECONDS)
+        if charge.windows is not log.windows:
+            log.windows = charge.windows
+            spans = [window.seconds * MICROSECONDS for window in charge.windows]
+            log.span = max(log.span, *spans, 0)
         log.drop_before(now - log.span)
         return log
 
@@ -121,10 +130,3 @@ class MemoryLimiter:
                 log.drop_before(now - log.span)
             self._logs = {key: log for key, log in self._logs.items() if log.moments}
         return now
-
-
-def _count(charges: Iterable[Charge], logs: Iterable[HitLog], now: int, name: str) -> None:
-    for charge, log in zip(charges, logs, strict=True):
-        log.moments += [now] * charge.cost
-        if name:
-            log.names += [f"{name}:{number}" for number in range(1, charge.cost + 1)]

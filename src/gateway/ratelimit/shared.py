@@ -152,7 +152,6 @@ class SharedLimiter:
         return self._own.take_share(charged, name, self._processes)
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._redis.aclose()
 
     async def _count(self, charges: Sequence[Charge], name: str) -> RateLimitResult:
@@ -243,20 +242,14 @@ def _missing_hits(own: HitLog) -> list[str | int]:
 
 
 def _parse_verdict(charges: Sequence[Charge], answer: Sequence[int]) -> RateLimitResult:
-    rows = iter(answer[2:])
-    states = [
-        WindowState(
-            window=window,
-            cost=charge.cost,
-            left=window.limit - next(rows) - charge.cost,
-            oldest=_moment(next(rows)),
-            blocking=_moment(next(rows)),
-        )
-        for charge in charges
-        for window in charge.windows
-    ]
-    return judge(states, answer[1])
-
-
-def _moment(microseconds: int) -> int | None:
-    return microseconds if microseconds >= 0 else None
+    now, rows = answer[1], iter(answer[2:])
+    states = []
+    for charge in charges:
+        for window in charge.windows:
+            used, oldest, blocking = next(rows), next(rows), next(rows)
+            span = window.seconds * MICROSECONDS
+            frees_at = (oldest if oldest > 0 else now) + span
+            fits_at = (blocking if blocking >= 0 else now) + span
+            left = window.limit - used - charge.cost
+            states.append(WindowState(window, charge.cost, left, frees_at, fits_at))
+    return judge(states, now)

@@ -48,16 +48,15 @@ class WindowState(NamedTuple):
     Attributes:
         left: Requests that this process may still let through after the charge; negative when
             the charge does not fit.
-        oldest: When the oldest request in the window came; None when there is none.
-        blocking: When the request came that must leave the window for the charge to fit; None when
-            the charge fits, or never will.
+        frees_at: When the window next frees a slot.
+        fits_at: When a charge that does not fit has room; a whole window from now if never.
     """
 
     window: Window
     cost: int
     left: int
-    oldest: int | None
-    blocking: int | None
+    frees_at: int
+    fits_at: int
 
 
 def judge(states: Sequence[WindowState], now: int) -> RateLimitResult:
@@ -70,27 +69,26 @@ def judge(states: Sequence[WindowState], now: int) -> RateLimitResult:
     tightest = states[0]
     for state in states:
         if state.left < tightest.left or (
-            state.left == tightest.left and _freed(state, now) > _freed(tightest, now)
+            state.left == tightest.left and state.frees_at > tightest.frees_at
         ):
             tightest = state
-    if tightest.left >= 0:
-        return _verdict(tightest, now, allowed=True)
-    refused = [_verdict(state, now, allowed=False) for state in states if state.left < 0]
-    return max(refused, key=lambda verdict: verdict.retry_after)
-
-
-def _freed(state: WindowState, now: int) -> int:
-    """Return when the window next frees a slot."""
-    return (state.oldest or now) + state.window.seconds * MICROSECONDS
-
-
-def _verdict(state: WindowState, now: int, *, allowed: bool) -> RateLimitResult:
-    blocking = now if state.blocking is None else state.blocking
-    wait = blocking + state.window.seconds * MICROSECONDS - now
+    if tightest.left < 0:
+        refusals = [_refusal(state, now) for state in states if state.left < 0]
+        return max(refusals, key=lambda refusal: refusal.retry_after)
     return RateLimitResult(
-        allowed=allowed,
+        allowed=True,
+        limit=tightest.window.limit,
+        remaining=tightest.left,
+        reset=math.ceil(tightest.frees_at / MICROSECONDS),
+        retry_after=0,
+    )
+
+
+def _refusal(state: WindowState, now: int) -> RateLimitResult:
+    return RateLimitResult(
+        allowed=False,
         limit=state.window.limit,
-        remaining=max(0, state.left + (0 if allowed else state.cost)),
-        reset=math.ceil(_freed(state, now) / MICROSECONDS),
-        retry_after=0 if allowed else max(1, math.ceil(wait / MICROSECONDS)),
+        remaining=max(0, state.left + state.cost),
+        reset=math.ceil(state.frees_at / MICROSECONDS),
+        retry_after=max(1, math.ceil((state.fits_at - now) / MICROSECONDS)),
     )

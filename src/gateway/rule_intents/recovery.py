@@ -11,8 +11,8 @@ searches at a time. See ADR 0012.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sqlalchemy import delete, update
@@ -65,18 +65,16 @@ class RuleIntentRecovery:
         self._accounts = accounts
         self._clock = clock
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Recover expired intents now and periodically."""
-        async with running_tasks(
+        return running_tasks(
             repeat(
                 self.recover,
                 pause_seconds=CHECK_SECONDS,
                 failure_message="allow rules could not be looked after",
                 first_pause_seconds=0,
             )
-        ):
-            yield
+        )
 
     async def recover(self) -> int:
         """

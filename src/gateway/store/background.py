@@ -30,7 +30,6 @@ class BackgroundJobs:
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
     async def drain(self) -> None:
-        """Wait for every started job."""
         while self._tasks:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 

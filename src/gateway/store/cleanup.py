@@ -1,7 +1,7 @@
 """Hourly deletion of expired rows, by one process at a time."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from gateway.store.background import repeat, running_tasks
 from gateway.store.leases import Leases
@@ -20,17 +20,15 @@ class HourlyCleanup:
         self._leases = leases
         self._sweeps = sweeps
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Check periodically whether a run is due."""
-        async with running_tasks(
+        return running_tasks(
             repeat(
                 self.run_if_due,
                 pause_seconds=_CHECK_SECONDS,
                 failure_message="old rows could not be taken out",
             )
-        ):
-            yield
+        )
 
     async def run_if_due(self) -> bool:
         """

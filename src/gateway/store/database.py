@@ -77,7 +77,6 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
-        """Open a session for reads."""
         async with (
             _translate_failures(),
             AsyncSession(self.reader, expire_on_commit=False) as session,
@@ -95,7 +94,6 @@ class Database:
             yield session
 
     async def close(self) -> None:
-        """Close every connection."""
         await self.reader.dispose()
         if self.writer is not self.reader:
             await self.writer.dispose()

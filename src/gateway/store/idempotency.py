@@ -18,8 +18,8 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 from sqlalchemy import delete, select, tuple_, update
@@ -86,7 +86,6 @@ class IdempotencyStore:
             ) from failure
 
     async def complete(self, attempt: Attempt, response: RestResponse) -> None:
-        """Store *response*, sealed for its row."""
         row = _row_id(attempt)
         outcome = _Outcome(response.status, response.headers, response.body, response.upload_digest)
         plain = msgspec.msgpack.encode(outcome)
@@ -101,11 +100,9 @@ class IdempotencyStore:
         """Stop renewing the lease; another request can take the entry over when it expires."""
         self._running.discard((_row_id(attempt), attempt.number))
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Renew the leases of running attempts and delete expired entries periodically."""
-        async with running_tasks(self._renew_and_sweep()):
-            yield
+        return running_tasks(self._renew_and_sweep())
 
     async def _renew_and_sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -162,14 +159,9 @@ class IdempotencyStore:
             "started_at": now,
         }
         async with self._database.writing() as session:
-            insert = (
-                sqlite.insert(IdempotencyRow)
-                if self._database.path is not None
-                else postgresql.insert(IdempotencyRow)
-            )
-            row = await session.scalar(
-                insert.values(values).on_conflict_do_nothing().returning(col(IdempotencyRow.id))
-            )
+            dialect = sqlite if self._database.path is not None else postgresql
+            insert = dialect.insert(IdempotencyRow).values(values).on_conflict_do_nothing()
+            row = await session.scalar(insert.returning(col(IdempotencyRow.id)))
         if row is None:
             return None
         return self._begun(row, attempt=1, seed=seed, maybe_sent=False)
@@ -243,24 +235,21 @@ class IdempotencyStore:
         If the database does not answer, the entry stays until its lease expires: the operation has
         happened, so the caller still gets its response, and a retry looks the effect up.
         """
+        ended = (
+            update(IdempotencyRow)
+            .where(
+                col(IdempotencyRow.id) == _row_id(attempt),
+                col(IdempotencyRow.attempt) == attempt.number,
+                col(IdempotencyRow.state) == RUNNING,
+            )
+            .values(lease_until=self._clock(), **values)
+        )
         try:
-            await self._update(attempt, values)
+            async with self._database.writing() as session:
+                await session.exec(ended)
         except StorageUnavailable:
             log.warning("the end of an idempotent call could not be stored")
         await self.abandon(attempt)
-
-    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> None:
-        row = _row_id(attempt)
-        async with self._database.writing() as session:
-            await session.exec(
-                update(IdempotencyRow)
-                .where(
-                    col(IdempotencyRow.id) == row,
-                    col(IdempotencyRow.attempt) == attempt.number,
-                    col(IdempotencyRow.state) == RUNNING,
-                )
-                .values(lease_until=self._clock(), **values)
-            )
 
     def _begun(self, row: int | None, *, attempt: int, seed: str, maybe_sent: bool) -> Attempt:
         if row is None:
@@ -272,9 +261,8 @@ class IdempotencyStore:
         if entry.id is None or entry.outcome is None:
             raise RuntimeError("a finished entry has an id and an outcome")
         try:
-            plain = self._keyring.decrypt(
-                entry.outcome, place=place("deliveries", entry.id, "outcome")
-            )
+            bound_to = place("deliveries", entry.id, "outcome")
+            plain = self._keyring.decrypt(entry.outcome, place=bound_to)
         except ValueError as failure:  # its key left the ring; that is no reason to send again
             raise Problem(
                 "The answer kept under this Idempotency-Key can no longer be read.",

@@ -7,34 +7,24 @@ the migrations create the schema; a test compares them with these classes.
 
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    Text,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
 
 def _bigint() -> Any:
-    return BigInteger().with_variant(Integer(), "sqlite")
+    return sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def _primary_key() -> Any:
-    return Field(default=None, sa_column=Column(_bigint(), primary_key=True))
+    return Field(default=None, sa_column=sa.Column(_bigint(), primary_key=True))
 
 
 def _foreign_key(target: str, *, primary_key: bool = False, index: bool = False) -> Any:
-    column = Column(
+    column = sa.Column(
         _bigint(),
-        ForeignKey(target, ondelete="CASCADE"),
+        sa.ForeignKey(target, ondelete="CASCADE"),
         primary_key=primary_key,
         nullable=False,
         index=index,
@@ -44,12 +34,12 @@ def _foreign_key(target: str, *, primary_key: bool = False, index: bool = False)
 
 def _timestamp(*, nullable: bool = False) -> Any:
     if nullable:
-        return Field(default=None, sa_column=Column(BigInteger(), nullable=True))
-    return Field(sa_column=Column(BigInteger(), nullable=False))
+        return Field(default=None, sa_column=sa.Column(sa.BigInteger(), nullable=True))
+    return Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
 
 
 def _json() -> Any:
-    return Field(sa_column=Column(JSON(), nullable=False))
+    return Field(sa_column=sa.Column(sa.JSON(), nullable=False))
 
 
 class Operator(SQLModel, table=True):
@@ -110,7 +100,9 @@ class ConnectionRow(SQLModel, table=True):
     status_detail: str | None = Field(default=None, max_length=500)
     base_url: str | None = Field(default=None, max_length=500)
     selected_site_ids: list[str] = _json()
-    credentials: bytes | None = Field(default=None, sa_column=Column(LargeBinary(), nullable=True))
+    credentials: bytes | None = Field(
+        default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
+    )
     last_ok_at: int | None = _timestamp(nullable=True)
     created_at: int = _timestamp()
     updated_at: int = _timestamp()
@@ -135,9 +127,9 @@ class AccessToken(SQLModel, table=True):
     id: int | None = _primary_key()
     name: str = Field(max_length=100)
     key_id: str = Field(max_length=8)
-    digest: bytes = Field(sa_column=Column(LargeBinary(32), nullable=False, unique=True))
+    digest: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), nullable=False, unique=True))
     previous_digest: bytes | None = Field(
-        default=None, sa_column=Column(LargeBinary(32), nullable=True, unique=True)
+        default=None, sa_column=sa.Column(sa.LargeBinary(32), nullable=True, unique=True)
     )
     previous_until: int | None = _timestamp(nullable=True)
     operator_id: str = Field(index=True, max_length=36)
@@ -161,7 +153,9 @@ class CollabRule(SQLModel, table=True):
 
     __tablename__ = "collab_rules"
     __table_args__ = (
-        UniqueConstraint("token_id", "rule_type", "pattern", "action", name="uq_collab_rules_rule"),
+        sa.UniqueConstraint(
+            "token_id", "rule_type", "pattern", "action", name="uq_collab_rules_rule"
+        ),
         _AUTOINCREMENT,
     )
 
@@ -198,9 +192,9 @@ class RuleIntent(SQLModel, table=True):
     rule_type: str = Field(max_length=32)
     place: str = Field(max_length=2048)
     created_at: int = _timestamp()
-    trace: str = Field(sa_column=Column(Text(), nullable=False))
+    trace: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
     lease_until: int = _timestamp()
-    look_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    look_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
     looks: int = Field(default=0)
 
 
@@ -221,7 +215,7 @@ class IdempotencyRow(SQLModel, table=True):
 
     __tablename__ = "deliveries"
     __table_args__ = (
-        UniqueConstraint("token_id", "method", "path", "key", name="uq_deliveries_key"),
+        sa.UniqueConstraint("token_id", "method", "path", "key", name="uq_deliveries_key"),
         _AUTOINCREMENT,
     )
 
@@ -230,14 +224,16 @@ class IdempotencyRow(SQLModel, table=True):
     method: str = Field(max_length=8)
     path: str = Field(max_length=2000)
     key: str = Field(max_length=255)
-    fingerprint: bytes = Field(sa_column=Column(LargeBinary(32), nullable=False))
+    fingerprint: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), nullable=False))
     state: str = Field(max_length=8)
     seed: str = Field(max_length=64)
     attempt: int
     maybe_sent: bool
     lease_until: int = _timestamp()
-    outcome: bytes | None = Field(default=None, sa_column=Column(LargeBinary(), nullable=True))
-    started_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    outcome: bytes | None = Field(
+        default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
+    )
+    started_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
 class CalendarRow(SQLModel, table=True):
@@ -245,7 +241,7 @@ class CalendarRow(SQLModel, table=True):
 
     __tablename__ = "calendars"
     __table_args__ = (
-        UniqueConstraint("connection_id", "native_id", name="uq_calendars_place"),
+        sa.UniqueConstraint("connection_id", "native_id", name="uq_calendars_place"),
         _AUTOINCREMENT,
     )
 
@@ -259,7 +255,7 @@ class EventRow(SQLModel, table=True):
 
     __tablename__ = "events"
 
-    id: bytes = Field(sa_column=Column(LargeBinary(16), primary_key=True))
+    id: bytes = Field(sa_column=sa.Column(sa.LargeBinary(16), primary_key=True))
     calendar_id: int = _foreign_key("calendars.id", index=True)
     native_id: str = Field(max_length=1024)
 
@@ -277,8 +273,8 @@ class OAuthAttempt(SQLModel, table=True):
 
     id: str = Field(primary_key=True, max_length=43)
     connection_id: int = _foreign_key("connections.id", index=True)
-    secret: bytes = Field(sa_column=Column(LargeBinary(), nullable=False))
-    expires_at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    secret: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+    expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
 class LeaseRow(SQLModel, table=True):
@@ -304,15 +300,15 @@ class DecisionRow(SQLModel, table=True):
 
     __tablename__ = "decisions"
     __table_args__ = (
-        UniqueConstraint("chain", "number", name="uq_decisions_link"),
-        Index("ix_decisions_token_id_at", "token_id", "at"),
+        sa.UniqueConstraint("chain", "number", name="uq_decisions_link"),
+        sa.Index("ix_decisions_token_id_at", "token_id", "at"),
         _AUTOINCREMENT,
     )
 
     id: int | None = _primary_key()
-    at: int = Field(sa_column=Column(BigInteger(), nullable=False, index=True))
+    at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
     request_id: str = Field(index=True, max_length=128)
-    token_id: int = Field(sa_column=Column(_bigint(), nullable=False))
+    token_id: int = Field(sa_column=sa.Column(_bigint(), nullable=False))
     operator_id: str = Field(max_length=36)
     door: str = Field(max_length=8)
     surface: str | None = Field(default=None, max_length=16)
@@ -322,15 +318,15 @@ class DecisionRow(SQLModel, table=True):
     layer: str | None = Field(default=None, max_length=32)
     code: str | None = Field(default=None, max_length=64)
     status: int
-    rule_id: int | None = Field(default=None, sa_column=Column(_bigint(), nullable=True))
+    rule_id: int | None = Field(default=None, sa_column=sa.Column(_bigint(), nullable=True))
     policy_rev: int
     hidden_fields: int
     cost: int
-    duration: int = Field(sa_column=Column(BigInteger(), nullable=False))
+    duration: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     upstream_calls: int
     upstream_status: int | None = None
     chain: str = Field(max_length=32)
-    number: int = Field(sa_column=Column(BigInteger(), nullable=False))
+    number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     signature: str = Field(max_length=64)
 
 

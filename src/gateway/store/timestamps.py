@@ -34,6 +34,11 @@ def to_text(milliseconds: int) -> str:
     return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds") + "Z"
 
 
+def optional_text(milliseconds: int | None) -> str | None:
+    """Format as `to_text`; None stays None."""
+    return None if milliseconds is None else to_text(milliseconds)
+
+
 _PATTERN = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
     r"(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d\d):?(\d\d))?)?",

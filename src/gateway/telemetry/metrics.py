@@ -8,30 +8,20 @@ One `Metrics` per process. With several workers, each writes its values into the
 import os
 from pathlib import Path
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-    generate_latest,
-)
+import prometheus_client as prometheus
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from gateway.audit.decision import Decision
 from providers.http.events import CallEvent
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+CONTENT_TYPE = prometheus.CONTENT_TYPE_LATEST
 OTHER = "other"  # label of an unknown path or method
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
+prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
 
 
 def method_label(method: str) -> str:
@@ -43,66 +33,65 @@ class Metrics:
     """The metrics of one process; each method records one event."""
 
     def __init__(self) -> None:
-        registry = self._registry = CollectorRegistry()
-        self._requests = Counter(
+        registry = self._registry = prometheus.CollectorRegistry()
+        self._requests = prometheus.Counter(
             "agw_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
-        self._seconds = Histogram(
+        self._seconds = prometheus.Histogram(
             "agw_request_seconds",
             "Seconds from a request to the end of its answer.",
             ("method", "route"),
             buckets=_SECONDS,
             registry=registry,
         )
-        self._active = Gauge(
+        self._active = prometheus.Gauge(
             "agw_requests_active",
             "Requests being answered.",
             multiprocess_mode="livesum",
             registry=registry,
         )
-        self._upstream = Counter(
+        self._upstream = prometheus.Counter(
             "agw_upstream_calls",
             "Tries at upstream calls, by how they ended.",
             ("upstream", "method", "outcome"),
             registry=registry,
         )
-        self._upstream_seconds = Histogram(
+        self._upstream_seconds = prometheus.Histogram(
             "agw_upstream_seconds",
             "Seconds of an upstream call.",
             ("upstream",),
             buckets=_SECONDS,
             registry=registry,
         )
-        self._connections = Gauge(
+        self._connections = prometheus.Gauge(
             "agw_connections",
             "Connected accounts, by state.",
             ("provider", "status"),
             multiprocess_mode="mostrecent",
             registry=registry,
         )
-        self._decisions = Counter(
+        self._decisions = prometheus.Counter(
             "agw_decisions",
             "Calls of known tokens, by how they ended.",
             ("surface", "outcome", "code"),
             registry=registry,
         )
-        self._decisions_lost = Counter(
+        self._decisions_lost = prometheus.Counter(
             "agw_decisions_lost",
             "Rows of the decision log that were dropped or could not be stored.",
             registry=registry,
         )
-        self._shared_lost = Gauge(
+        self._shared_lost = prometheus.Gauge(
             "agw_shared_limits_lost",
             "Workers that count rate limits alone, because the shared count is lost.",
             multiprocess_mode="livesum",
             registry=registry,
         )
         if FOLDER not in os.environ:
-            ProcessCollector(registry=registry)
-            GCCollector(registry=registry)
+            prometheus.ProcessCollector(registry=registry)
+            prometheus.GCCollector(registry=registry)
 
     def start_request(self) -> None:
-        """Count a request that begins."""
         self._active.inc()
 
     def finish_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
@@ -121,7 +110,6 @@ class Metrics:
         self._seconds.labels(method, route).observe(seconds)
 
     def count_upstream_call(self, event: CallEvent) -> None:
-        """Count one attempt at an upstream call."""
         self._upstream.labels(event.upstream, event.method, event.outcome).inc()
         self._upstream_seconds.labels(event.upstream).observe(event.ended - event.began)
 
@@ -136,23 +124,21 @@ class Metrics:
         self._decisions.labels(row.surface or OTHER, row.outcome, row.code or "none").inc()
 
     def count_lost_decisions(self, count: int) -> None:
-        """Count rows of the decision log that were lost."""
         self._decisions_lost.inc(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
-        """Set whether this process has lost the shared rate limits."""
         self._shared_lost.set(lost)
 
     def exposition(self) -> bytes:
         """Return the metrics of all workers in Prometheus' text format."""
         folder = os.environ.get(FOLDER)
         if folder is None:
-            return generate_latest(self._registry)
+            return prometheus.generate_latest(self._registry)
         for pid in _dead_workers(Path(folder)):
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
-        combined = CollectorRegistry()
+        combined = prometheus.CollectorRegistry()
         MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
-        return generate_latest(combined)
+        return prometheus.generate_latest(combined)
 
 
 def _dead_workers(folder: Path) -> set[int]:

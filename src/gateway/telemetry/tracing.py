@@ -38,7 +38,6 @@ class RequestSpan:
         return f"{self._span.get_span_context().trace_id:032x}"
 
     def finish(self, method: str, route: str | None, status: int) -> None:
-        """Set route and outcome."""
         self._span.update_name(f"{method} {route}" if route else method)
         if route:
             self._span.set_attribute("http.route", route)
@@ -101,7 +100,6 @@ class Tracing:
         span.end(end_time=int((event.ended + clock_offset) * 1e9))
 
     def close(self) -> None:
-        """Export the remaining spans."""
         self._provider.shutdown()
 
 

@@ -97,13 +97,11 @@ async def text(database):
             )
         _, text = await tokens.create(
             session,
-            tokens.NewToken(
-                name="reports",
-                operator_id="o",
-                resource_ids=[1, 2],
-                expires_at=None,
-                settings=grants.validate({"emailAccessEnabled": True}),
-            ),
+            name="reports",
+            operator_id="o",
+            resource_ids=[1, 2],
+            expires_at=None,
+            settings=grants.validate({"emailAccessEnabled": True}),
         )
     return text
 

@@ -26,10 +26,14 @@ async def token(store_named, database):
         session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
         session.add(Resource(name="r", created_at=0))
         await session.flush()
-        new = tokens.NewToken(
-            name="t", operator_id="o", resource_ids=[1], expires_at=None, settings=grants.DEFAULTS
+        await tokens.create(
+            session,
+            name="t",
+            operator_id="o",
+            resource_ids=[1],
+            expires_at=None,
+            settings=grants.DEFAULTS,
         )
-        await tokens.create(session, new)
 
 
 def test_a_rule_is_added_listed_and_removed(token):

@@ -30,7 +30,6 @@ class Finding:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON."""
         return {
             "name": self.name,
             "outcome": self.outcome.value,
