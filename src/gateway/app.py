@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI
@@ -38,14 +38,7 @@ from gateway.http.entry import AddressLimits, RequestEntry
 from gateway.http.middleware import CommonMiddleware
 from gateway.http.sandbox_mount import SandboxApp, forgetting_faults, in_process
 from gateway.lifecycle import Lifecycle, Worker
-from gateway.management import connections as managed_connections
-from gateway.management import decisions as managed_decisions
-from gateway.management import error_handlers
-from gateway.management import explain as managed_explain
-from gateway.management import operators as managed_operators
-from gateway.management import resources as managed_resources
-from gateway.management import rules as managed_rules
-from gateway.management import tokens as managed_tokens
+from gateway.management import error_handlers, routes
 from gateway.management.auth import require_admin
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.shared import SharedLimiter
@@ -309,24 +302,17 @@ def _closers(
 ) -> tuple[Callable[[], Awaitable[None]], ...]:
     """Return what releases the process's resources, in the order of closing."""
 
-    async def close_counter() -> None:
-        if isinstance(services.counter, SharedLimiter):
-            await services.counter.aclose()
-
-    async def close_tracing() -> None:
-        if base.tracing is not None:
-            await asyncio.to_thread(base.tracing.close)
-
     async def close_reader() -> None:
         base.reader.close()
 
+    counter, tracing = services.counter, base.tracing
     return (
         base.background.drain,
         close_reader,
         base.clients.aclose,
-        close_counter,
+        *([counter.aclose] if isinstance(counter, SharedLimiter) else []),
         base.database.close,
-        close_tracing,
+        *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),
     )
 
 
@@ -344,21 +330,10 @@ def _application(lifecycle: Lifecycle, services: Services) -> FastAPI:
     )
     app.state.services = services
     error_handlers.install(app)
-    for router in _MANAGED:
+    for router in routes.ROUTERS:
         app.include_router(router, dependencies=[Depends(require_admin)])
     app.include_router(oauth_pages.router)
     return app
-
-
-_MANAGED = (
-    managed_tokens.router,
-    managed_explain.router,
-    managed_rules.router,
-    managed_operators.router,
-    managed_resources.router,
-    managed_connections.router,
-    managed_decisions.router,
-)
 
 
 @cache

@@ -7,4 +7,5 @@ The management API: routes that only the holder of the admin token may call.
     paging           list queries and page tokens
     error_handlers   exceptions as error responses
     operators … decisions   one module per collection of the API
+    routes           all of them
 """

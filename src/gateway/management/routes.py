@@ -1,0 +1,13 @@
+"""All routes of the management API, in the order of its description."""
+
+from gateway.management import connections, decisions, explain, operators, resources, rules, tokens
+
+ROUTERS = (
+    tokens.router,
+    explain.router,
+    rules.router,
+    operators.router,
+    resources.router,
+    connections.router,
+    decisions.router,
+)
