@@ -1,4 +1,4 @@
-"""What is remembered of a provider A account between requests."""
+"""Data of an account, cached between requests."""
 
 from dataclasses import dataclass, field
 
@@ -11,18 +11,18 @@ from providers.http.client import Upstream
 @dataclass(slots=True)
 class AccountCache:
     """
-    One account's labels and address.
+    Labels and address of one account.
 
     Attributes:
-        address: Empty until it is known.
+        address: "" until it was read.
     """
 
     labels: LabelCache = field(default_factory=LabelCache)
     address: str = ""
 
     async def own_address(self, upstream: Upstream) -> str:
-        """Return the account's address, asked for the first time."""
+        """Return the account's address, which is read once."""
         if not self.address:
-            answer = await upstream.call("GET", *ROOT, "profile")
-            self.address = answer.decode(Profile).email_address
+            response = await upstream.call("GET", *ROOT, "profile")
+            self.address = response.decode(Profile).email_address
         return self.address

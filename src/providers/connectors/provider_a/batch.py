@@ -1,8 +1,7 @@
 """
-Many reads in one call: provider A's multipart batch.
+Many reads in one multipart call: docs/spec/upstream/gmail.md#batch-reads.
 
-Both ways by hand: a general parser costs more than all the rest of a page (performance report,
-6.1). Source: wire report 1A.1.
+Written and parsed by hand: a general multipart parser takes longer than all the rest of a page.
 """
 
 import re
@@ -16,13 +15,13 @@ from providers.failures import Broken
 from providers.http.client import Upstream
 from providers.http.response import Response
 
-MAX_PER_CALL = 50  # more are throttled; wire report 1A.1
+MAX_PER_CALL = 50  # larger batches are throttled
 ROOT = ("gmail", "v1", "users", "me")
 
 _BOUNDARY = "part_of_one_page"
 _PART_ID = re.compile(rb"content-id:\s*<?(?:response-)?<?item-(\d+)>?", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
-_WAIT = re.compile(rb"retry-after:\s*(\d{1,6})", re.IGNORECASE)
+_RETRY_AFTER = re.compile(rb"retry-after:\s*(\d{1,6})", re.IGNORECASE)
 
 Params = Sequence[tuple[str, str]]
 
@@ -37,7 +36,7 @@ async def messages(
         read_one=lambda name: upstream.call(
             "GET", *ROOT, "messages", name, params=params, accept=GONE_STATUSES
         ),
-        decode=lambda answer: answer.decode(Message),
+        decode=lambda response: response.decode(Message),
         classify=classify,
         max_size=MAX_PER_CALL,
     )
@@ -47,7 +46,7 @@ async def messages(
 async def _call(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Response]:
-    answer = await upstream.call(
+    response = await upstream.call(
         "POST",
         "batch",
         "gmail",
@@ -57,46 +56,46 @@ async def _call(
         retry=True,
         changes=False,
     )
-    parts = _read(answer)
-    if len(parts) != len(message_ids) or not all(0 <= at < len(message_ids) for at in parts):
+    parts = _parse(response)
+    if parts.keys() != set(range(len(message_ids))):
         raise Broken
-    return {message_ids[at]: part for at, part in parts.items()}
+    return {message_ids[index]: part for index, part in parts.items()}
 
 
 def _request(message_ids: Sequence[str], params: Params) -> bytes:
     query = urlencode(params)
     path = "/".join(("", *ROOT, "messages"))
     lines = [
-        f"--{_BOUNDARY}\r\nContent-Type: application/http\r\nContent-ID: <item-{at}>\r\n\r\n"
-        f"GET {path}/{name}?{query} HTTP/1.1\r\n\r\n\r\n"
-        for at, name in enumerate(message_ids)
+        f"--{_BOUNDARY}\r\nContent-Type: application/http\r\nContent-ID: <item-{index}>\r\n\r\n"
+        f"GET {path}/{message_id}?{query} HTTP/1.1\r\n\r\n\r\n"
+        for index, message_id in enumerate(message_ids)
     ]
     return f"{''.join(lines)}--{_BOUNDARY}--\r\n".encode()
 
 
-def _read(answer: Response) -> dict[int, Response]:
-    """Take a multipart answer apart: each inner answer by the place of its question."""
-    boundary = re.search(r'boundary="?([^";]+)', answer.headers.get("content-type", ""))
+def _parse(response: Response) -> dict[int, Response]:
+    """Return the inner responses of a multipart response by the index of their request."""
+    boundary = re.search(r'boundary="?([^";]+)', response.headers.get("content-type", ""))
     if boundary is None:
         raise Broken
-    found: dict[int, Response] = {}
-    for piece in answer.body.split(b"--" + boundary[1].strip().encode())[1:]:
+    parts: dict[int, Response] = {}
+    for piece in response.body.split(b"--" + boundary[1].strip().encode())[1:]:
         if piece.startswith(b"--"):
             break
         outer, _, inner = _split(piece.lstrip(b"\r\n"))
         head, _, body = _split(inner.lstrip(b"\r\n"))
-        place, status = _PART_ID.search(outer), _STATUS.match(head)
-        if place is None or status is None:
+        index, status = _PART_ID.search(outer), _STATUS.match(head)
+        if index is None or status is None:
             raise Broken
         code = int(status[1])
-        wait = _WAIT.search(head) if code >= 300 else None
-        headers = {"retry-after": wait[1].decode()} if wait else {}
-        found[int(place[1])] = Response(code, headers, body)
-    return found
+        retry_after = _RETRY_AFTER.search(head) if code >= 300 else None
+        headers = {"retry-after": retry_after[1].decode()} if retry_after else {}
+        parts[int(index[1])] = Response(code, headers, body)
+    return parts
 
 
 def _split(piece: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split at the first empty line, however lines end."""
+    """Split at the first empty line, with either line end."""
     if b"\r\n\r\n" in piece:
         return piece.partition(b"\r\n\r\n")
     return piece.partition(b"\n\n")

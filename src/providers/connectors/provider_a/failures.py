@@ -1,4 +1,4 @@
-"""What provider A's error answers mean. Source: wire report, 2.1."""
+"""Error responses as failures: docs/spec/upstream/errors-and-throttling.md#google-errors."""
 
 import re
 
@@ -16,8 +16,9 @@ from providers.failures import (
 from providers.http.response import Response
 from providers.http.retry_after import retry_after_seconds
 
-_RATE_SECONDS = 60  # quotas are per minute; for a 403, which the decisions are silent about
-_DAY_SECONDS = 3600  # a day's quota is used up; nobody knows when the window started
+# docs/spec/upstream/errors-and-throttling.md#waiting-time
+_RATE_SECONDS = 60  # quotas are per minute
+_DAY_SECONDS = 3600  # for a daily quota: the start of its window is unknown
 _RATE = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "concurrentLimitExceeded"})
 _DAY = frozenset({"dailyLimitExceeded", "quotaExceeded"})
 _BAD_ID = re.compile(r"invalid (id|thread|message|label)\b", re.IGNORECASE)
@@ -37,31 +38,31 @@ class _Envelope(msgspec.Struct):
     error: _Error
 
 
-def classify(answer: Response) -> ProviderFailure | None:
-    """Turn a non-2xx answer into a failure, None when its status says it all."""
-    word, message = _read(answer.body)
+def classify(response: Response) -> ProviderFailure | None:
+    """Turn a non-2xx response into a failure; None when its status suffices."""
+    word, message = _reason_and_message(response.body)
     if word in _DAY:
-        return Throttled(retry_after_seconds(answer) or _DAY_SECONDS)
-    if answer.status == 429:
-        return Throttled(retry_after_seconds(answer) or DEFAULT_RETRY_AFTER_SECONDS)
+        return Throttled(retry_after_seconds(response) or _DAY_SECONDS)
+    if response.status == 429:
+        return Throttled(retry_after_seconds(response) or DEFAULT_RETRY_AFTER_SECONDS)
     if word in _RATE:
-        return Throttled(retry_after_seconds(answer) or _RATE_SECONDS)
-    if answer.status == 400 and _BAD_ID.search(message):
+        return Throttled(retry_after_seconds(response) or _RATE_SECONDS)
+    if response.status == 400 and _BAD_ID.search(message):
         return Missing()
-    if answer.status == 409:
+    if response.status == 409:
         return Conflicted(status=409, word=word)
-    if answer.status == 412:
+    if response.status == 412:
         return Stale(status=412, word=word)
-    if answer.status in (400, 403):
-        return Refused(status=answer.status, word=word)
+    if response.status in (400, 403):
+        return Refused(status=response.status, word=word)
     return None
 
 
-def _read(body: bytes) -> tuple[str, str]:
-    """Return the reason's word and the message, empty when there are none."""
+def _reason_and_message(body: bytes) -> tuple[str, str]:
+    """Return the reason and the message of an error body; "" for what it does not contain."""
     try:
         error = msgspec.json.decode(body, type=_Envelope).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "", ""
-    reasons = [one.reason for one in error.errors if one.reason]
-    return (reasons[0] if reasons else error.status), error.message
+    reasons = (detail.reason for detail in error.errors if detail.reason)
+    return next(reasons, error.status), error.message

@@ -1,4 +1,4 @@
-"""What is remembered of a provider B account between requests."""
+"""Data of an account, cached between requests."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
 @dataclass(slots=True)
 class AccountCache:
     """
-    One account's folders and address.
+    Folders and address of one account.
 
     Attributes:
-        trash, junk: Folder ids; "" for a folder that the mailbox does not have, None until known.
-        address: Empty until it is known.
+        trash, junk: Folder ids; None until they were read, "" when the mailbox has no such folder.
+        address: "" until it was read.
     """
 
     trash: str | None = None
@@ -27,7 +27,7 @@ class AccountCache:
     address: str = ""
 
     async def folders(self, upstream: Upstream) -> tuple[str, str]:
-        """Return the ids of the trash and junk folders, asked for the first time."""
+        """Return the ids of the trash and junk folders, which are read once."""
         if self.trash is None or self.junk is None:
             trash, junk = await asyncio.gather(
                 _folder(upstream, "deleteditems"), _folder(upstream, "junkemail")
@@ -36,22 +36,22 @@ class AccountCache:
         return self.trash, self.junk
 
     async def own_address(self, upstream: Upstream) -> str:
-        """Return the account's address, asked for the first time."""
+        """Return the account's address, which is read once."""
         if not self.address:
-            answer = await upstream.call(
+            response = await upstream.call(
                 "GET", *ROOT, params=(("$select", "mail,userPrincipalName"),)
             )
-            account = answer.decode(Account)
+            account = response.decode(Account)
             self.address = account.mail or account.user_principal_name or ""
         return self.address
 
 
 async def _folder(upstream: Upstream, name: str) -> str:
     try:
-        answer = await upstream.call(
+        response = await upstream.call(
             "GET", *ROOT, "mailFolders", name, params=(("$select", "id"),), headers=PREFER
         )
     except Missing:
         return ""
-    found = answer.decode(Folder).id
-    return found if is_provider_b_id(found) else ""
+    folder_id = response.decode(Folder).id
+    return folder_id if is_provider_b_id(folder_id) else ""

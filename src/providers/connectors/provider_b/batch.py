@@ -1,4 +1,4 @@
-"""Many reads in one call: provider B's JSON batch. Source: wire report, 2.2."""
+"""Many reads in one call: docs/spec/upstream/errors-and-throttling.md#microsoft-graph-batch."""
 
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
@@ -24,7 +24,7 @@ async def messages(
         read_one=lambda name: upstream.call(
             "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE_STATUSES
         ),
-        decode=lambda answer: answer.decode(Message),
+        decode=lambda response: response.decode(Message),
         classify=classify,
         max_size=MAX_BATCH,
     )
@@ -43,5 +43,5 @@ async def _call(
         }
         for message_id in message_ids
     ]
-    answers = await call_batch(upstream, requests, changes=False)
-    return dict(zip(message_ids, answers, strict=True))
+    responses = await call_batch(upstream, requests, changes=False)
+    return dict(zip(message_ids, responses, strict=True))

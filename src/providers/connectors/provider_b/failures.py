@@ -1,4 +1,4 @@
-"""What provider B's error answers mean. Source: wire report, 2.2."""
+"""Error responses: docs/spec/upstream/errors-and-throttling.md#microsoft-graph-errors."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ from providers.http.retry_after import retry_after_seconds
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
 _MISSING = frozenset({"ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId"})
 _STALE = frozenset({"ErrorIrresolvableConflict", "resourceModified"})
-_USUAL_SECONDS = 10  # windows are of ten minutes; for what is no 429
+_DEFAULT_WAIT_SECONDS = 10  # for a throttle with another status than 429
 
 
 class _Error(msgspec.Struct):
@@ -28,21 +28,21 @@ class _Envelope(msgspec.Struct):
     error: _Error
 
 
-def classify(answer: Response) -> ProviderFailure | None:
-    """Turn a non-2xx answer into a failure, None when its status says it all."""
-    word = code(answer.body)
-    if answer.status == 429:
-        return Throttled(retry_after_seconds(answer) or DEFAULT_RETRY_AFTER_SECONDS)
+def classify(response: Response) -> ProviderFailure | None:
+    """Turn a non-2xx response into a failure; None when its status suffices."""
+    word = code(response.body)
+    if response.status == 429:
+        return Throttled(retry_after_seconds(response) or DEFAULT_RETRY_AFTER_SECONDS)
     if word in _THROTTLED:
-        return Throttled(retry_after_seconds(answer) or _USUAL_SECONDS)
+        return Throttled(retry_after_seconds(response) or _DEFAULT_WAIT_SECONDS)
     if word in _MISSING:
         return Missing()
-    if word in _STALE or answer.status == 412:
-        return Stale(status=answer.status, word=word)
-    if answer.status == 409:
+    if word in _STALE or response.status == 412:
+        return Stale(status=response.status, word=word)
+    if response.status == 409:
         return Conflicted(status=409, word=word)
-    if answer.status in (400, 403):
-        return Refused(status=answer.status, word=word)
+    if response.status in (400, 403):
+        return Refused(status=response.status, word=word)
     return None
 
 

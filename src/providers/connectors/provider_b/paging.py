@@ -1,4 +1,4 @@
-"""Provider B's listings: each page links to the next. Source: wire report, 2.2."""
+"""Listings of Microsoft Graph: each page has a link to the next."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
@@ -21,10 +21,10 @@ def pages(
     *,
     headers: Mapping[str, str],
 ) -> PageIterator[P]:
-    """Read what lies at *path* below the account; *headers* go along with every call."""
+    """Return the pages of the listing at *path* below the account; every call has *headers*."""
 
     def first() -> Awaitable[Response]:
         return upstream.call("GET", *ROOT, *path, params=params, headers=headers)
 
-    further = partial(upstream.follow, headers=headers)
-    return PageIterator(shape, first=first, following=further, cursor=attrgetter("next_link"))
+    following = partial(upstream.follow, headers=headers)
+    return PageIterator(shape, first=first, following=following, cursor=attrgetter("next_link"))

@@ -13,7 +13,7 @@ from providers.connectors.provider_a.gmail.compose import (
     AttachedFile,
     OutgoingMessage,
     addressable,
-    write,
+    serialize,
 )
 from providers.ports.mail import UnsafeMessage
 from providers.records.mail import Participant
@@ -41,7 +41,7 @@ HOSTILE = st.text(
 )
 
 
-def letter(**given):
+def outgoing(**given):
     written = {
         "sender": "me@north.example",
         "to": (BOB,),
@@ -64,7 +64,7 @@ def test_headers_and_recipients_are_the_intended_ones_or_nothing_is_written(subj
         Participant(email="carl@east.example", name=other),
     )
     try:
-        raw = write(letter(subject=subject, to=people))
+        raw = serialize(outgoing(subject=subject, to=people))
     except UnsafeMessage:
         return
 
@@ -103,17 +103,17 @@ def test_headers_and_recipients_are_the_intended_ones_or_nothing_is_written(subj
 )
 def test_an_address_that_is_none_is_not_written(address):
     with pytest.raises(UnsafeMessage):
-        write(letter(to=(Participant(email=address),)))
+        serialize(outgoing(to=(Participant(email=address),)))
 
 
 def test_a_domain_of_another_script_is_written_in_its_plain_form():
-    raw = write(letter(to=(Participant(email="bob@bücher.example"),)))
+    raw = serialize(outgoing(to=(Participant(email="bob@bücher.example"),)))
 
     assert read(raw)["To"] == "bob@xn--bcher-kva.example"
 
 
 def test_an_address_at_a_number_is_written():
-    raw = write(letter(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
+    raw = serialize(outgoing(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
 
     assert getaddresses([read(raw)["To"]]) == [("Root", "root@[192.0.2.7]")]
 
@@ -121,7 +121,7 @@ def test_an_address_at_a_number_is_written():
 def test_a_body_is_kept_as_it_is():
     body = "Grüße\n.\n\n  From here 😀\r\nend\n"
 
-    message = read(write(letter(body=body)))
+    message = read(serialize(outgoing(body=body)))
 
     assert message.get_payload(decode=True).decode() == body.replace("\r\n", "\n").replace(
         "\n", "\r\n"
@@ -130,7 +130,7 @@ def test_a_body_is_kept_as_it_is():
 
 def test_half_a_surrogate_pair_in_a_body_is_not_written():
     with pytest.raises(UnsafeMessage):
-        write(letter(body="\ud800"))
+        serialize(outgoing(body="\ud800"))
 
 
 def test_files_keep_their_names_types_and_bytes():
@@ -142,7 +142,7 @@ def test_files_keep_their_names_types_and_bytes():
         AttachedFile(name="x" * 300 + ".png", media_type="image/png", content=b"", is_inline=True),
     )
 
-    raw = write(letter(files=files))
+    raw = serialize(outgoing(files=files))
 
     parts = read(raw).get_payload()[1:]
     assert [part.get_content_type() for part in parts] == [
@@ -161,10 +161,10 @@ def test_files_keep_their_names_types_and_bytes():
 
 
 def test_importance_is_written_in_both_ways():
-    raw = read(write(letter(importance="high")))
+    raw = read(serialize(outgoing(importance="high")))
 
     assert (raw["Importance"], raw["X-Priority"]) == ("high", "1")
-    assert read(write(letter()))["Importance"] is None
+    assert read(serialize(outgoing()))["Importance"] is None
 
 
 def test_people_of_an_original_who_cannot_be_written_to_are_left_out():
@@ -215,14 +215,14 @@ ENDLESS = {
 
 @pytest.mark.parametrize(("header", "people"), ADDRESSES.items())
 def test_an_address_header_is_read(header, people):
-    found = [(one.name or "", one.email) for one in addresses.read(header)]
+    found = [(one.name or "", one.email) for one in addresses.parse(header)]
 
     assert found == people
 
 
 @pytest.mark.parametrize("header", ENDLESS.values(), ids=ENDLESS.keys())
 def test_a_header_without_addresses_is_read_however_long_it_is(header):
-    assert [one for one in addresses.read(header) if "@" in one.email] == []
+    assert [one for one in addresses.parse(header) if "@" in one.email] == []
 
 
 ENCODED = {
@@ -238,7 +238,7 @@ ENCODED = {
 
 @pytest.mark.parametrize(("header", "text"), ENCODED.items())
 def test_encoded_words_are_read(header, text):
-    assert addresses.decoded(header) == text
+    assert addresses.decode_words(header) == text
 
 
 @given(
@@ -253,7 +253,7 @@ def test_encoded_words_are_read(header, text):
 def test_the_fast_reading_of_addresses_is_the_standard_library_s(people):
     header = ", ".join(f'"{name}" <{address}>' if name else address for name, address in people)
 
-    found = [(one.name or "", one.email) for one in addresses.read(header)]
+    found = [(one.name or "", one.email) for one in addresses.parse(header)]
 
     assert found == getaddresses([header] if header else [])
 
@@ -273,6 +273,6 @@ DATES = {
 
 @pytest.mark.parametrize(("header", "moment"), DATES.items())
 def test_a_date_header_is_read(header, moment):
-    found = dates.read(header)
+    found = dates.parse(header)
 
     assert (found.isoformat() if found else None) == moment

@@ -1,1 +1,17 @@
-"""Legend to be written."""
+"""
+Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
+
+    mailbox           the mail port of one account
+    search_query      mail queries in Gmail's search language
+    reading           pages of a search, and messages by their ids
+    requested_fields  field masks for the wanted attributes
+    mapping           from decoded messages to records
+    addresses         parsing of address headers
+    dates             parsing of date headers
+    charsets          decoding of text by its character set
+    labels            the labels of an account
+    sending           new messages, replies and forwards
+    compose           serialisation of outgoing messages
+    original_message  parsing of the raw message that is forwarded
+    response_types    structs that responses are decoded into
+"""

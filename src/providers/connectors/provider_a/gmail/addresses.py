@@ -1,8 +1,8 @@
 """
-Address headers, read fast.
+Parsing of address headers.
 
-The usual forms are taken apart by one pattern; everything else goes to the standard library, which
-is many times slower (performance report, 7).
+A pattern parses the usual forms; other headers go to the standard library, which is many times
+slower.
 """
 
 import re
@@ -15,13 +15,13 @@ from inspect import signature
 from providers.connectors.provider_a.gmail import charsets
 from providers.records.mail import Participant
 
-# Both fit pieces without blanks around them, and only in one way, so that they take linear time.
+# Both match stripped pieces, and in one way only, so that they take linear time.
 _PLAIN = re.compile(r'([^<>"(),:;@\\]*)<([^<>\s"(),:;\\]+)>|([^<>\s"(),:;\\]+)')
 _QUOTED = re.compile(r'"([^"\\]*)"\s*<([^<>\s"(),:;\\]+)>')
 # A header of one quoted name with a comma inside must not be split there.
 _PIECE = re.compile(r'(?:[^",]+|"[^"]*"?)+')
-# Newer interpreters drop the whole list over one odd address unless told otherwise.
-_READ = (
+# Newer Python versions drop the whole list because of one odd address unless *strict* is off.
+_getaddresses = (
     partial(getaddresses, strict=False)
     if "strict" in signature(getaddresses).parameters
     else getaddresses
@@ -29,42 +29,46 @@ _READ = (
 
 
 @lru_cache(maxsize=4096)
-def read(header: str) -> tuple[Participant, ...]:
-    """Return the mailboxes of an address header, in order; what is none is left out."""
+def parse(header: str) -> tuple[Participant, ...]:
+    """Return the mailboxes of an address header, in order, without entries that have no address."""
     if not header:
         return ()
-    found = []
+    participants = []
     for piece in map(str.strip, _PIECE.findall(header) if '"' in header else header.split(",")):
         match = _QUOTED.fullmatch(piece) or _PLAIN.fullmatch(piece)
         if match is None:
-            return _slowly(header)
+            return _parse_slowly(header)
         name, address = (match[1], match[2]) if match.lastindex == 2 else ("", match[3])
-        found.append(Participant(email=address, name=decoded(name.strip()) or None))
-    return tuple(found)
+        participants.append(Participant(email=address, name=decode_words(name.strip()) or None))
+    return tuple(participants)
 
 
-def decoded(text: str) -> str:
-    """Decode the encoded words (RFC 2047) of a header; what cannot be read stays as it is."""
+def decode_words(text: str) -> str:
+    """Decode the encoded words (RFC 2047) of a header; undecodable text is returned unchanged."""
     if "=?" not in text:
         return text
-    # How the standard library hands over what stands between encoded words.
+    # The encoding in which the standard library returns the text between encoded words.
     between = "ascii" if text.isascii() else "raw-unicode-escape"
     try:
         return "".join(
-            charsets.read(piece, charset)
+            charsets.decode(piece, charset)
             if charset
-            else charsets.whole(piece if isinstance(piece, str) else piece.decode(between))
+            else charsets.replace_surrogates(
+                piece if isinstance(piece, str) else piece.decode(between)
+            )
             for piece, charset in decode_header(text)
         )
     except (HeaderParseError, LookupError, ValueError):
         return text
 
 
-def _slowly(header: str) -> tuple[Participant, ...]:
+def _parse_slowly(header: str) -> tuple[Participant, ...]:
     try:
-        pairs = _READ([header])
-    except RecursionError:  # comments within comments, thousands deep
+        pairs = _getaddresses([header])
+    except RecursionError:  # comments nested thousands deep
         return ()
     return tuple(
-        Participant(email=address, name=decoded(name) or None) for name, address in pairs if address
+        Participant(email=address, name=decode_words(name) or None)
+        for name, address in pairs
+        if address
     )

@@ -1,33 +1,33 @@
-"""Texts out of letters, by the charset they name: always texts that can be written again."""
+"""Decoding of mail bytes by their declared charset; the result can always be encoded as UTF-8."""
 
 import codecs
 import re
 
-# Codecs of the language rather than of mail: they read escapes, or take quadratic time.
+# Codecs of Python rather than of mail: they interpret escapes, or take quadratic time.
 _NO_CHARSETS = frozenset({"unicode-escape", "raw-unicode-escape", "punycode", "idna"})
-_HALVES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def text(octets: bytes, charset: str | None) -> str:
-    """Read *octets*, as UTF-8 if need be; what cannot be read comes as U+FFFD."""
+def decode_or_utf8(content: bytes, charset: str | None) -> str:
+    """Decode *content*, as UTF-8 when the charset is unknown; invalid bytes become U+FFFD."""
     try:
-        return read(octets, charset or "utf-8")
+        return decode(content, charset or "utf-8")
     except (LookupError, ValueError):
-        return octets.decode("utf-8", "replace")
+        return content.decode("utf-8", "replace")
 
 
-def read(octets: bytes, charset: str) -> str:
+def decode(content: bytes, charset: str) -> str:
     """
-    Read *octets*; what cannot be read comes as U+FFFD.
+    Decode *content*; invalid bytes become U+FFFD.
 
     Raises:
-        LookupError, ValueError: Nobody names_including the charset, or it is none.
+        LookupError, ValueError: The charset is unknown or not allowed.
     """
     if codecs.lookup(charset).name in _NO_CHARSETS:
         raise LookupError(charset)
-    return whole(octets.decode(charset, "replace"))
+    return replace_surrogates(content.decode(charset, "replace"))
 
 
-def whole(found: str) -> str:
-    """Replace halves of characters, which UTF-7 can name and no answer can hold."""
-    return found if found.isascii() else _HALVES.sub("\ufffd", found)
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-7 can encode and UTF-8 cannot."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)

@@ -1,9 +1,9 @@
 """
-A message to be sent, written down so that it says what the caller meant and nothing else.
+Serialisation of outgoing messages, safe from header injection: docs/spec/email.md#header-safety.
 
-Headers are written here rather than by the standard library, which reads text that looks like an
-encoded word (``=?…?=``) as one. What was written is then parsed by the standard library, and sent
-only when the headers and recipients are the intended ones. Source: decisions 16 (Header safety).
+Headers are not written by the standard library, which takes text that looks like an encoded word
+(``=?…?=``) for one. The result is parsed by the standard library, and is returned only when it has
+the intended headers and recipients.
 """
 
 import re
@@ -16,7 +16,7 @@ from email import message_from_bytes, policy
 from email.utils import format_datetime, getaddresses
 from urllib.parse import quote
 
-from providers.connectors.provider_a.gmail.addresses import decoded
+from providers.connectors.provider_a.gmail.addresses import decode_words
 from providers.mail.delivery import CONTROL_CHARACTERS, is_message_id
 from providers.ports.mail import UnsafeMessage
 from providers.records.mail import Participant
@@ -25,18 +25,18 @@ _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9.-]+|\[[A-
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _LINE = 76  # characters
-_WORD_BYTES = 45  # that become 60 characters of base64, 72 with the frame of an encoded word
+_WORD_BYTES = 45  # 60 characters of base64, 72 with the delimiters of an encoded word
 _PRIORITIES = {"high": "1", "low": "5"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedFile:
     """
-    Something attached.
+    An attachment.
 
     Attributes:
         content: The bytes; of a ``message/rfc822``, the whole message.
-        content_id: Without angle brackets, for what the body refers to; "" for none.
+        content_id: Without angle brackets, for references from the body; "" for none.
     """
 
     name: str
@@ -49,10 +49,10 @@ class AttachedFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingMessage:
     """
-    What is to be sent.
+    A message to send.
 
     Attributes:
-        sender: The account's address; empty lets upstream fill it in.
+        sender: The account's address; "" lets Gmail fill it in.
         message_id, references: Without angle brackets; *references* oldest first.
     """
 
@@ -70,77 +70,74 @@ class OutgoingMessage:
     files: Sequence[AttachedFile] = ()
 
 
-def write(letter: OutgoingMessage) -> bytes:
+def serialize(message: OutgoingMessage) -> bytes:
     """
     Serialise a message (RFC 5322, CRLF).
 
     Raises:
-        UnsafeMessage: It cannot be written so that parsing it gives the same headers and
-            recipients.
+        UnsafeMessage: No serialisation parses to the same headers and recipients.
     """
-    headers = list(_headers(letter))
-    raw = "".join(f"{name}: {value}\r\n" for name, value in headers).encode("ascii") + _content(
-        letter
-    )
-    _check(raw, letter, [name for name, _ in headers])
+    headers = list(_headers(message))
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    raw = head.encode("ascii") + _content(message)
+    _check(raw, message, [name for name, _ in headers])
     return raw
 
 
 def addressable(people: Iterable[Participant]) -> list[Participant]:
-    """Return those of an original's people that can be written to, their names cleaned."""
-    cleaned = (
+    """Return the participants with a valid address, without control characters in their names."""
+    return [
         Participant(
-            email=person.email,
-            name=CONTROL_CHARACTERS.sub(" ", person.name) if person.name else None,
+            email=person.email, name=blank_control_characters(person.name) if person.name else None
         )
         for person in people
-    )
-    return [one for one in cleaned if _is_writable(one.email)]
+        if _is_valid(person.email)
+    ]
 
 
-def cleaned(text: str) -> str:
-    """Replace what may not stand in a header by blanks."""
+def blank_control_characters(text: str) -> str:
+    """Replace control characters, which are not allowed in a header, by blanks."""
     return CONTROL_CHARACTERS.sub(" ", text)
 
 
 # -- headers
 
 
-def _headers(letter: OutgoingMessage) -> Iterator[tuple[str, str]]:
-    if not is_message_id(letter.message_id):
+def _headers(message: OutgoingMessage) -> Iterator[tuple[str, str]]:
+    if not is_message_id(message.message_id):
         raise UnsafeMessage
     yield "MIME-Version", "1.0"
     yield "Date", format_datetime(datetime.now(UTC))
-    yield "Message-ID", f"<{letter.message_id}>"
-    if letter.sender:
-        yield "From", _address(letter.sender)
-    for name, people in (("To", letter.to), ("Cc", letter.cc), ("Bcc", letter.bcc)):
+    yield "Message-ID", f"<{message.message_id}>"
+    if message.sender:
+        yield "From", _address(message.sender)
+    for name, people in (("To", message.to), ("Cc", message.cc), ("Bcc", message.bcc)):
         if people:
             yield name, ",\r\n ".join(map(_mailbox, people))
-    yield "Subject", _text(letter.subject)
-    if letter.importance in _PRIORITIES:
-        yield "Importance", letter.importance
-        yield "X-Priority", _PRIORITIES[letter.importance]
-    if letter.in_reply_to:
-        yield "In-Reply-To", f"<{letter.in_reply_to}>"
-    if letter.references:
-        yield "References", "\r\n ".join(f"<{reference}>" for reference in letter.references)
+    yield "Subject", _text(message.subject)
+    if message.importance in _PRIORITIES:
+        yield "Importance", message.importance
+        yield "X-Priority", _PRIORITIES[message.importance]
+    if message.in_reply_to:
+        yield "In-Reply-To", f"<{message.in_reply_to}>"
+    if message.references:
+        yield "References", "\r\n ".join(f"<{reference}>" for reference in message.references)
 
 
-def _mailbox(one: Participant) -> str:
-    name = _name(one)
+def _mailbox(person: Participant) -> str:
+    name = _name(person)
     if not name:
-        return _address(one.email)
+        return _address(person.email)
     if _is_plain(name) and len(name) < 500:
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"\r\n <{_address(one.email)}>'
-    return f"{_encoded(name)}\r\n <{_address(one.email)}>"
+        return f'"{escaped}"\r\n <{_address(person.email)}>'
+    return f"{_encoded_words(name)}\r\n <{_address(person.email)}>"
 
 
-def _name(one: Participant) -> str:
-    if CONTROL_CHARACTERS.search(one.name or ""):
+def _name(person: Participant) -> str:
+    if CONTROL_CHARACTERS.search(person.name or ""):
         raise UnsafeMessage
-    return " ".join((one.name or "").split())
+    return " ".join((person.name or "").split())
 
 
 def _address(address: str) -> str:
@@ -154,7 +151,7 @@ def _address(address: str) -> str:
     return written
 
 
-def _is_writable(address: str) -> bool:
+def _is_valid(address: str) -> bool:
     try:
         _address(address)
     except UnsafeMessage:
@@ -166,31 +163,31 @@ def _text(value: str) -> str:
     if CONTROL_CHARACTERS.search(value):
         raise UnsafeMessage
     if not _is_plain(value) or value != " ".join(value.split()):
-        return _encoded(value)
+        return _encoded_words(value)
     lines = [""]
     for word in value.split(" "):
         if lines[-1] and len(lines[-1]) + len(word) >= _LINE - len("Subject: "):
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
-    return "\r\n ".join(lines) if max(map(len, lines)) < 900 else _encoded(value)
+    return "\r\n ".join(lines) if max(map(len, lines)) < 900 else _encoded_words(value)
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a text can stand in a header as it is, and will be read as just that."""
+    """Whether a text needs no encoding in a header."""
     return value.isascii() and "=?" not in value
 
 
-def _encoded(value: str) -> str:
-    """Write a text as encoded words (RFC 2047), of whole characters each."""
+def _encoded_words(value: str) -> str:
+    """Return encoded words (RFC 2047), each of whole characters."""
     words: list[str] = []
     piece = b""
-    for letter in value:
-        octets = letter.encode()
-        if len(piece) + len(octets) > _WORD_BYTES:
+    for character in value:
+        encoded = character.encode()
+        if len(piece) + len(encoded) > _WORD_BYTES:
             words.append(_word(piece))
             piece = b""
-        piece += octets
+        piece += encoded
     if piece:
         words.append(_word(piece))
     return "\r\n ".join(words)
@@ -203,80 +200,77 @@ def _word(piece: bytes) -> str:
 # -- content
 
 
-def _content(letter: OutgoingMessage) -> bytes:
-    text = _entity(
-        f'text/{"html" if letter.body_type == "html" else "plain"}; charset="utf-8"', letter.body
-    )
-    if not letter.files:
+def _content(message: OutgoingMessage) -> bytes:
+    text = _text_part("html" if message.body_type == "html" else "plain", message.body)
+    if not message.files:
         return text
-    mark = f"=_{secrets.token_hex(16)}"
-    parts = [text, *map(_attachment, letter.files)]
-    head = f'Content-Type: multipart/mixed; boundary="{mark}"\r\n\r\n'.encode()
+    boundary = f"=_{secrets.token_hex(16)}"
+    parts = [text, *map(_attachment, message.files)]
     return (
-        head
-        + b"".join(b"--%b\r\n%b\r\n" % (mark.encode(), part) for part in parts)
-        + (f"--{mark}--\r\n".encode())
+        f'Content-Type: multipart/mixed; boundary="{boundary}"\r\n\r\n'.encode()
+        + b"".join(b"--%b\r\n%b\r\n" % (boundary.encode(), part) for part in parts)
+        + f"--{boundary}--\r\n".encode()
     )
 
 
-def _entity(content_type: str, body: str) -> bytes:
+def _text_part(subtype: str, body: str) -> bytes:
     try:
-        octets = re.sub(r"\r\n|\r|\n", "\r\n", body).encode()
+        content = re.sub(r"\r\n|\r|\n", "\r\n", body).encode()
     except UnicodeEncodeError:
         raise UnsafeMessage from None
-    head = f"Content-Type: {content_type}\r\nContent-Transfer-Encoding: base64\r\n\r\n"
-    return head.encode() + _base64(octets)
+    content_type = f'Content-Type: text/{subtype}; charset="utf-8"'
+    head = f"{content_type}\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    return head.encode() + _base64(content)
 
 
-def _attachment(one: AttachedFile) -> bytes:
-    known = _MEDIA_TYPE.fullmatch(one.media_type) and not one.media_type.startswith("multipart/")
-    media_type = one.media_type if known else "application/octet-stream"
-    disposition = "inline" if one.is_inline else "attachment"
-    lines = [
-        f"Content-Type: {media_type}",
-        f"Content-Disposition: {disposition};\r\n {_filename(cleaned(one.name) or 'attachment')}",
-    ]
-    if re.fullmatch(r"[!-;=?-~]{1,200}", one.content_id):
-        lines.append(f"Content-ID: <{one.content_id}>")
-    if media_type.startswith("message/"):  # such may not be encoded (RFC 2046, 5.2.1)
-        lines.append("Content-Transfer-Encoding: 8bit")
-        return "\r\n".join((*lines, "", "")).encode() + one.content
-    lines.append("Content-Transfer-Encoding: base64")
-    return "\r\n".join((*lines, "", "")).encode() + _base64(one.content)
+def _attachment(file: AttachedFile) -> bytes:
+    valid = _MEDIA_TYPE.fullmatch(file.media_type) and not file.media_type.startswith("multipart/")
+    media_type = file.media_type if valid else "application/octet-stream"
+    disposition = "inline" if file.is_inline else "attachment"
+    name = _filename(blank_control_characters(file.name) or "attachment")
+    lines = [f"Content-Type: {media_type}", f"Content-Disposition: {disposition};\r\n {name}"]
+    if re.fullmatch(r"[!-;=?-~]{1,200}", file.content_id):
+        lines.append(f"Content-ID: <{file.content_id}>")
+    # Messages may not be encoded (RFC 2046, 5.2.1).
+    encoding, content = "8bit", file.content
+    if not media_type.startswith("message/"):
+        encoding, content = "base64", _base64(file.content)
+    lines.append(f"Content-Transfer-Encoding: {encoding}")
+    return "\r\n".join((*lines, "", "")).encode() + content
 
 
 def _filename(name: str) -> str:
-    """Write a file's name plainly when it is plain, else by RFC 2231; both at once confuse."""
+    """Return the parameter of a file name: plain if possible, else by RFC 2231, never both."""
     if re.fullmatch(r"[A-Za-z0-9 ._()-]{1,60}", name):
         return f'filename="{name}"'
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending) > 10:
         stem, dot, ending = name, "", ""
-    # Sixty characters are at most 720 octets so written, and a line may have 998.
+    # Sixty characters have at most 720 octets in this encoding; a line may have 998.
     return f"filename*=UTF-8''{quote(stem[:60] + dot + ending, safe='')}"
 
 
-def _base64(octets: bytes) -> bytes:
-    return encodebytes(octets).replace(b"\n", b"\r\n")
+def _base64(content: bytes) -> bytes:
+    return encodebytes(content).replace(b"\n", b"\r\n")
 
 
 # -- checking
 
 
-def _check(raw: bytes, letter: OutgoingMessage, names: Sequence[str]) -> None:
-    """Read the message as a stranger would, and compare."""
+def _check(raw: bytes, message: OutgoingMessage, names: Sequence[str]) -> None:
+    """Compare the parsed message with the intended one, of which *names* are the headers."""
     parsed = message_from_bytes(raw, policy=policy.compat32)
-    found = [name.lower() for name in parsed]
-    own = len(names)
-    if found[:own] != [name.lower() for name in names] or not all(
-        name.startswith("content-") for name in found[own:]
+    parsed_names = [name.lower() for name in parsed]
+    content_names = parsed_names[len(names) :]
+    if parsed_names[: len(names)] != [name.lower() for name in names] or not all(
+        name.startswith("content-") for name in content_names
     ):
         raise UnsafeMessage
     values = {name.lower(): _FOLD.sub("", str(value)) for name, value in parsed.items()}
-    if decoded(values["subject"]) != letter.subject:
+    if decode_words(values["subject"]) != message.subject:
         raise UnsafeMessage
-    for name, people in (("to", letter.to), ("cc", letter.cc), ("bcc", letter.bcc)):
+    for name, people in (("to", message.to), ("cc", message.cc), ("bcc", message.bcc)):
         intended = [(_name(person), _address(person.email)) for person in people]
         written = getaddresses([values[name]]) if name in values else []
-        if [(decoded(one), address) for one, address in written] != intended:
+        if [(decode_words(display), address) for display, address in written] != intended:
             raise UnsafeMessage

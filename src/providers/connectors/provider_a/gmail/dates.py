@@ -1,7 +1,7 @@
 """
-Date headers, read fast: the usual form by one pattern, others by the standard library.
+Parsing of date headers: the usual form by a pattern, others by the standard library.
 
-The general parser costs more than all the rest of a message (performance report, 7).
+The standard library's parser takes longer than all the rest of a message.
 """
 
 import re
@@ -22,8 +22,8 @@ _MONTHS = {
 }
 
 
-def read(header: str) -> datetime | None:
-    """Return a Date header as UTC, None when it is none; without an offset it is UTC already."""
+def parse(header: str) -> datetime | None:
+    """Return a Date header as UTC, also assumed without an offset; None when it is no date."""
     match = _USUAL.fullmatch(header)
     try:
         if match is None or match[2] not in _MONTHS:

@@ -1,4 +1,4 @@
-"""Provider A's labels: ids and names of one account, remembered for a while."""
+"""The labels of an account, cached by id and name: docs/spec/upstream/gmail.md#labels."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,21 +11,21 @@ from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.search_text import fold
 
-TTL_SECONDS = 600.0  # wire report 1A.0
+TTL_SECONDS = 600.0
 
-# Putting these on would trash, report or unread a message, or is refused upstream: none of it is
-# a matter of labels.
-_NOT_TO_ADD = frozenset({"UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT"})
+# Adding these would trash, report or unread a message, or is refused by Gmail.
+_NOT_ASSIGNABLE = frozenset({"UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT"})
 
 
 @dataclass(slots=True)
 class LabelCache:
     """
-    One account's labels as they were a moment ago. Shared by everything that uses the account.
+    The labels of one account. One object per account.
 
     Attributes:
         names: Label id to name.
-        read_at: On the clock's scale; None when they were never read.
+        read_at: Time of the last read, by *clock*; None before the first.
+        clock: Monotonic seconds.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -33,78 +33,77 @@ class LabelCache:
     clock: Callable[[], float] = time.monotonic
 
     @property
-    def fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         return self.read_at is not None and self.clock() - self.read_at < TTL_SECONDS
 
-    async def read(self, upstream: Upstream, *, anew: bool = False) -> Mapping[str, str]:
-        """Return label id to name; *anew* asks upstream in any case."""
-        if anew or not self.fresh:
-            answer = await upstream.call("GET", *ROOT, "labels")
-            labels = answer.decode(LabelsResponse).labels
-            self.names = {label.id: _shown(label) for label in labels if is_provider_a_id(label.id)}
+    async def read(self, upstream: Upstream, *, refresh: bool = False) -> Mapping[str, str]:
+        """Return label id to name; *refresh* ignores the cached labels."""
+        if refresh or not self.is_fresh:
+            response = await upstream.call("GET", *ROOT, "labels")
+            labels = response.decode(LabelsResponse).labels
+            self.names = {label.id: _name(label) for label in labels if is_provider_a_id(label.id)}
             self.read_at = self.clock()
         return self.names
 
     async def names_including(
         self, upstream: Upstream, label_ids: Sequence[str]
     ) -> Mapping[str, str]:
-        """Return label id to name, read again when one of *label_ids* is new."""
+        """Return label id to name, read again when one of *label_ids* is unknown."""
         names = await self.read(upstream)
-        if any(label_id_ not in names for label_id_ in label_ids):
-            names = await self.read(upstream, anew=True)
+        if not names.keys() >= set(label_ids):
+            names = await self.read(upstream, refresh=True)
         return names
 
     async def find(self, upstream: Upstream, name: str) -> str | None:
-        """Return the id of the label of this name (any case), None when there is none."""
-        found = _by_name(await self.read(upstream), name)
-        if found is None:
-            found = _by_name(await self.read(upstream, anew=True), name)
-        return found
+        """Return the id of the label of this name (any case); None when there is none."""
+        label_id = _id_of(await self.read(upstream), name)
+        if label_id is None:
+            label_id = _id_of(await self.read(upstream, refresh=True), name)
+        return label_id
 
     async def ids_to_add(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
         """
-        Return the ids of labels to put on, making those that do not exist.
+        Return the ids of labels to add, creating missing labels.
 
         Raises:
-            Missing: One of them is no label that can be put on.
+            Missing: One of the labels cannot be added to a message.
         """
-        if any(name.upper() in _NOT_TO_ADD for name in names):
+        if any(name.upper() in _NOT_ASSIGNABLE for name in names):
             raise Missing
-        return [await self._ensured(upstream, name) for name in names]
+        return [await self._find_or_create(upstream, name) for name in names]
 
     async def ids_to_remove(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
-        """Return the ids of labels to take off; those that cannot be on a message are left out."""
-        wanted = [name for name in names if name.upper() not in _NOT_TO_ADD]
-        found = [await self.find(upstream, name) for name in wanted]
-        return [one for one in found if one is not None]
+        """Return the ids of labels to remove; unknown and unassignable labels are left out."""
+        assignable = [name for name in names if name.upper() not in _NOT_ASSIGNABLE]
+        label_ids = [await self.find(upstream, name) for name in assignable]
+        return [label_id for label_id in label_ids if label_id is not None]
 
-    async def _ensured(self, upstream: Upstream, name: str) -> str:
-        found = await self.find(upstream, name)
-        if found is not None:
-            return found
-        wanted = {
+    async def _find_or_create(self, upstream: Upstream, name: str) -> str:
+        label_id = await self.find(upstream, name)
+        if label_id is not None:
+            return label_id
+        members = {
             "name": name,
             "labelListVisibility": "labelShow",
             "messageListVisibility": "show",
         }
         try:
-            answer = await upstream.call("POST", *ROOT, "labels", json=wanted)
+            response = await upstream.call("POST", *ROOT, "labels", json=members)
         except Conflicted:
-            names = await self.read(upstream, anew=True)
-            found = _by_name(names, name)
-            if found is None:
+            label_id = _id_of(await self.read(upstream, refresh=True), name)
+            if label_id is None:
                 raise
-            return found
-        label = answer.decode(Label)
+            return label_id
+        label = response.decode(Label)
         self.names = {**self.names, label.id: label.name}
         return label.id
 
 
-def _shown(label: Label) -> str:
-    """Name a label: the system's own by their ids, which are the same in every language."""
+def _name(label: Label) -> str:
+    """Return the name to show: of system labels the id, which is the same in every language."""
     return label.id if label.type == "system" else label.name
 
 
-def _by_name(names: Mapping[str, str], name: str) -> str | None:
-    wanted = fold(name)
-    return next((one for one, text in names.items() if fold(text) == wanted), None)
+def _id_of(names: Mapping[str, str], name: str) -> str | None:
+    folded = fold(name)
+    return next((label_id for label_id, text in names.items() if fold(text) == folded), None)

@@ -1,4 +1,4 @@
-"""One mailbox of provider A. Source: wire report, 1A; decisions 5 and 16."""
+"""The mail port of one Gmail account."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -7,9 +7,9 @@ from providers import search_text
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
-from providers.connectors.provider_a.gmail.reading import MessageReader, SearchPlan, decoded
+from providers.connectors.provider_a.gmail.reading import MessageReader, SearchPlan, decode_message
 from providers.connectors.provider_a.gmail.response_types import Message, ThreadResponse
-from providers.connectors.provider_a.gmail.search_query import TextCheck, search
+from providers.connectors.provider_a.gmail.search_query import TextCheck, search_request
 from providers.connectors.provider_a.gmail.sending import Sender
 from providers.failures import Broken, Missing, ProviderFailure
 from providers.http.client import Upstream
@@ -33,7 +33,7 @@ _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_
 
 
 class GmailMailbox:
-    """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
+    """Mailbox of one connection; implements `providers.ports.mail.MailPort`."""
 
     def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: AccountCache) -> None:
         """*cache* belongs to the caller, one per connection, and outlives this object."""
@@ -45,48 +45,53 @@ class GmailMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return what matches after a position; see `MailPort.search`."""
+        """Return matching messages after a position; see `MailPort.search`."""
         label_ids = await self._label_ids(query)
         if label_ids is None or (query.text and not search_text.terms(query.text)):
             return _NOTHING
-        asked = search(query, after)
-        text = asked.trust is not TextCheck.UPSTREAM
-        sieve = query_matching.needed_attributes(query, text=text)
-        # Elsewhere a count is of what does not pass, or of what only hidden fields match.
-        told = asked.narrow and not text
-        # The dearest parts are fetched for the survivors alone when there will be many others.
-        later = not asked.narrow and bool(
-            requested_fields.costly_attributes(wanted) - requested_fields.costly_attributes(sieve)
+        request = search_request(query, after)
+        check_text = request.text_check is not TextCheck.UPSTREAM
+        compared = query_matching.needed_attributes(query, text=check_text)
+        # Other counts include messages that do not match, or that match by hidden fields only.
+        counted = request.is_selective and not check_text
+        # When many messages will not match, costly attributes are read for the matches only.
+        costly_later = not request.is_selective and bool(
+            requested_fields.costly_attributes(wanted)
+            - requested_fields.costly_attributes(compared)
         )
-        listed = SearchPlan(
-            search=asked,
+        plan = SearchPlan(
+            request=request,
             label_ids=label_ids,
             folder=query_matching.folder_label(query),
-            size=query.limit + 2 if asked.narrow else WIDE_PAGE,
-            count=told and after is None,
-            wanted=frozenset(sieve if later else sieve | wanted),
+            page_size=query.limit + 2 if request.is_selective else WIDE_PAGE,
+            count=counted and after is None,
+            wanted=frozenset(compared if costly_later else compared | wanted),
         )
         reader = MessageReader(self._upstream, self._cache)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            if not query_matching.restricts(query, text=text):
+            if not query_matching.restricts(query, text=check_text):
                 return messages
-            emails = zip(messages, await reader.emails(messages, sieve), strict=True)
-            return [one for one, email in emails if query_matching.matches(email, query, text=text)]
+            emails = zip(messages, await reader.emails(messages, compared), strict=True)
+            return [
+                message
+                for message, email in emails
+                if query_matching.matches(email, query, text=check_text)
+            ]
 
-        found = await scanning.scan(reader.pages(listed), after=after, limit=query.limit, keep=keep)
-        total, exact = found.counted, found.exhausted
-        if told and not exact and reader.counted is not None:
-            total, exact = max(total, reader.counted), asked.exact
-        elif told and not exact:
+        scan = await scanning.scan(reader.pages(plan), after=after, limit=query.limit, keep=keep)
+        total, exact = scan.counted, scan.exhausted
+        if counted and not exact and reader.counted is not None:
+            total, exact = max(total, reader.counted), request.is_exact
+        elif counted and not exact:
             total = max(total, reader.estimate)
-        messages: Sequence[Message] = found.emails
-        if later:
+        messages: Sequence[Message] = scan.emails
+        if costly_later:
             messages = await reader.messages([message.id for message in messages], wanted)
         return MailSlice(
             emails=await reader.emails(messages, wanted),
-            scanned_to=found.scanned_to,
-            exhausted=found.exhausted,
+            scanned_to=scan.scanned_to,
+            exhausted=scan.exhausted,
             total=total,
             total_exact=exact,
         )
@@ -99,12 +104,12 @@ class GmailMailbox:
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
         _require_valid_id(thread_id)
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "GET", *ROOT, "threads", thread_id, params=requested_fields.thread(frozenset(wanted))
         )
         messages = [
             message
-            for message in answer.decode(ThreadResponse).messages
+            for message in response.decode(ThreadResponse).messages
             if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
         ]
         if not mapping.have_valid_ids(messages):
@@ -125,7 +130,7 @@ class GmailMailbox:
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on once; see `MailPort.forward`."""
+        """Forward a message once; see `MailPort.forward`."""
         _require_valid_id(message_id)
         return await self._sender.forward(message_id, forward)
 
@@ -150,7 +155,8 @@ class GmailMailbox:
                     message_id, [] if change.read else unread, unread if change.read else []
                 )
             if add or remove:
-                await self._modify(message_id, add, [one for one in remove if one not in add])
+                remove = [label_id for label_id in remove if label_id not in add]
+                await self._modify(message_id, add, remove)
         except ProviderFailure as failure:
             raise delivery.failure_of_change(failure) from failure
         return mail_records.SentMessage(email_id=message.id, thread_id=message.thread_id)
@@ -159,22 +165,21 @@ class GmailMailbox:
         """Make one harmless read."""
         await self._upstream.call("GET", *ROOT, "profile")
 
-    # -- behind
-
     async def _label_ids(self, query: MailQuery) -> tuple[str, ...] | None:
-        """Return the labels to ask for, None when no message can have the one that is named."""
+        """Return the labels to search for; None when no message can have the query's label."""
         folder = query_matching.folder_label(query)
         if folder is not None:
             return (folder,)
         if not query.label:
             return ()
-        found = await self._cache.labels.find(self._upstream, query.label)
-        return None if found in (None, mapping.UNREAD_LABEL) else (found,)
+        label_id = await self._cache.labels.find(self._upstream, query.label)
+        return None if label_id in (None, mapping.UNREAD_LABEL) else (label_id,)
 
     async def _message(self, message_id: str, params: requested_fields.Params) -> Message:
         _require_valid_id(message_id)
-        answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
-        return decoded(answer)
+        return decode_message(
+            await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+        )
 
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
@@ -193,6 +198,6 @@ class GmailMailbox:
         )
 
 
-def _require_valid_id(native: str) -> None:
-    if not is_provider_a_id(native):
+def _require_valid_id(object_id: str) -> None:
+    if not is_provider_a_id(object_id):
         raise Missing

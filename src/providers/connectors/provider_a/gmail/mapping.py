@@ -1,4 +1,4 @@
-"""Provider A's messages as records. Source: wire report, 1A.0; decisions 16."""
+"""Gmail messages as records: docs/spec/upstream/gmail.md#message-to-email."""
 
 import binascii
 import re
@@ -14,67 +14,72 @@ from providers.ids import are_provider_a_ids
 from providers.records import mail as mail_records
 
 PROVIDER = "PROVIDER_A"
-UNREAD_LABEL = "UNREAD"  # isRead says it
+UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
 
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 _PRIORITIES = {"1": "high", "2": "high", "4": "low", "5": "low"}
 
 
 def emails(
-    opened: Sequence[ParsedMessage],
+    messages: Sequence[ParsedMessage],
     wanted: AbstractSet[str],
     *,
     labels: Mapping[str, str],
     bodies: Mapping[str, str],
 ) -> list[mail_records.Email]:
     """
-    Make records of what is wanted of messages.
+    Make records of messages, in their order.
 
     Args:
-        opened: Fetched with `fields.message` for at least *wanted*.
-        wanted: Attributes of `records.Email`; others stay None.
+        messages: Read with `requested_fields.message` for at least *wanted*.
+        wanted: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
-        bodies: The texts that had to be fetched apart, by message id.
+        bodies: Texts of the large bodies, which were read separately, by message id.
     """
-    given: dict[str, Iterable[object]] = {}
-    headed = wanted & _HEADED.keys()
-    if headed:
-        heads = [one.message.payload.head() for one in opened]
-        given |= {name: map(_HEADED[name], heads) for name in headed}
-    if "sent_at" in headed:
-        # What is no date gives way to the received time.
-        given["sent_at"] = [
-            sent or one.received_at for sent, one in zip(given["sent_at"], opened, strict=True)
+    columns: dict[str, Iterable[object]] = {}
+    from_headers = wanted & _FROM_HEADERS.keys()
+    if from_headers:
+        headers = [parsed.message.payload.headers_by_name() for parsed in messages]
+        columns |= {name: map(_FROM_HEADERS[name], headers) for name in from_headers}
+    if "sent_at" in from_headers:
+        # Without a valid date, a message was sent when it was received.
+        columns["sent_at"] = [
+            sent_at or parsed.received_at
+            for sent_at, parsed in zip(columns["sent_at"], messages, strict=True)
         ]
     if "attachments" in wanted:
-        attached = [_attachments(one.leaves.files) for one in opened]
-        given["attachments"] = attached
-        given["has_attachments"] = [not all(file.is_inline for file in files) for files in attached]
+        attachments = [_attachments(parsed.leaves.files) for parsed in messages]
+        columns["attachments"] = attachments
+        columns["has_attachments"] = [
+            not all(file.is_inline for file in files) for files in attachments
+        ]
     if "labels" in wanted:
-        given["labels"] = [_labels(one.message, labels) for one in opened]
+        columns["labels"] = [_labels(parsed.message, labels) for parsed in messages]
     if "body" in wanted:
-        given["body"] = [bodies[one.id] if one.id in bodies else _text(one) for one in opened]
-    return _EMAILS.records(opened, wanted, given)
+        columns["body"] = [
+            bodies[parsed.id] if parsed.id in bodies else _text(parsed) for parsed in messages
+        ]
+    return _EMAILS.records(messages, wanted, columns)
 
 
-def body_part(one: ParsedMessage) -> Part | None:
+def body_part(parsed: ParsedMessage) -> Part | None:
     """Return the leaf that is the body: the first of HTML, else the first of plain text."""
     for kind in ("text/html", "text/plain"):
-        for leaf in one.leaves.texts:
+        for leaf in parsed.leaves.texts:
             if leaf.mime_type.lower() == kind:
                 return leaf
     return None
 
 
 def part_text(part: Part, data: str | None = None) -> str:
-    """Read a text part by its charset; *data* (base64url) stands in for bytes kept elsewhere."""
-    found = _CHARSET.search(part.header("content-type"))
-    content = octets(part.body.data if data is None else data)
-    return charsets.text(content, found[1] if found else None)
+    """Decode a text part by its charset; *data* (base64url) replaces the part's own data."""
+    charset = _CHARSET.search(part.header("content-type"))
+    content = decode_base64url(part.body.data if data is None else data)
+    return charsets.decode_or_utf8(content, charset[1] if charset else None)
 
 
-def octets(data: str | None) -> bytes:
-    """Decode base64url, padded or not; nothing when it is none."""
+def decode_base64url(data: str | None) -> bytes:
+    """Decode base64url, padded or not; b"" when *data* is invalid."""
     text = (data or "").rstrip("=")
     try:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -83,40 +88,40 @@ def octets(data: str | None) -> bytes:
 
 
 def have_valid_ids(messages: Iterable[Message]) -> bool:
-    """Whether upstream's ids are ids, so that they may be handed on."""
-    found = [message.id for message in messages]
-    found += [thread for message in messages if (thread := message.thread_id) is not None]
-    return are_provider_a_ids(found)
+    """Whether all ids of *messages* and their threads have the form of ids."""
+    ids = [message.id for message in messages]
+    ids += [thread for message in messages if (thread := message.thread_id) is not None]
+    return are_provider_a_ids(ids)
 
 
-def _subject(head: Mapping[str, str]) -> str | None:
-    subject = head.get("subject")
-    return None if subject is None else addresses.decoded(subject)
+def _subject(headers: Mapping[str, str]) -> str | None:
+    subject = headers.get("subject")
+    return None if subject is None else addresses.decode_words(subject)
 
 
-def _first(head: Mapping[str, str]) -> mail_records.Participant | None:
-    found = addresses.read(head.get("from", ""))
-    return found[0] if found else None
+def _author(headers: Mapping[str, str]) -> mail_records.Participant | None:
+    authors = addresses.parse(headers.get("from", ""))
+    return authors[0] if authors else None
 
 
 def _people(name: str) -> Callable[[Mapping[str, str]], tuple[mail_records.Participant, ...]]:
-    return lambda head: addresses.read(head.get(name, ""))
+    return lambda headers: addresses.parse(headers.get(name, ""))
 
 
-def _importance(head: Mapping[str, str]) -> str:
-    stated = head.get("importance", "").strip().lower()
-    if stated in ("low", "normal", "high"):
-        return stated
-    return _PRIORITIES.get(head.get("x-priority", "").strip()[:1], "normal")
+def _importance(headers: Mapping[str, str]) -> str:
+    importance = headers.get("importance", "").strip().lower()
+    if importance in ("low", "normal", "high"):
+        return importance
+    return _PRIORITIES.get(headers.get("x-priority", "").strip()[:1], "normal")
 
 
-def _text(one: ParsedMessage) -> str | None:
-    part = body_part(one)
+def _text(parsed: ParsedMessage) -> str | None:
+    part = body_part(parsed)
     return None if part is None else part_text(part)
 
 
-def _body_type(one: ParsedMessage) -> str | None:
-    part = body_part(one)
+def _body_type(parsed: ParsedMessage) -> str | None:
+    part = body_part(parsed)
     if part is None:
         return None
     return "html" if part.mime_type.lower() == "text/html" else "text"
@@ -129,7 +134,7 @@ def _attachments(files: Sequence[Part]) -> tuple[mail_records.Attachment, ...]:
         [
             mail_records.Attachment(
                 leaf.part_id or "0",
-                addresses.decoded(leaf.filename) or "noname",
+                addresses.decode_words(leaf.filename) or "noname",
                 leaf.mime_type or None,
                 leaf.body.size,
                 leaf.is_inline,
@@ -142,21 +147,21 @@ def _attachments(files: Sequence[Part]) -> tuple[mail_records.Attachment, ...]:
 def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         [
-            names.get(label_id_, label_id_)
-            for label_id_ in message.label_ids
-            if label_id_ != UNREAD_LABEL
+            names.get(label_id, label_id)
+            for label_id in message.label_ids
+            if label_id != UNREAD_LABEL
         ]
     )
 
 
-# What is read from the message's own headers, by their lower-case names.
-_HEADED: Mapping[str, Callable[[Mapping[str, str]], object]] = {
+# Attribute -> function of the message's headers, which are by lower-case name.
+_FROM_HEADERS: Mapping[str, Callable[[Mapping[str, str]], object]] = {
     "subject": _subject,
-    "from_": _first,
+    "from_": _author,
     "to": _people("to"),
     "cc": _people("cc"),
     "bcc": _people("bcc"),
-    "sent_at": lambda head: dates.read(head.get("date", "")),
+    "sent_at": lambda headers: dates.parse(headers.get("date", "")),
     "importance": _importance,
 }
 _EMAILS = RecordBuilder(

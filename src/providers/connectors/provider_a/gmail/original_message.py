@@ -1,7 +1,7 @@
 """
-A raw message read for passing it on: its text and what is attached to it.
+Parsing of the raw message that is forwarded: its headers, text and attachments.
 
-Tolerant: whatever cannot be read is left out or replaced, since the message may be anything.
+Tolerant: unreadable parts are left out or replaced, since the message may contain anything.
 """
 
 from collections.abc import Iterator
@@ -12,49 +12,49 @@ from email.utils import collapse_rfc2231_value
 
 from providers.connectors.provider_a.gmail import addresses, charsets, dates
 from providers.connectors.provider_a.gmail.compose import AttachedFile
-from providers.connectors.provider_a.gmail.mapping import PROVIDER, octets
+from providers.connectors.provider_a.gmail.mapping import PROVIDER, decode_base64url
 from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 from providers.failures import Broken
 from providers.records import mail as mail_records
 
 
-class _AsWritten(Compat32):
-    """Gives headers as they were written; raw bytes in them, which few may send, as UTF-8."""
+class _RawHeaders(Compat32):
+    """Returns headers unparsed; raw bytes in them as UTF-8."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002 - of every header
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-class Raw(GoogleStruct):
-    """A message as its bytes, base64url."""
+class RawMessage(GoogleStruct):
+    """The bytes of a message, base64url."""
 
     raw: str = ""
 
 
-def read(message: Raw) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
+def parse(message: RawMessage) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
     """
-    Return the message with its body and people, and its attachments.
+    Return the message with its body and participants, and its attachments.
 
     Raises:
-        Broken: It is nested beyond all reason.
+        Broken: The parts are nested too deeply.
     """
     try:
-        return _read(message_from_bytes(octets(message.raw), policy=_AsWritten()))
+        return _parse(message_from_bytes(decode_base64url(message.raw), policy=_RawHeaders()))
     except RecursionError:
         raise Broken from None
 
 
-def _read(root: Message) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
+def _parse(root: Message) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
     leaves = list(_leaves(root))
     body = _body(leaves)
     email = mail_records.Email(
         id="",
         provider=PROVIDER,
-        subject=addresses.decoded(_header(root, "Subject")),
-        from_=next(iter(addresses.read(_header(root, "From"))), None),
-        to=addresses.read(_header(root, "To")),
-        cc=addresses.read(_header(root, "Cc")),
-        sent_at=dates.read(_header(root, "Date")),
+        subject=addresses.decode_words(_header(root, "Subject")),
+        from_=next(iter(addresses.parse(_header(root, "From"))), None),
+        to=addresses.parse(_header(root, "To")),
+        cc=addresses.parse(_header(root, "Cc")),
+        sent_at=dates.parse(_header(root, "Date")),
         body=_text(body) if body is not None else "",
         body_type="html" if body is not None and _type(body) == "text/html" else "text",
     )
@@ -66,12 +66,12 @@ def _read(root: Message) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
 
 
 def _leaves(part: Message) -> Iterator[Message]:
-    """Yield the leaves; an attached message is one."""
+    """Yield the leaves of a message; an attached message is a leaf."""
     payload = part.get_payload()
     if _type(part).startswith("multipart/") and isinstance(payload, list):
-        for one in payload:
-            if isinstance(one, Message):
-                yield from _leaves(one)
+        for child in payload:
+            if isinstance(child, Message):
+                yield from _leaves(child)
     else:
         yield part
 
@@ -108,7 +108,7 @@ def _disposition(part: Message) -> str:
 
 def _name(part: Message) -> str:
     try:
-        return addresses.decoded(collapse_rfc2231_value(part.get_filename("") or ""))
+        return addresses.decode_words(collapse_rfc2231_value(part.get_filename("") or ""))
     except (ValueError, LookupError):
         return ""
 
@@ -116,7 +116,7 @@ def _name(part: Message) -> str:
 def _bytes(part: Message) -> bytes:
     payload = part.get_payload()
     if isinstance(payload, list):
-        return b"".join(one.as_bytes() for one in payload if isinstance(one, Message))
+        return b"".join(child.as_bytes() for child in payload if isinstance(child, Message))
     try:
         content = part.get_payload(decode=True)
     except (ValueError, LookupError):
@@ -125,14 +125,11 @@ def _bytes(part: Message) -> bytes:
 
 
 def _text(part: Message) -> str:
-    return charsets.text(_bytes(part), _charset(part))
-
-
-def _charset(part: Message) -> str | None:
     try:
-        return part.get_content_charset()
+        charset = part.get_content_charset()
     except (LookupError, ValueError):
-        return None
+        charset = None
+    return charsets.decode_or_utf8(_bytes(part), charset)
 
 
 def _header(part: Message, name: str) -> str:

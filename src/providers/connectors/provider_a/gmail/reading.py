@@ -1,4 +1,4 @@
-"""Fetching provider A's messages: pages of a search, and the details of known ids."""
+"""Reading of messages: the pages of a search, and messages by their ids."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -10,10 +10,11 @@ from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
 from providers.connectors.provider_a.gmail.response_types import (
-    Content,
     Message,
     MessagePage,
     ParsedMessage,
+    Part,
+    PartBody,
 )
 from providers.connectors.provider_a.gmail.search_query import SearchRequest
 from providers.connectors.provider_a.paging import pages
@@ -25,37 +26,37 @@ from providers.mail import scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.paging import PageIterator
 
-MAX_IDS_PER_PAGE = 500  # per call; wire report 1A.1
-_OUT_OF_SIGHT = frozenset({"DRAFT", "TRASH", "SPAM"})
+MAX_IDS_PER_PAGE = 500
+_HIDDEN_FOLDERS = frozenset({"DRAFT", "TRASH", "SPAM"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
     """
-    Which messages to read.
+    The messages to read.
 
     Attributes:
-        folder: The folder that the query names; otherwise drafts, spam and trash are left out.
-        size: Messages per page.
-        count: Whether upstream's ids are counted, as far as it gives them at once.
-        wanted: Attributes of `records.Email`.
+        folder: The folder that the query names; None leaves out drafts, spam and trash.
+        page_size: Messages per page.
+        count: Whether to count Gmail's ids, if they fit on one page.
+        wanted: Attributes of `Email`.
     """
 
-    search: SearchRequest
+    request: SearchRequest
     label_ids: tuple[str, ...]
     folder: str | None
-    size: int
+    page_size: int
     count: bool
     wanted: frozenset[str]
 
 
 class MessageReader:
     """
-    Reads one account, for one operation.
+    Reader of one account, for one operation.
 
     Attributes:
-        estimate: Upstream's guess of how many messages a search finds.
-        counted: How many ids it listed, when it listed all of them at once; else None.
+        estimate: Gmail's estimate of the number of messages that a search finds.
+        counted: Number of ids, when they fit on one page; else None.
     """
 
     def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
@@ -64,12 +65,12 @@ class MessageReader:
         self.estimate = 0
         self.counted: int | None = None
 
-    def pages(self, listed: SearchPlan) -> "SearchPages":
+    def pages(self, plan: SearchPlan) -> "SearchPages":
         """Return the pages of a search, newest first."""
-        return SearchPages(self, listed)
+        return SearchPages(self, plan)
 
     def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
-        """Return one page of ids after the other, as upstream gives them."""
+        """Return the pages of ids."""
         return pages(self._upstream, (*ROOT, "messages"), params, MessagePage)
 
     async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
@@ -77,14 +78,14 @@ class MessageReader:
         Read messages in the order of their ids, without those that are gone.
 
         Raises:
-            Broken: The id of one is none.
+            Broken: A message has an invalid id.
         """
         if not message_ids:
             return []
-        found = await batch.messages(
+        by_id = await batch.messages(
             self._upstream, message_ids, requested_fields.message(frozenset(wanted))
         )
-        messages = [found[message_id_] for message_id_ in message_ids if message_id_ in found]
+        messages = [by_id[message_id] for message_id in message_ids if message_id in by_id]
         if not mapping.have_valid_ids(messages):
             raise Broken
         return messages
@@ -92,76 +93,71 @@ class MessageReader:
     async def emails(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
     ) -> LazyRecords[ParsedMessage]:
-        """Make records of messages that were fetched for *wanted*, and fetch what did not fit."""
-        opened = await self._opened(messages, wanted)
-        labels = await self._labels(opened) if "labels" in wanted else {}
-        bodies = await self._large_bodies(opened) if "body" in wanted else {}
+        """Make records of messages that were read for *wanted*; read large bodies separately."""
+        parsed = await self._parse(messages, wanted)
+        labels = await self._labels(parsed) if "labels" in wanted else {}
+        bodies = await self._large_bodies(parsed) if "body" in wanted else {}
         return LazyRecords(
-            opened, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
+            parsed, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
         )
 
-    async def _opened(
+    async def _parse(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
     ) -> Sequence[ParsedMessage]:
-        """Open messages as far as is wanted; those that go deeper than they were read, anew."""
+        """Split messages into leaves if *wanted* needs them; too deep ones are read again."""
         if not requested_fields.costly_attributes(wanted):
-            return [ParsedMessage(one) for one in messages]
-        opened = [ParsedMessage(one, one.payload.leaves()) for one in messages]
+            return [ParsedMessage(message) for message in messages]
+        parsed = [ParsedMessage(message, message.payload.leaves()) for message in messages]
         params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
-        for at, one in enumerate(opened):
-            if one.leaves.cut:
-                found = await batch.messages(self._upstream, [one.id], params)
-                message = found.get(one.id, one.message)
-                opened[at] = ParsedMessage(message, message.payload.leaves())
-        return opened
+        for index, shallow in enumerate(parsed):
+            if shallow.leaves.truncated:
+                by_id = await batch.messages(self._upstream, [shallow.id], params)
+                message = by_id.get(shallow.id, shallow.message)
+                parsed[index] = ParsedMessage(message, message.payload.leaves())
+        return parsed
 
-    async def _labels(self, opened: Sequence[ParsedMessage]) -> Mapping[str, str]:
-        label_ids = {label for one in opened for label in one.message.label_ids}
+    async def _labels(self, messages: Sequence[ParsedMessage]) -> Mapping[str, str]:
+        label_ids = {label for parsed in messages for label in parsed.message.label_ids}
         return await self._cache.labels.names_including(self._upstream, sorted(label_ids))
 
-    async def _large_bodies(self, opened: Sequence[ParsedMessage]) -> dict[str, str]:
-        """Fetch the bodies that are too large to come with their message."""
-        apart = {}
-        for one in opened:
-            part = mapping.body_part(one)
+    async def _large_bodies(self, messages: Sequence[ParsedMessage]) -> dict[str, str]:
+        """Read the bodies that are too large to come with their message, by message id."""
+        parts = {}
+        for parsed in messages:
+            part = mapping.body_part(parsed)
             if part is not None and part.body.data is None and part.body.attachment_id:
-                apart[one.id] = part
-        answers = await asyncio.gather(
-            *(self._bytes_of(name, part.body.attachment_id or "") for name, part in apart.items())
-        )
-        return {
-            name: mapping.part_text(part, content.data or "")
-            for (name, part), content in zip(apart.items(), answers, strict=True)
-        }
+                parts[parsed.id] = part
+        texts = await asyncio.gather(*(self._text(name, part) for name, part in parts.items()))
+        return dict(zip(parts, texts, strict=True))
 
-    async def _bytes_of(self, message_id: str, attachment_id: str) -> Content:
-        answer = await self._upstream.call(
-            "GET", *ROOT, "messages", message_id, "attachments", attachment_id
+    async def _text(self, message_id: str, part: Part) -> str:
+        response = await self._upstream.call(
+            "GET", *ROOT, "messages", message_id, "attachments", part.body.attachment_id or ""
         )
-        return answer.decode(Content)
+        return mapping.part_text(part, response.decode(PartBody).data or "")
 
 
 class SearchPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a search, newest first."""
 
-    def __init__(self, reader: MessageReader, listed: SearchPlan) -> None:
+    def __init__(self, reader: MessageReader, plan: SearchPlan) -> None:
         self._reader = reader
-        self._listed = listed
-        self._listings = reader.listings(_params(listed))
+        self._plan = plan
+        self._listings = reader.listings(_params(plan))
         self._first = True
-        self._ids: Sequence[str] = ()  # listed, and not read yet
-        self._last = False  # whether nothing is listed after them
+        self._ids: Sequence[str] = ()  # of messages that are not read yet
+        self._last = False  # whether no ids follow
 
     async def __anext__(self) -> scanning.Page[Message]:
-        """Read the next page of messages, listing more where there are none left."""
+        """Read the next page of messages, and the next page of ids when there are none left."""
         if not self._ids:
             await self._list()
-        size = self._listed.size
-        some, self._ids = self._ids[:size], self._ids[size:]
-        messages = await self._reader.messages(some, self._listed.wanted)
+        size = self._plan.page_size
+        page_ids, self._ids = self._ids[:size], self._ids[size:]
+        messages = await self._reader.messages(page_ids, self._plan.wanted)
         last = self._last and not self._ids
         return scanning.Page(
-            emails=[message for message in messages if _in_sight(message, self._listed.folder)],
+            emails=[message for message in messages if _is_visible(message, self._plan.folder)],
             floor_ms=None
             if last
             else min((message.received_ms for message in messages), default=None),
@@ -174,36 +170,36 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         self._last = not listing.next_page_token
         reader = self._reader
         reader.estimate = max(reader.estimate, listing.result_size_estimate)
-        if self._listed.count and self._first and self._last:
+        if self._plan.count and self._first and self._last:
             reader.counted = len(self._ids)
         self._first = False
 
 
-def _params(listed: SearchPlan) -> Sequence[tuple[str, str]]:
-    # One listing for all that a call may read: ids weigh little beside messages.
-    many = listed.count or not listed.search.narrow
-    size = MAX_IDS_PER_PAGE if many else listed.size
-    params = [("q", listed.search.text), ("maxResults", str(size))]
-    params += [("labelIds", label_id_) for label_id_ in listed.label_ids]
-    if listed.search.everywhere:
+def _params(plan: SearchPlan) -> Sequence[tuple[str, str]]:
+    # Ids are small: one page of them serves many pages of messages.
+    many = plan.count or not plan.request.is_selective
+    size = MAX_IDS_PER_PAGE if many else plan.page_size
+    params = [("q", plan.request.text), ("maxResults", str(size))]
+    params += [("labelIds", label_id) for label_id in plan.label_ids]
+    if plan.request.include_spam_trash:
         params.append(("includeSpamTrash", "true"))
     return params
 
 
-def decoded(answer: Response) -> Message:
+def decode_message(response: Response) -> Message:
     """
-    Read the answer that is a message.
+    Decode a response that is a message.
 
     Raises:
-        Broken: It is none, or its ids are no ids.
+        Broken: The response is no message, or an id is invalid.
     """
-    message = answer.decode(Message)
+    message = response.decode(Message)
     if not mapping.have_valid_ids([message]):
         raise Broken
     return message
 
 
-def _in_sight(message: Message, folder: str | None) -> bool:
+def _is_visible(message: Message, folder: str | None) -> bool:
     if folder is not None:
         return folder in message.label_ids
-    return _OUT_OF_SIGHT.isdisjoint(message.label_ids)
+    return _HIDDEN_FOLDERS.isdisjoint(message.label_ids)

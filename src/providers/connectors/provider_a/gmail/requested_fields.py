@@ -1,15 +1,14 @@
 """
-Which parts of a message to ask for, so that nothing comes that is not wanted.
+Field masks for the wanted attributes: docs/spec/upstream/gmail.md#field-masks.
 
-Every level of parts is named with its members: a bare ``parts`` would bring the body's bytes with
-it. Source: decisions 16; wire report 1A.1.
+The members of every level of parts are named: a bare ``parts`` would include the body's bytes.
 """
 
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-LEVELS = 6  # of nested parts; nearly all mail has fewer (wire report 1A.1)
-DEEP_LEVELS = 60  # for the rest; deeper parts are not looked at
+LEVELS = 6  # of nested parts; nearly all mail has fewer
+DEEP_LEVELS = 60  # for the rest; deeper parts are not read
 
 HEADERS = {
     "subject": ("Subject",),
@@ -28,18 +27,18 @@ Params = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=512)
 def message(wanted: AbstractSet[str], levels: int = LEVELS) -> Params:
-    """Return the parameters that make ``messages.get`` answer with what is wanted."""
+    """Return the parameters of ``messages.get``."""
     return _format(wanted, _mask(wanted, levels))
 
 
 @lru_cache(maxsize=512)
 def thread(wanted: AbstractSet[str]) -> Params:
-    """Return the same for ``threads.get``."""
+    """Return the parameters of ``threads.get``."""
     return _format(wanted, f"id,messages({_mask(wanted, LEVELS)})")
 
 
 def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:
-    """Return which attributes cost a read of the parts' structure or bytes."""
+    """Return the attributes that need the structure or the bytes of the parts."""
     return _STRUCTURE & wanted
 
 
@@ -71,7 +70,7 @@ def _payload(wanted: AbstractSet[str], levels: int) -> str:
     parts = f"parts({members})"
     for _ in range(levels - 1):
         parts = f"parts({members},{parts})"
-    # The root's headers are the message's own: they come only when one of them is wanted.
+    # The root's headers are the message's: they are requested only when one of them is wanted.
     root = members if headers else members.replace(",headers", "")
     return f",payload({root},{parts})"
 

@@ -1,4 +1,4 @@
-"""Provider A's JSON, decoded typed. Source: wire report, 1A.0 and 1A.1."""
+"""Structs that Gmail's responses are decoded into."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
 
 
 class GoogleStruct(msgspec.Struct, rename="camel", gc=False):
-    """Root of what upstream sends; members that were not asked for keep their defaults."""
+    """Base of Google's responses; members that were not requested keep their defaults."""
 
 
 class Header(GoogleStruct):
@@ -20,7 +20,7 @@ class Header(GoogleStruct):
     value: str = ""
 
 
-class Content(GoogleStruct):
+class PartBody(GoogleStruct):
     """The bytes of a part: *data* is base64url; a large one has only an *attachment_id*."""
 
     size: int = 0
@@ -35,7 +35,7 @@ class Part(GoogleStruct):
     mime_type: str = ""
     filename: str = ""
     headers: tuple[Header, ...] = ()
-    body: Content = msgspec.field(default_factory=Content)
+    body: PartBody = msgspec.field(default_factory=PartBody)
     parts: "tuple[Part, ...]" = ()
 
     def header(self, name: str) -> str:
@@ -45,24 +45,24 @@ class Part(GoogleStruct):
                 return header.value
         return ""
 
-    def head(self) -> dict[str, str]:
-        """Return the headers by lower-case name: of a repeated one the first, addresses joined."""
-        found = {header.name.lower(): header.value for header in reversed(self.headers)}
-        if len(found) < len(self.headers):
-            for name in _ADDRESSED & found.keys():
+    def headers_by_name(self) -> dict[str, str]:
+        """Return the headers by lower-case name: repeated address headers joined, others first."""
+        by_name = {header.name.lower(): header.value for header in reversed(self.headers)}
+        if len(by_name) < len(self.headers):
+            for name in _ADDRESSED & by_name.keys():
                 same = [header.value for header in self.headers if header.name.lower() == name]
-                found[name] = ", ".join(same)
-        return found
+                by_name[name] = ", ".join(same)
+        return by_name
 
     @property
     def disposition(self) -> str:
-        """Return "inline", "attachment" or whatever else the part calls itself."""
-        stated = self.header("content-disposition")
-        return stated.partition(";")[0].strip().lower() if stated else ""
+        """The Content-Disposition without parameters, lower case; "" without one."""
+        value = self.header("content-disposition")
+        return value.partition(";")[0].strip().lower() if value else ""
 
     @property
     def is_inline(self) -> bool:
-        """Whether it belongs into the body, as an image with a Content-ID does."""
+        """Whether the part is shown within the body, such as an image with a Content-ID."""
         disposition = self.disposition
         if disposition in ("inline", "attachment"):
             return disposition == "inline"
@@ -70,41 +70,44 @@ class Part(GoogleStruct):
 
     def leaves(self) -> "MessageLeaves":
         """
-        Sort the leaves, in order.
+        Return the leaves of the message, in order.
 
-        What has a file name or says so is attached, whatever is inside it, but is no container.
+        A part that is no container is an attachment when it has a file name or the disposition
+        ``attachment``, even if it has parts.
         """
         texts: list[Part] = []
         files: list[Part] = []
-        cut = False
-        waiting = [self]
-        while waiting:
-            part = waiting.pop()
-            container = part.mime_type.startswith("multipart/")
-            if not container and (part.filename or part.disposition == "attachment"):
+        truncated = False
+        stack = [self]
+        while stack:
+            part = stack.pop()
+            is_container = part.mime_type.startswith("multipart/")
+            if not is_container and (part.filename or part.disposition == "attachment"):
                 files.append(part)
             elif part.parts:
-                waiting.extend(reversed(part.parts))
+                stack.extend(reversed(part.parts))
             else:
                 texts.append(part)
-                cut = cut or container
-        return MessageLeaves(texts, files, cut=cut)
+                truncated = truncated or is_container
+        return MessageLeaves(texts, files, truncated=truncated)
 
 
 class MessageLeaves(NamedTuple):
     """
-    The leaves of a message: what is read in place, and what is attached.
+    The leaves of a message.
 
     Attributes:
-        cut: Whether a container came without what is in it, because it lies too deep.
+        texts: Parts that are no attachments.
+        files: Attachments.
+        truncated: Whether a container came without its parts, because it lies too deep.
     """
 
     texts: Sequence[Part] = ()
     files: Sequence[Part] = ()
-    cut: bool = False
+    truncated: bool = False
 
 
-_MOST_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
+_MAX_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
 
 
 class Message(GoogleStruct):
@@ -121,7 +124,7 @@ class Message(GoogleStruct):
     def received_ms(self) -> int:
         """The received time, 0 when it cannot be read."""
         date = self.internal_date
-        return int(date) if date.isdecimal() and len(date) <= _MOST_DIGITS else 0
+        return int(date) if date.isdecimal() and len(date) <= _MAX_DIGITS else 0
 
     @property
     def received_at(self) -> datetime:
@@ -130,7 +133,7 @@ class Message(GoogleStruct):
 
 
 class ParsedMessage(NamedTuple):
-    """A message and its leaves, which are empty unless they are looked at."""
+    """A message and its leaves, which are empty unless a wanted attribute needs them."""
 
     message: Message
     leaves: MessageLeaves = MessageLeaves()

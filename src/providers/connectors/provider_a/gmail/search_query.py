@@ -1,9 +1,8 @@
 """
-A mail query in provider A's search language: never narrower than what is meant, never wider than
-the caller may ask.
+Mail queries in Gmail's search language: docs/spec/upstream/gmail.md#query-language.
 
-What the language says less exactly than we mean is checked again by `matching`.
-Source: wire report 1A.1; decisions 5.3, 16.
+A search never excludes a matching message and never looks into hidden fields:
+docs/spec/email.md#free-text-with-hidden-fields. `query_matching` checks the results exactly.
 """
 
 import re
@@ -19,50 +18,50 @@ from providers.records.base import to_epoch_ms
 
 _OPERATOR = {"subject": "subject", "from_": "from", "to": "to", "cc": "cc"}
 _PROSE = frozenset({"body", "body_preview"})
-_PEOPLE = frozenset({"from_", "to", "cc"})  # where these operators find whole words alone
+_PEOPLE = frozenset({"from_", "to", "cc"})  # their operators find whole words only
 _UNSAFE = re.compile(r'["\x00-\x1f\x7f-\x9f\u2028\u2029\\]+')
 _SIMPLE = re.compile(r"\w+")
 _PLAIN_ADDRESS = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+")
-# A word of a substring that is whole: something that is no part of a word on either side of it.
+# A whole word within a substring: no word character on either side of it.
 _INNER_WORD = re.compile(r"(?<=[^\w])[A-Za-z0-9]{2,}(?=[^\w])")
-_EARLIEST = 100_000  # seconds; shorter numbers are not read as a time
+_EARLIEST = 100_000  # seconds; Gmail does not take smaller numbers for a time
 
 
 class TextCheck(Enum):
-    """Who decides whether the words of a query are found."""
+    """The check whether a message contains the words of a query."""
 
-    UPSTREAM = auto()
-    CANDIDATES = auto()  # nothing is hidden: upstream finds candidates, the texts decide
-    FIELDS = auto()  # the same by operators, which look into visible fields alone
-    SCAN = auto()  # bodies have no operator: a bare word would be looked for in hidden fields too
+    UPSTREAM = auto()  # Gmail's result stands
+    CANDIDATES = auto()  # nothing is hidden: Gmail finds candidates, their texts are checked
+    FIELDS = auto()  # the same with operators, which look into visible fields only
+    SCAN = auto()  # bodies have no operator: a bare word would look into hidden fields too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """
-    What to ask upstream.
+    A search.
 
     Attributes:
         text: The `q` parameter.
-        everywhere: Whether spam and trash are looked through.
-        narrow: Whether nearly every hit passes, so that few need to be read.
-        exact: Whether surely every hit passes, so that hits can be counted.
-        trust: Who decides about the words of the query.
+        include_spam_trash: Whether spam and trash are searched.
+        is_selective: Whether nearly every result matches, so that few need to be read.
+        is_exact: Whether every result matches, so that results can be counted.
+        text_check: The check for the words of the query.
     """
 
     text: str
-    everywhere: bool
-    narrow: bool
-    exact: bool
-    trust: TextCheck
+    include_spam_trash: bool
+    is_selective: bool
+    is_exact: bool
+    text_check: TextCheck
 
 
-def search(query: MailQuery, after: MailPosition | None) -> SearchRequest:
-    """Translate a query, from a position on; its label goes by id, beside the text."""
+def search_request(query: MailQuery, after: MailPosition | None) -> SearchRequest:
+    """Translate a query for messages after a position; its label is not part of the text."""
     folder = query_matching.folder_label(query)
-    trust = _trust(query)
-    phrases = _phrases(query, trust)
-    words = _words(query, trust, phrases)
+    check = _text_check(query)
+    phrases = _phrases(query, check)
+    words = _words(query, check, phrases)
     parts = [*words, *_people(query), *_subject(query), *_times(query, after)]
     if query.unread:
         parts.append("is:unread")
@@ -72,19 +71,14 @@ def search(query: MailQuery, after: MailPosition | None) -> SearchRequest:
         parts.append("-in:drafts")
     return SearchRequest(
         text=" ".join(parts),
-        everywhere=folder in ("TRASH", "SPAM"),
-        narrow=all(phrases) and _narrow(query),
-        exact=trust is TextCheck.UPSTREAM and _is_exact(query),
-        trust=trust,
+        include_spam_trash=folder in ("TRASH", "SPAM"),
+        is_selective=all(phrases) and _is_selective(query),
+        is_exact=check is TextCheck.UPSTREAM and _is_exact(query),
+        text_check=check,
     )
 
 
-def quoted(value: str) -> str:
-    """Write a value so that it is a phrase and nothing else."""
-    return f'"{_UNSAFE.sub(" ", value).strip()}"'
-
-
-def _trust(query: MailQuery) -> TextCheck:
+def _text_check(query: MailQuery) -> TextCheck:
     if not query.text:
         return TextCheck.UPSTREAM
     if query.text_fields >= query_matching.TEXT_FIELDS and query.text_beyond:
@@ -92,13 +86,13 @@ def _trust(query: MailQuery) -> TextCheck:
     return TextCheck.FIELDS if query.text_fields.isdisjoint(_PROSE) else TextCheck.SCAN
 
 
-def _narrow(query: MailQuery) -> bool:
-    exact = all(
-        one is None or query_matching.is_address(one) or one.startswith("@")
-        for one in (query.sender, query.recipient)
+def _is_selective(query: MailQuery) -> bool:
+    exact_people = all(
+        person is None or query_matching.is_address(person) or person.startswith("@")
+        for person in (query.sender, query.recipient)
     )
     return (
-        exact
+        exact_people
         and not query.subject
         and query.has_attachment is not False
         and not search_text.has_emoji(query.text or "")
@@ -110,38 +104,38 @@ def _is_exact(query: MailQuery) -> bool:
     return not any(checked) and query.has_attachment is None
 
 
-def _phrases(query: MailQuery, trust: TextCheck) -> tuple[str, ...]:
-    """Return what to ask upstream for, term by term; "" for what it may not or cannot be asked."""
+def _phrases(query: MailQuery, check: TextCheck) -> tuple[str, ...]:
+    """Return a phrase to search for per term; "" for a term that Gmail must not search for."""
     terms = search_text.upstream_terms(query.text or "")
-    if trust is TextCheck.SCAN:
+    if check is TextCheck.SCAN:
         return ("",) * len(terms)
-    if trust is TextCheck.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
+    if check is TextCheck.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
         return tuple(map(_whole_words, terms))
     return terms
 
 
 def _whole_words(term: str) -> str:
-    """Leave out the last word, which may be the beginning of one; without blanks any may be."""
+    """Leave out the last word, which may be an incomplete one; any may be in unspaced scripts."""
     return "" if search_text.is_unspaced_script(term) else term.rpartition(" ")[0]
 
 
-def _words(query: MailQuery, trust: TextCheck, phrases: Iterable[str]) -> Iterator[str]:
+def _words(query: MailQuery, check: TextCheck, phrases: Iterable[str]) -> Iterator[str]:
     names = [name for field, name in _OPERATOR.items() if field in query.text_fields]
     for phrase in filter(None, phrases):
-        word = phrase if _SIMPLE.fullmatch(phrase) else quoted(phrase)
-        yield _any(names, word) if trust is TextCheck.FIELDS else word
+        word = phrase if _SIMPLE.fullmatch(phrase) else _quote(phrase)
+        yield _any(names, word) if check is TextCheck.FIELDS else word
 
 
 def _people(query: MailQuery) -> Iterator[str]:
-    reached = ["to", "cc"] if query.recipient_in_cc else ["to"]
-    for value, operators in ((query.sender, ["from"]), (query.recipient, reached)):
-        wanted = (value or "").strip()
-        if _PLAIN_ADDRESS.fullmatch(wanted):
-            yield _any(operators, wanted)
-        elif query_matching.is_address(wanted):
-            yield _any(operators, quoted(wanted))
-        elif re.fullmatch(r"@[A-Za-z0-9.-]+", wanted):
-            yield _any(operators, quoted(wanted[1:]))
+    to = ["to", "cc"] if query.recipient_in_cc else ["to"]
+    for value, operators in ((query.sender, ["from"]), (query.recipient, to)):
+        address = (value or "").strip()
+        if _PLAIN_ADDRESS.fullmatch(address):
+            yield _any(operators, address)
+        elif query_matching.is_address(address):
+            yield _any(operators, _quote(address))
+        elif re.fullmatch(r"@[A-Za-z0-9.-]+", address):
+            yield _any(operators, _quote(address[1:]))
 
 
 def _subject(query: MailQuery) -> Iterator[str]:
@@ -150,7 +144,7 @@ def _subject(query: MailQuery) -> Iterator[str]:
 
 
 def _times(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
-    """Bound the received time in whole seconds, outwards."""
+    """Bound the received time in whole seconds, rounded outwards."""
     ends = [] if query.before is None else [_seconds(query.before) + 1]
     if after is not None:
         ends.append(after.received_ms // 1000 + 1)
@@ -162,6 +156,11 @@ def _times(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 def _seconds(moment: datetime) -> int:
     return to_epoch_ms(moment) // 1000
+
+
+def _quote(value: str) -> str:
+    """Quote a value so that Gmail takes all of it for one phrase."""
+    return f'"{_UNSAFE.sub(" ", value).strip()}"'
 
 
 def _any(operators: list[str], value: str) -> str:

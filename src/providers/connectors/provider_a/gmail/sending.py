@@ -1,7 +1,7 @@
 """
-Sending from a mailbox of provider A: new messages, replies and forwards.
+Sending of new messages, replies and forwards: docs/spec/upstream/gmail.md#send.
 
-Upstream takes a whole message and does no threading by itself. Source: decisions 5.7 and 16.
+Gmail takes a complete message, and has no calls for replies and forwards.
 """
 
 import re
@@ -17,7 +17,7 @@ from providers.connectors.provider_a.gmail import (
     requested_fields,
 )
 from providers.connectors.provider_a.gmail.compose import OutgoingMessage
-from providers.connectors.provider_a.gmail.reading import MessageReader, decoded
+from providers.connectors.provider_a.gmail.reading import MessageReader, decode_message
 from providers.connectors.provider_a.gmail.response_types import (
     Message,
     MessagePage,
@@ -33,15 +33,15 @@ from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
 JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
-MAX_MESSAGE_BYTES = 36_700_160  # wire report 1A.5
-_ANSWERED = ("Message-ID", "References", "Reply-To", "Subject", "From", "To", "Cc", "Date")
+MAX_MESSAGE_BYTES = 36_700_160
+_REPLY_HEADERS = ("Message-ID", "References", "Reply-To", "Subject", "From", "To", "Cc", "Date")
 _QUOTED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 _ANGLED = re.compile(r"<([^<>\s]+)>")
 _MAX_REFERENCES = 50
 
 
 class Sender:
-    """Sends from one account."""
+    """Sender of one account."""
 
     def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
@@ -49,7 +49,7 @@ class Sender:
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
-        letter = OutgoingMessage(
+        message = OutgoingMessage(
             sender=await self._cache.own_address(self._upstream),
             to=draft.to,
             cc=draft.cc,
@@ -60,35 +60,37 @@ class Sender:
             importance=draft.importance,
             message_id=draft.message_id,
         )
-        return await self._deliver(letter, maybe_sent=draft.maybe_sent)
+        return await self._deliver(message, maybe_sent=draft.maybe_sent)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Answer a message once, within its thread."""
-        message = await self._answered(message_id, quote=reply.quote)
-        me = await self._cache.own_address(self._upstream)
-        to, cc = recipients(message.payload, me, reply_all=reply.reply_all)
+        """Reply to a message once, within its thread."""
+        original = await self._original(message_id, quote=reply.quote)
+        own_address = await self._cache.own_address(self._upstream)
+        to, cc = recipients(original.payload, own_address, reply_all=reply.reply_all)
         body = (reply.body, reply.body_type)
         if reply.quote:
-            emails = await MessageReader(self._upstream, self._cache).emails([message], _QUOTED)
+            emails = await MessageReader(self._upstream, self._cache).emails([original], _QUOTED)
             body = quoting.quote_in_reply(body, emails[0], hidden=reply.hidden)
-        subject = addresses.decoded(message.payload.header("subject"))
-        own = _message_ids(message.payload.header("message-id"))[:1]
-        letter = OutgoingMessage(
-            sender=me,
+        subject = addresses.decode_words(original.payload.header("subject"))
+        original_id = next(iter(_message_ids(original.payload.header("message-id"))), "")
+        message = OutgoingMessage(
+            sender=own_address,
             to=to,
             cc=cc,
-            subject=quoting.reply_subject(compose.cleaned(subject)),
+            subject=quoting.reply_subject(compose.blank_control_characters(subject)),
             body=body[0],
             body_type=body[1],
             message_id=reply.message_id,
-            in_reply_to=own[0] if own else "",
-            references=_references(message.payload, own),
+            in_reply_to=original_id,
+            references=_references(original.payload, original_id),
         )
-        return await self._deliver(letter, maybe_sent=reply.maybe_sent, thread_id=message.thread_id)
+        return await self._deliver(
+            message, maybe_sent=reply.maybe_sent, thread_id=original.thread_id
+        )
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on once, its attachments included, in a thread of its own."""
-        answer = await self._upstream.call(
+        """Forward a message with its attachments once, in a new thread."""
+        response = await self._upstream.call(
             "GET",
             *ROOT,
             "messages",
@@ -96,39 +98,40 @@ class Sender:
             params=(("format", "raw"), ("fields", "raw")),
             max_bytes=2 * MAX_MESSAGE_BYTES,
         )
-        email, files = original_message.read(answer.decode(original_message.Raw))
-        text, kind = quoting.quote_in_forward(
+        email, files = original_message.parse(response.decode(original_message.RawMessage))
+        text, body_type = quoting.quote_in_forward(
             (forward.body, forward.body_type), email, hidden=forward.hidden
         )
         subject = "" if "subject" in forward.hidden else email.subject
-        letter = OutgoingMessage(
+        message = OutgoingMessage(
             sender=await self._cache.own_address(self._upstream),
             to=forward.to,
             cc=forward.cc,
-            subject=quoting.forward_subject(compose.cleaned(subject or "")),
+            subject=quoting.forward_subject(compose.blank_control_characters(subject or "")),
             body=text,
-            body_type=kind,
+            body_type=body_type,
             message_id=forward.message_id,
             files=files,
         )
-        return await self._deliver(letter, maybe_sent=forward.maybe_sent)
+        return await self._deliver(message, maybe_sent=forward.maybe_sent)
 
-    async def _answered(self, message_id: str, *, quote: bool) -> Message:
-        """Read what a reply needs of the original: headers, and the body when it is quoted."""
+    async def _original(self, message_id: str, *, quote: bool) -> Message:
+        """Read the original of a reply: its headers, and its body if *quote*."""
         params: requested_fields.Params = (
             ("format", "metadata"),
-            *(("metadataHeaders", name) for name in _ANSWERED),
+            *(("metadataHeaders", name) for name in _REPLY_HEADERS),
             ("fields", "id,threadId,labelIds,internalDate,payload(headers)"),
         )
         if quote:
             params = requested_fields.message(_QUOTED)
-        answer = await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
-        return decoded(answer)
+        return decode_message(
+            await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+        )
 
     async def _deliver(
-        self, letter: OutgoingMessage, *, maybe_sent: bool, thread_id: str | None = None
+        self, message: OutgoingMessage, *, maybe_sent: bool, thread_id: str | None = None
     ) -> mail_records.SentMessage:
-        raw = compose.write(letter)
+        raw = compose.serialize(message)
         if len(raw) > MAX_MESSAGE_BYTES:
             raise Refused("The message is too large for the provider.", status=413)
 
@@ -136,13 +139,13 @@ class Sender:
             return await self._post(raw, thread_id)
 
         async def look_up() -> mail_records.SentMessage | None:
-            return await self._sent_as(letter.message_id)
+            return await self._find_sent(message.message_id)
 
         return await delivery.send_once(post, look_up, maybe_sent=maybe_sent)
 
     async def _post(self, raw: bytes, thread_id: str | None) -> mail_records.SentMessage:
         if len(raw) > JSON_BYTES and thread_id is None:
-            answer = await self._upstream.call(
+            response = await self._upstream.call(
                 "POST",
                 "upload",
                 *ROOT,
@@ -153,15 +156,15 @@ class Sender:
                 headers={"content-type": "message/rfc822"},
             )
         else:
-            sent = {"raw": urlsafe_b64encode(raw).decode()}
+            body = {"raw": urlsafe_b64encode(raw).decode()}
             if thread_id is not None:
-                sent["threadId"] = thread_id
-            answer = await self._upstream.call("POST", *ROOT, "messages", "send", json=sent)
-        return _named(answer.decode(MessageReference))
+                body["threadId"] = thread_id
+            response = await self._upstream.call("POST", *ROOT, "messages", "send", json=body)
+        return _sent_message(response.decode(MessageReference))
 
-    async def _sent_as(self, message_id: str) -> mail_records.SentMessage | None:
-        """Find what was sent under a Message-ID, wherever it lies."""
-        answer = await self._upstream.call(
+    async def _find_sent(self, message_id: str) -> mail_records.SentMessage | None:
+        """Find the sent message with a Message-ID header, in any folder."""
+        response = await self._upstream.call(
             "GET",
             *ROOT,
             "messages",
@@ -171,62 +174,64 @@ class Sender:
                 ("maxResults", "1"),
             ),
         )
-        messages = answer.decode(MessagePage).messages
-        return _named(messages[0]) if messages else None
+        messages = response.decode(MessagePage).messages
+        return _sent_message(messages[0]) if messages else None
 
 
 def recipients(
-    root: Part, me: str, *, reply_all: bool
+    root: Part, own_address: str, *, reply_all: bool
 ) -> tuple[Sequence[Participant], Sequence[Participant]]:
     """
-    Return whom a reply goes to: To and Cc.
+    Return the recipients of a reply, To and Cc: docs/spec/email.md#reply-recipients.
 
     Reply-To, else From; for the account's own messages the original To. *reply_all* adds the
     original To and Cc. The account itself and repetitions are left out.
 
     Raises:
-        NoReplyRecipient: Nobody is left.
+        NoReplyRecipient: There is no recipient.
     """
-    head = root.head()
-    original_to = addresses.read(head.get("to", ""))
-    author = addresses.read(head.get("reply-to", "")) or addresses.read(head.get("from", ""))
-    seen = {me.casefold()}
-    to = _others(author, seen) or _others(original_to, seen)
+    headers = root.headers_by_name()
+    original_to = addresses.parse(headers.get("to", ""))
+    author = addresses.parse(headers.get("reply-to", "")) or addresses.parse(
+        headers.get("from", "")
+    )
+    seen = {own_address.casefold()}
+    to = _take_new(author, seen) or _take_new(original_to, seen)
     if reply_all:
-        to += _others(original_to, seen)
-    cc = _others(addresses.read(head.get("cc", "")), seen) if reply_all else []
+        to += _take_new(original_to, seen)
+    cc = _take_new(addresses.parse(headers.get("cc", "")), seen) if reply_all else []
     if not to and not cc:
         raise NoReplyRecipient
     return (to, cc) if to else (cc, [])
 
 
-def _others(people: Iterable[Participant], seen: set[str]) -> list[Participant]:
-    """Return those not seen before, and remember them."""
-    found = []
-    for one in compose.addressable(people):
-        address = one.email.casefold()
+def _take_new(people: Iterable[Participant], seen: set[str]) -> list[Participant]:
+    """Return the addressable people who are not in *seen*, and add them to it."""
+    new = []
+    for person in compose.addressable(people):
+        address = person.email.casefold()
         if address not in seen:
             seen.add(address)
-            found.append(one)
-    return found
+            new.append(person)
+    return new
 
 
-def _references(root: Part, own: Sequence[str]) -> Sequence[str]:
-    earlier = [
-        message_id_
-        for message_id_ in _message_ids(root.header("references"))
-        if message_id_ not in own
-    ]
-    # The first names the thread, the last ones its latest turns; what is between may go.
-    kept = earlier if len(earlier) < _MAX_REFERENCES else earlier[:1] + earlier[-_MAX_REFERENCES:]
-    return (*kept, *own)
+def _references(root: Part, original_id: str) -> Sequence[str]:
+    earlier = _message_ids(root.header("references"))
+    ids = [message_id for message_id in earlier if message_id != original_id]
+    if len(ids) >= _MAX_REFERENCES:  # the first identifies the thread
+        ids = ids[:1] + ids[-_MAX_REFERENCES:]
+    return (*ids, original_id) if original_id else ids
 
 
 def _message_ids(header: str) -> list[str]:
-    return [one for one in _ANGLED.findall(header) if delivery.is_message_id(one)]
+    return list(filter(delivery.is_message_id, _ANGLED.findall(header)))
 
 
-def _named(sent: MessageReference) -> mail_records.SentMessage:
-    """Take over the ids that are ids; a message that was sent is never reported as failed."""
-    names = [one if one and is_provider_a_id(one) else None for one in (sent.id, sent.thread_id)]
-    return mail_records.SentMessage(email_id=names[0], thread_id=names[1])
+def _sent_message(sent: MessageReference) -> mail_records.SentMessage:
+    """Return the ids of a sent message; invalid ids become None, since the message was sent."""
+    thread_id = sent.thread_id
+    return mail_records.SentMessage(
+        email_id=sent.id if is_provider_a_id(sent.id) else None,
+        thread_id=thread_id if thread_id and is_provider_a_id(thread_id) else None,
+    )

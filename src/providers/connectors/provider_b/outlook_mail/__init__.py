@@ -1,1 +1,11 @@
-"""Legend to be written."""
+"""
+Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
+
+    mailbox          the mail port of one account
+    filter_query     mail queries as `$filter` or `$search`
+    reading          pages of a filter, results of a search, and messages by their ids
+    selected_fields  `$select` for the wanted attributes
+    mapping          from decoded messages to records
+    sending          new messages, replies and forwards
+    response_types   structs that responses are decoded into
+"""

@@ -1,8 +1,7 @@
 """
-A mail query as a `$filter` or as a `$search`, which upstream does not take together.
+Mail queries as `$filter` or `$search`: docs/spec/upstream/outlook-mail.md#two-search-modes.
 
-Both are never narrower than what is meant; what they say less exactly is checked again by
-`matching`. Source: wire report 1A.2; decisions 5.3, 16.
+Neither excludes a matching message; `query_matching` checks the results exactly.
 """
 
 import re
@@ -18,39 +17,38 @@ from providers.records.base import from_epoch_ms, to_epoch_ms
 _PROPERTY = {"subject": "subject", "body": "body", "from_": "from", "to": "to", "cc": "cc"}
 _UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
 _SIMPLE = re.compile(r"[A-Za-z0-9]+")
-_BEGINNING = "1900-01-01T00:00:00Z"  # wire report 1A.2
+_EARLIEST = "1900-01-01T00:00:00Z"  # the first property of `$orderby` must be in the filter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailFilter:
     """
-    A question in the mode that orders and counts.
+    A `$filter`, the mode in which Graph orders and counts.
 
     Attributes:
-        simple: The same with dates and sender only, for when upstream calls it too complex.
-        narrow: Whether nearly every hit passes, so that few need to be read.
-        exact: Whether surely every hit passes, so that upstream's count holds.
+        simplified: Dates and sender only, for when Graph calls the filter too complex.
+        is_selective: Whether nearly every result matches, so that few need to be read.
+        is_exact: Whether every result matches, so that Graph's count is right.
     """
 
     text: str
-    simple: str
-    narrow: bool
-    exact: bool
+    simplified: str
+    is_selective: bool
+    is_exact: bool
 
 
 def needs_search_index(query: MailQuery) -> bool:
-    """Whether the query needs upstream's search index."""
+    """Whether the query needs `$search`."""
     recipient = (query.recipient or "").strip()
-    return _asks_for_words(query) or query_matching.is_address(recipient)
+    return _searches_words(query) or query_matching.is_address(recipient)
 
 
 def needs_text_check(query: MailQuery) -> bool:
     """
-    Whether the words of the query are to be checked here.
+    Whether the results of `$search` must be checked for the words of the query.
 
-    Upstream's hits are confined to the properties it may look into, so they count when the body
-    is among those. A preview without its body cannot be asked for, nor can a picture alone: then
-    all mail is looked at.
+    Graph looks into the visible properties only, so its results stand when the body is among them.
+    It can search neither a preview without its body nor an emoji: then all messages are checked.
     """
     text = query.text or ""
     return bool(text) and ("body" not in query.text_fields or search_text.has_emoji(text))
@@ -67,15 +65,15 @@ def search(query: MailQuery, after: MailPosition | None) -> str:
 
 
 def mail_filter(
-    query: MailQuery, after: MailPosition | None, *, out_of_sight: tuple[str, ...]
+    query: MailQuery, after: MailPosition | None, *, hidden_folders: tuple[str, ...]
 ) -> MailFilter:
     """
-    Return the `$filter` of a query that does not need the search index.
+    Return the `$filter` of a query that does not need `$search`.
 
     Args:
-        query: What is searched for.
+        query: The query.
         after: The position to start from.
-        out_of_sight: Ids of folders to leave out, drafts too; empty within a named folder.
+        hidden_folders: Ids of folders to leave out, and drafts with them; () within one folder.
     """
     dates = list(_dates(query, after))
     sender = (query.sender or "").strip()
@@ -83,53 +81,55 @@ def mail_filter(
     if exact_sender:
         dates.append(f"from/emailAddress/address eq {_literal(sender)}")
     rest = []
-    if out_of_sight:
+    if hidden_folders:
         rest.append("isDraft eq false")
-        rest += [f"parentFolderId ne {_literal(one)}" for one in out_of_sight]
+        rest += [f"parentFolderId ne {_literal(folder_id)}" for folder_id in hidden_folders]
     if query.unread:
         rest.append("isRead eq false")
     if query.has_attachment is not None:
         rest.append(f"hasAttachments eq {str(query.has_attachment).lower()}")
-    pushed = not query.subject or query.subject.isascii()
-    if query.subject and pushed:
+    ascii_subject = not query.subject or query.subject.isascii()
+    if query.subject and ascii_subject:
         rest.append(f"contains(subject,{_literal(query.subject)})")
-    labelled = bool(query.label) and not query_matching.folder_label(query)
-    loose = bool(query.sender) and not exact_sender
-    narrow = pushed and not (loose or labelled or query.recipient or query.text)
+    has_label = bool(query.label) and not query_matching.folder_label(query)
+    partial_sender = bool(query.sender) and not exact_sender
+    is_selective = ascii_subject and not (
+        partial_sender or has_label or query.recipient or query.text
+    )
     return MailFilter(
         text=" and ".join((*dates, *rest)),
-        simple=" and ".join(dates),
-        narrow=narrow,
-        exact=narrow and query.after is None and query.before is None,
+        simplified=" and ".join(dates),
+        is_selective=is_selective,
+        is_exact=is_selective and query.after is None and query.before is None,
     )
 
 
-def _asks_for_words(query: MailQuery) -> bool:
+def _searches_words(query: MailQuery) -> bool:
     fields = query.text_fields
-    askable = "body" in fields or "body_preview" not in fields
-    return askable and bool(search_text.upstream_terms(query.text or ""))
+    searchable = "body" in fields or "body_preview" not in fields
+    return searchable and bool(search_text.upstream_terms(query.text or ""))
 
 
 def _words(query: MailQuery) -> Iterator[str]:
-    if not query.text or not _asks_for_words(query):
+    if not query.text or not _searches_words(query):
         return
     names = [name for field, name in _PROPERTY.items() if field in query.text_fields]
     for term in search_text.upstream_terms(query.text):
-        # A star asks for beginnings of words; inside quotes it would be a letter.
-        value = f"{term}*" if _SIMPLE.fullmatch(term) else _quoted(term)
+        # A star matches the rest of a word; within quotes it would be taken literally.
+        value = f"{term}*" if _SIMPLE.fullmatch(term) else _quote(term)
         yield _any(names, value)
 
 
 def _people(query: MailQuery) -> Iterator[str]:
     sender, recipient = (query.sender or "").strip(), (query.recipient or "").strip()
     if query_matching.is_address(sender):
-        yield f"from:{_quoted(sender)}"
+        yield f"from:{_quote(sender)}"
     if query_matching.is_address(recipient):
-        yield _any(["to", "cc"] if query.recipient_in_cc else ["to"], _quoted(recipient))
+        yield _any(["to", "cc"] if query.recipient_in_cc else ["to"], _quote(recipient))
 
 
 def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
-    """Bound the received day, a day wider on each side, since upstream drops the time of day."""
+    """Bound the received day, a day wider on each side, since Graph ignores the time of day."""
     ends = [] if query.before is None else [query.before]
     if after is not None:
         ends.append(from_epoch_ms(after.received_ms))
@@ -141,8 +141,8 @@ def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 
 def _dates(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
-    """Bound the received time in whole seconds, outwards: upstream compares what it hides."""
-    start = _BEGINNING if query.after is None else _instant(to_epoch_ms(query.after))
+    """Bound the received time in whole seconds, rounded outwards: Graph compares fractions too."""
+    start = _EARLIEST if query.after is None else _instant(to_epoch_ms(query.after))
     yield f"receivedDateTime ge {start}"
     ends = [] if query.before is None else [to_epoch_ms(query.before)]
     if after is not None:
@@ -156,12 +156,12 @@ def _instant(milliseconds: int) -> str:
 
 
 def _literal(text: str) -> str:
-    """Write a text as a filter literal: quotes doubled, controls out."""
+    """Write a text as a filter literal: quotes doubled, control characters blanked."""
     cleaned = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
     return "'" + cleaned.replace("'", "''") + "'"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return f'"{_UNSAFE.sub(" ", value).strip()}"'
 
 

@@ -1,4 +1,4 @@
-"""One mailbox of provider B. Source: wire report, 1A; decisions 5 and 16."""
+"""The mail port of one Outlook account."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -6,7 +6,11 @@ from collections.abc import Set as AbstractSet
 from providers import search_text
 from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
-from providers.connectors.provider_b.outlook_mail.reading import MessageReader, SearchScope, most
+from providers.connectors.provider_b.outlook_mail.reading import (
+    MessageReader,
+    SearchScope,
+    page_size,
+)
 from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
@@ -34,7 +38,7 @@ _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_
 
 
 class OutlookMailbox:
-    """The mailbox behind one connection; see `providers.ports.mail.MailPort`."""
+    """Mailbox of one connection; implements `providers.ports.mail.MailPort`."""
 
     def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: AccountCache) -> None:
         """*cache* belongs to the caller, one per connection, and outlives this object."""
@@ -46,12 +50,12 @@ class OutlookMailbox:
     async def search(
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Return what matches after a position; see `MailPort.search`."""
+        """Return matching messages after a position; see `MailPort.search`."""
         if query.text and not search_text.terms(query.text):
             return _NOTHING
         if filter_query.needs_search_index(query):
-            return await self._searched(query, after, wanted)
-        return await self._filtered(query, after, wanted)
+            return await self._search(query, after, wanted)
+        return await self._filter(query, after, wanted)
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """Read one message; see `MailPort.get`."""
@@ -62,31 +66,31 @@ class OutlookMailbox:
         """Read a conversation; see `MailPort.thread`."""
         _require_valid_id(thread_id)
         trash, _ = await self._cache.folders(self._upstream)
-        place = SearchScope(
+        scope = SearchScope(
             path=("messages",),
-            is_visible=lambda one: not one.is_draft and one.parent_folder_id != trash,
+            is_visible=lambda message: not message.is_draft and message.parent_folder_id != trash,
         )
-        reader = MessageReader(self._upstream, place)
-        found = await reader.conversation(thread_id, wanted, most=MAX_IN_THREAD)
-        if not found:
+        reader = MessageReader(self._upstream, scope)
+        emails = await reader.conversation(thread_id, wanted, max_messages=MAX_IN_THREAD)
+        if not emails:
             raise Missing
-        found.sort(key=lambda one: (-scanning.position(one).rank[0], one.id))
-        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(found))
+        emails.sort(key=lambda email: (-scanning.position(email).rank[0], email.id))
+        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once; see `MailPort.send`."""
         return await self._sender.send(draft)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Answer a message once; see `MailPort.reply`."""
+        """Reply to a message once; see `MailPort.reply`."""
         _require_valid_id(message_id)
-        await self._foreseen(message_id)
+        await self._check_in_dry_run(message_id)
         return await self._sender.reply(message_id, reply)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on once; see `MailPort.forward`."""
+        """Forward a message once; see `MailPort.forward`."""
         _require_valid_id(message_id)
-        await self._foreseen(message_id)
+        await self._check_in_dry_run(message_id)
         return await self._sender.forward(message_id, forward)
 
     async def trash(self, message_id: str) -> None:
@@ -125,77 +129,78 @@ class OutlookMailbox:
 
     # -- searching
 
-    async def _searched(
+    async def _search(
         self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Search: everything found is ordered here, then the details of one page are fetched."""
+        """Search by `$search`: sort all results, then read the details of one page."""
         text = filter_query.needs_text_check(query)
-        sieve = query_matching.needed_attributes(query, text=text)
-        reader = MessageReader(self._upstream, await self._place(query))
-        found, reached = await reader.searched(filter_query.search(query, after), sieve)
-        passing = [
-            one
-            for one in _passing(scanning.sorted_after(found, after), query, sieve, text=text)
-            if reached is None or scanning.position(one).rank < reached.rank
+        compared = query_matching.needed_attributes(query, text=text)
+        reader = MessageReader(self._upstream, await self._scope(query))
+        results, reached = await reader.search(filter_query.search(query, after), compared)
+        matches = [
+            message
+            for message in _matching(
+                scanning.sorted_after(results, after), query, compared, text=text
+            )
+            if reached is None or scanning.position(message).rank < reached.rank
         ]
         if reached is not None and after is not None and reached.rank <= after.rank:
-            reached = None  # upstream gives no more than this, so this is the end
-        messages = passing[: query.limit]
-        whole = len(passing) <= query.limit
+            reached = None  # Graph returns no more results
+        messages = matches[: query.limit]
+        is_last = len(matches) <= query.limit
         return MailSlice(
-            emails=await self._completed(reader, messages, wanted, sieve),
-            scanned_to=reached if whole else None,
-            exhausted=whole and reached is None,
-            total=len(passing),
+            emails=await self._records(reader, messages, wanted, compared),
+            scanned_to=reached if is_last else None,
+            exhausted=is_last and reached is None,
+            total=len(matches),
             total_exact=reached is None,
         )
 
-    async def _filtered(
+    async def _filter(
         self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Filter: upstream orders and counts; what it cannot ask is looked at page by page."""
-        place = await self._place(query)
-        in_all = place.path == ("messages",)
-        folders = await self._cache.folders(self._upstream) if in_all else ()
-        out_of_sight = tuple(folder for folder in folders if folder)
-        asked = filter_query.mail_filter(query, after, out_of_sight=out_of_sight)
-        sieve = query_matching.needed_attributes(query, text=True)
-        scanned = frozenset(sieve | wanted if asked.narrow else sieve)
-        reader = MessageReader(self._upstream, place)
+        """Search by `$filter`: Graph orders and counts; its pages are checked one by one."""
+        scope = await self._scope(query)
+        whole_mailbox = scope.path == ("messages",)
+        folders = await self._cache.folders(self._upstream) if whole_mailbox else ()
+        hidden_folders = tuple(filter(None, folders))
+        mail_filter = filter_query.mail_filter(query, after, hidden_folders=hidden_folders)
+        is_selective = mail_filter.is_selective
+        compared = query_matching.needed_attributes(query, text=True)
+        scanned = frozenset(compared | wanted if is_selective else compared)
+        size = query.limit + 2 if is_selective else page_size(scanned)
+        reader = MessageReader(self._upstream, scope)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            return _passing(messages, query, sieve, text=True)
+            return _matching(messages, query, compared, text=True)
 
-        found = await scanning.scan(
-            reader.pages(asked, scanned, query.limit + 2 if asked.narrow else most(scanned)),
-            after=after,
-            limit=query.limit,
-            keep=keep,
+        scan = await scanning.scan(
+            reader.pages(mail_filter, scanned, size), after=after, limit=query.limit, keep=keep
         )
-        total, exact = found.counted, found.exhausted
-        if not exact and asked.narrow and reader.counted is not None:
-            total, exact = max(total, reader.counted), asked.exact and after is None
+        total, exact = scan.counted, scan.exhausted
+        if not exact and is_selective and reader.counted is not None:
+            total, exact = max(total, reader.counted), mail_filter.is_exact and after is None
         return MailSlice(
-            emails=await self._completed(reader, found.emails, wanted, scanned),
-            scanned_to=found.scanned_to,
-            exhausted=found.exhausted,
+            emails=await self._records(reader, scan.emails, wanted, scanned),
+            scanned_to=scan.scanned_to,
+            exhausted=scan.exhausted,
             total=total,
             total_exact=exact,
         )
 
-    async def _completed(
+    async def _records(
         self,
         reader: MessageReader,
         messages: Sequence[Message],
         wanted: AbstractSet[str],
-        have: AbstractSet[str],
+        available: AbstractSet[str],
     ) -> Sequence[mail_records.Email]:
-        """Make records of messages, fetching what is wanted beyond what their search brought."""
-        if not selected_fields.costly_attributes(wanted) <= have:
+        """Make records of messages; read them again unless the wanted attributes are available."""
+        if not selected_fields.selectable(wanted) <= available:
             messages = await reader.details(messages, wanted)
         return LazyRecords(messages, lambda some: mapping.emails(some, wanted))
 
-    async def _place(self, query: MailQuery) -> SearchScope:
+    async def _scope(self, query: MailQuery) -> SearchScope:
         folder = query_matching.folder_label(query)
         if folder is not None:
             path = ("mailFolders", _FOLDERS[folder], "messages")
@@ -203,23 +208,25 @@ class OutlookMailbox:
         hidden = set(await self._cache.folders(self._upstream))
         return SearchScope(
             path=("messages",),
-            is_visible=lambda one: not one.is_draft and one.parent_folder_id not in hidden,
+            is_visible=lambda message: (
+                not message.is_draft and message.parent_folder_id not in hidden
+            ),
         )
 
     # -- changing
 
     async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
         _require_valid_id(message_id)
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
         )
-        message = answer.decode(Message)
+        message = response.decode(Message)
         if not mapping.have_valid_ids([message]):
             raise Missing
         return message
 
-    async def _foreseen(self, message_id: str) -> None:
-        """In a rehearsal, see that a message is there; else the first change would tell."""
+    async def _check_in_dry_run(self, message_id: str) -> None:
+        """In a dry run, check that a message exists; otherwise the first write does."""
         if in_dry_run():
             await self._message(message_id, _STATE)
 
@@ -231,12 +238,12 @@ class OutlookMailbox:
         return message
 
     async def _relabel(self, message_id: str, change: MailChange) -> None:
-        """Replace the whole list, as upstream wants it, unless it changed meanwhile; try twice."""
+        """Replace the list of categories unless it was changed meanwhile; try twice."""
         for last in (False, True):
             message = await self._message(message_id, _STATE)
-            have = message.categories or ()
-            labels = _labelled(have, change)
-            if labels == list(have):
+            categories = message.categories or ()
+            labels = _changed_labels(categories, change)
+            if labels == list(categories):
                 return
             tag = {"if-match": message.etag} if message.etag else {}
             try:
@@ -255,19 +262,19 @@ class OutlookMailbox:
         )
 
 
-def _passing(
-    messages: Sequence[Message], query: MailQuery, sieve: AbstractSet[str], *, text: bool
+def _matching(
+    messages: Sequence[Message], query: MailQuery, compared: AbstractSet[str], *, text: bool
 ) -> Sequence[Message]:
-    """Return what passes a query; *sieve* is what that looks at, see `needed_attributes`."""
+    """Return the messages that match; *compared* is the result of `needed_attributes`."""
     if not query_matching.restricts(query, text=text):
         return messages
-    emails = zip(messages, mapping.emails(messages, sieve), strict=True)
-    return [one for one, email in emails if query_matching.matches(email, query, text=text)]
+    emails = zip(messages, mapping.emails(messages, compared), strict=True)
+    return [message for message, email in emails if query_matching.matches(email, query, text=text)]
 
 
-def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
-    removed = {search_text.fold(remove_label) for remove_label in change.remove_labels}
-    labels = [one for one in have if search_text.fold(one) not in removed]
+def _changed_labels(current: Sequence[str], change: MailChange) -> list[str]:
+    removed = set(map(search_text.fold, change.remove_labels))
+    labels = [label for label in current if search_text.fold(label) not in removed]
     known = {search_text.fold(label) for label in labels}
     for name in change.add_labels:
         if search_text.fold(name) not in known:
@@ -276,6 +283,6 @@ def _labelled(have: Sequence[str], change: MailChange) -> list[str]:
     return labels
 
 
-def _require_valid_id(native: str) -> None:
-    if not is_provider_b_id(native):
+def _require_valid_id(object_id: str) -> None:
+    if not is_provider_b_id(object_id):
         raise Missing

@@ -1,4 +1,4 @@
-"""Provider B's messages as records. Source: wire report, 1A.0."""
+"""Outlook messages as records: docs/spec/upstream/outlook-mail.md#message-to-email."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +13,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
 )
 from providers.ids import are_provider_b_ids
 from providers.records import mail as mail_records
-from providers.records.mail import Attachment as Attached
+from providers.records.mail import Attachment as AttachmentRecord
 from providers.records.mail import Participant
 from providers.timestamps import parse_utc
 
@@ -22,11 +22,11 @@ PROVIDER = "PROVIDER_B"
 
 def emails(messages: Sequence[Message], wanted: AbstractSet[str]) -> list[mail_records.Email]:
     """
-    Make records of what is wanted of messages.
+    Make records of messages, in their order.
 
     Args:
-        messages: Fetched with `fields.message` for at least *wanted*.
-        wanted: Attributes of `records.Email`; others stay None.
+        messages: Read with `selected_fields.message` for at least *wanted*.
+        wanted: Attributes of `Email`; others stay None.
     """
     return _EMAILS.records(messages, wanted)
 
@@ -37,14 +37,14 @@ def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
 
 
 def have_valid_ids(messages: Iterable[Message]) -> bool:
-    """Whether upstream's ids are ids, so that they may be handed on."""
-    found = [message.id for message in messages]
-    found += [thread for message in messages if (thread := message.conversation_id) is not None]
-    return are_provider_b_ids(found)
+    """Whether all ids of *messages* and their threads have the form of ids."""
+    ids = [message.id for message in messages]
+    ids += [thread for message in messages if (thread := message.conversation_id) is not None]
+    return are_provider_b_ids(ids)
 
 
 def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]:
-    """Write participants as upstream takes them."""
+    """Return participants in the form of Graph's requests."""
     return [
         {
             "emailAddress": {
@@ -63,19 +63,19 @@ def _people(path: str) -> Column:
         tuple(
             [
                 Participant(who.address, (who.name or None) if who.name != who.address else None)
-                for one in sent
-                if (who := one.email_address).address
+                for person in people
+                if (who := person.email_address).address
             ]
         )
-        if sent
+        if people
         else ()
-        for sent in map(recipients, messages)
+        for people in map(recipients, messages)
     ]
 
 
 def _author(message: Message) -> Participant | None:
-    for one in (message.from_, message.sender):
-        if one is not None and (who := one.email_address).address:
+    for person in (message.from_, message.sender):
+        if person is not None and (who := person.email_address).address:
             return Participant(who.address, _name(who))
     return None
 
@@ -95,19 +95,21 @@ def _body_type(body: Body | None) -> str | None:
     return "html" if body.content_type.lower() == "html" else "text"
 
 
-def _attachments(sent: Sequence[Attachment] | None) -> tuple[Attached, ...]:
-    if not sent:
+def _attachments(files: Sequence[Attachment] | None) -> tuple[AttachmentRecord, ...]:
+    if not files:
         return ()
     return tuple(
         [
-            Attached(one.id, one.name or "noname", one.content_type, one.size, one.is_inline)
-            for one in sent
+            AttachmentRecord(
+                file.id, file.name or "noname", file.content_type, file.size, file.is_inline
+            )
+            for file in files
         ]
     )
 
 
-def _importance(stated: str | None) -> str:
-    word = (stated or "").lower()
+def _importance(importance: str | None) -> str:
+    word = (importance or "").lower()
     return word if word in ("low", "high") else "normal"
 
 

@@ -1,4 +1,4 @@
-"""Fetching provider B's messages: the two modes of a search, and the details of known ids."""
+"""Reading of messages: the two modes of a search, and messages by their ids."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,115 +17,115 @@ from providers.paging import PageIterator
 from providers.ports.mail import MailPosition
 from providers.records import mail as mail_records
 
-MAX_SEARCH_HITS = 1000  # by one search, over all its pages; wire report 1A.2
+MAX_SEARCH_HITS = 1000  # of one `$search`, over all its pages
 WIDE_PAGE = 1000  # messages
-BODIES_PAGE = 100  # messages with their bodies, so that no page is too large to be read
+BODIES_PAGE = 100  # messages with bodies, so that no page is too large
 _TOO_COMPLEX = "InefficientFilter"
-
-InSight = Callable[[Message], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchScope:
     """
-    Where to look.
+    The searched part of a mailbox.
 
     Attributes:
-        path: Segments below the account, of the whole mailbox or of one folder.
-        is_visible: Whether a message found there may be shown.
+        path: Segments below the account: of the whole mailbox or of one folder.
+        is_visible: Whether a message in this scope may be shown.
     """
 
     path: tuple[str, ...]
-    is_visible: InSight
+    is_visible: Callable[[Message], bool]
 
 
 class MessageReader:
     """
-    Reads one account, for one operation.
+    Reader of one account, for one operation.
 
     Attributes:
-        counted: How many messages upstream says a filter finds; None when it does not say.
+        counted: Graph's count of the messages that a filter finds; None when it does not tell.
     """
 
-    def __init__(self, upstream: Upstream, place: SearchScope) -> None:
+    def __init__(self, upstream: Upstream, scope: SearchScope) -> None:
         self._upstream = upstream
-        self._place = place
+        self._scope = scope
         self.counted: int | None = None
 
-    def pages(self, asked: MailFilter, wanted: AbstractSet[str], size: int) -> "FilteredPages":
+    def pages(
+        self, mail_filter: MailFilter, wanted: AbstractSet[str], size: int
+    ) -> "FilteredPages":
         """Return the pages of a filter, newest first."""
-        return FilteredPages(self, asked, wanted, size)
+        return FilteredPages(self, mail_filter, wanted, size)
 
-    async def searched(
+    async def search(
         self, text: str, wanted: AbstractSet[str]
     ) -> tuple[list[Message], MailPosition | None]:
         """
-        Return what a search finds, in no order, and up to where that is all there is.
+        Return the results of a `$search`, in no order, and the position where they end.
 
-        The position is None when everything was found; upstream stops at a thousand.
+        The position is None when there are no more results; Graph returns at most a thousand.
         """
         messages: list[Message] = []
         more = False
-        size = ("$top", str(most(wanted)))
+        size = ("$top", str(page_size(wanted)))
         params = (("$search", text), size, *selected_fields.message(frozenset(wanted)))
         async for listing in self.listings(params):
             messages += listing.value
             more = listing.next_link is not None
             if len(messages) >= MAX_SEARCH_HITS:
                 break
-        whole = not more and len(messages) < MAX_SEARCH_HITS
-        floor = min((message.received_ms for message in messages), default=0)
-        found = {one.id: one for one in self.is_visible(messages)}
-        return list(found.values()), None if whole else scanning.end_of_millisecond(floor + 1)
+        complete = not more and len(messages) < MAX_SEARCH_HITS
+        floor_ms = min((message.received_ms for message in messages), default=0)
+        by_id = {message.id: message for message in self.visible(messages)}
+        return list(by_id.values()), None if complete else scanning.end_of_millisecond(floor_ms + 1)
 
     async def details(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
     ) -> Sequence[Message]:
-        """Read again, with all that is wanted, what was found by less."""
+        """Read messages again, with all wanted attributes; those that are gone are left out."""
         if not messages:
             return ()
-        found = await batch.messages(
+        by_id = await batch.messages(
             self._upstream,
             [message.id for message in messages],
             selected_fields.message(frozenset(wanted)),
         )
-        return self.is_visible([found[message.id] for message in messages if message.id in found])
+        return self.visible([by_id[message.id] for message in messages if message.id in by_id])
 
-    def is_visible(self, messages: Sequence[Message]) -> Sequence[Message]:
+    def visible(self, messages: Sequence[Message]) -> Sequence[Message]:
         """
-        Leave out what may not be shown.
+        Return the messages that may be shown.
 
         Raises:
-            Broken: The id of something else is none.
+            Broken: One of them has an invalid id.
         """
-        shown = [message for message in messages if self._place.is_visible(message)]
-        if not mapping.have_valid_ids(shown):
+        visible = list(filter(self._scope.is_visible, messages))
+        if not mapping.have_valid_ids(visible):
             raise Broken
-        return shown
+        return visible
 
     def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
-        """Return one page after the other of the place, as upstream gives them."""
-        return pages(self._upstream, self._place.path, params, MessagePage, headers=PREFER)
+        """Return the pages of the scope, with messages that may not be shown."""
+        return pages(self._upstream, self._scope.path, params, MessagePage, headers=PREFER)
 
     async def conversation(
-        self, thread_id: str, wanted: AbstractSet[str], *, most: int
+        self, thread_id: str, wanted: AbstractSet[str], *, max_messages: int
     ) -> list[mail_records.Email]:
-        """Return the messages of a conversation in no order, at most about *most*."""
+        """Return the messages of a conversation, in no order; reading stops at *max_messages*."""
         params = (
             ("$filter", f"conversationId eq '{thread_id}'"),
             ("$top", "50"),
             *selected_fields.message(frozenset(wanted)),
         )
-        found: dict[str, Message] = {}
+        by_id: dict[str, Message] = {}
         async for listing in self.listings(params):
-            found |= {one.id: one for one in self.is_visible(listing.value)}
-            if len(found) >= most:
+            by_id |= {message.id: message for message in self.visible(listing.value)}
+            if len(by_id) >= max_messages:
                 break
-        return mapping.emails(list(found.values()), wanted)
+        return mapping.emails(list(by_id.values()), wanted)
 
 
-def most(wanted: AbstractSet[str]) -> int:
-    """Return how many messages one page is to hold when many of them will not pass."""
+def page_size(wanted: AbstractSet[str]) -> int:
+    """Return the number of messages per page when many of them will not match."""
     return BODIES_PAGE if "body" in wanted else WIDE_PAGE
 
 
@@ -133,41 +133,41 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a filter, newest first."""
 
     def __init__(
-        self, reader: MessageReader, asked: MailFilter, wanted: AbstractSet[str], size: int
+        self, reader: MessageReader, mail_filter: MailFilter, wanted: AbstractSet[str], size: int
     ) -> None:
         self._reader = reader
-        self._asked = asked
+        self._filter = mail_filter
         self._params = (
             ("$orderby", "receivedDateTime desc"),
             ("$top", str(size)),
             *selected_fields.message(frozenset(wanted)),
         )
-        self._listings = self._filtered(asked.text, ("$count", "true"))
+        self._listings = self._pages(mail_filter.text, ("$count", "true"))
 
     async def __anext__(self) -> scanning.Page[Message]:
-        """Read the next page; all anew, more simply, when upstream calls the filter too complex."""
+        """Read the next page; restart with the simplified filter if Graph calls it too complex."""
         try:
             listing = await anext(self._listings)
         except Refused as refusal:
-            if refusal.word != _TOO_COMPLEX or self._asked.simple == self._asked.text:
+            if refusal.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
                 raise
-            self._asked = replace(self._asked, text=self._asked.simple)  # once only
-            self._listings = self._filtered(self._asked.simple)
+            self._filter = replace(self._filter, text=self._filter.simplified)
+            self._listings = self._pages(self._filter.simplified)
             listing = await anext(self._listings)
         if listing.count is not None:
             self._reader.counted = listing.count
         return scanning.Page(
-            emails=self._reader.is_visible(listing.value),
+            emails=self._reader.visible(listing.value),
             floor_ms=_oldest(listing),
             last=listing.next_link is None,
         )
 
-    def _filtered(self, text: str, *options: tuple[str, str]) -> PageIterator[MessagePage]:
+    def _pages(self, text: str, *options: tuple[str, str]) -> PageIterator[MessagePage]:
         return self._reader.listings((("$filter", text), *options, *self._params))
 
 
 def _oldest(listing: MessagePage) -> int | None:
-    """Return the oldest received time of a page that others follow: for the last, nobody asks."""
+    """Return the oldest received time of a page; None for the last page, which needs none."""
     if listing.next_link is None:
         return None
-    return min((one.received_ms for one in listing.value), default=None)
+    return min((message.received_ms for message in listing.value), default=None)

@@ -1,4 +1,4 @@
-"""Provider B's JSON, decoded typed. Source: wire report, 1A.0."""
+"""Structs that Graph's mail responses are decoded into."""
 
 from datetime import datetime
 
@@ -57,21 +57,21 @@ class Message(CamelStruct):
 
     @property
     def received_at(self) -> datetime | None:
-        """The received time to the millisecond; None without one, 1970 when it cannot be read."""
+        """The received time in whole milliseconds; None without one, 1970 when it is invalid."""
         if not self.received_date_time:
             return None
-        read = parse_utc(self.received_date_time)
-        return from_epoch_ms(0) if read is None else truncate_to_ms(read)
+        time = parse_utc(self.received_date_time)
+        return from_epoch_ms(0) if time is None else truncate_to_ms(time)
 
     @property
     def received_ms(self) -> int:
-        """The received time in whole milliseconds, 0 when there is none."""
+        """The received time in milliseconds since the epoch; 0 without one."""
         received = self.received_at
         return 0 if received is None else to_epoch_ms(received)
 
 
 class MessagePage(CamelStruct):
-    """A page; *count* only in the first, and only when asked for."""
+    """A page; *count* only on the first page, and only when it was requested."""
 
     value: tuple[Message, ...] = ()
     count: int | None = msgspec.field(default=None, name="@odata.count")

@@ -1,4 +1,4 @@
-"""Which members of a message to select, so that nothing comes that is not wanted."""
+"""`$select` for the wanted attributes of a message."""
 
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -19,9 +19,9 @@ _MEMBERS = {
     "labels": ("categories",),
     "importance": ("importance",),
 }
-# What ordering and leaving out drafts, junk and trash need.
+# For ordering, and for leaving out drafts, junk and trash.
 _ALWAYS = ("id", "receivedDateTime", "isDraft", "parentFolderId")
-_BROUGHT = frozenset({*_MEMBERS, "attachments"})
+_SELECTABLE = frozenset({*_MEMBERS, "attachments"})
 _ATTACHMENTS = "attachments($select=id,name,contentType,size,isInline)"
 
 Params = tuple[tuple[str, str], ...]
@@ -29,7 +29,7 @@ Params = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=512)
 def message(wanted: AbstractSet[str]) -> Params:
-    """Return the options that select what is wanted of a message or of each of a list."""
+    """Return the options that select the wanted attributes of one message or of a list."""
     names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
     select = ("$select", ",".join(dict.fromkeys((*_ALWAYS, *names))))
     if "attachments" in wanted:
@@ -37,6 +37,6 @@ def message(wanted: AbstractSet[str]) -> Params:
     return (select,)
 
 
-def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:
-    """Return which of the attributes cost upstream anything."""
-    return _BROUGHT & wanted
+def selectable(wanted: AbstractSet[str]) -> frozenset[str]:
+    """Return the attributes that are not always selected."""
+    return _SELECTABLE & wanted

@@ -1,8 +1,8 @@
 """
-Sending from a mailbox of provider B: a draft is made under our Message-ID, then sent once.
+Sending of new messages, replies and forwards: docs/spec/upstream/outlook-mail.md#send.
 
-Upstream makes replies and forwards itself and tells no ids of what was sent. Source: wire report
-1A.5 to 1A.7; decisions 5.5, 5.7, 16.
+A draft is created with the gateway's Message-ID, then sent once. Graph composes replies and
+forwards, and does not return the ids of sent messages.
 """
 
 import re
@@ -21,18 +21,18 @@ from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, Unsafe
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
-_NOTHING_TOLD = mail_records.SentMessage()
-_FORWARDED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
+_WITHOUT_IDS = mail_records.SentMessage()
+_QUOTED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 
 _BODY_TAG = re.compile(r"<body[^<>]*>", re.IGNORECASE)
 
 Json = dict[str, Any]
 People = tuple[Participant, ...]
-Make = Callable[[], Awaitable[str]]
+CreateDraft = Callable[[], Awaitable[str]]
 
 
 class Sender:
-    """Sends from one account."""
+    """Sender of one account."""
 
     def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
@@ -42,7 +42,7 @@ class Sender:
         """Send a new message once."""
         _check(draft.message_id, draft.subject, (*draft.to, *draft.cc, *draft.bcc))
 
-        async def make() -> str:
+        async def create_draft() -> str:
             message = {
                 "subject": draft.subject,
                 "body": _body(draft.body, draft.body_type),
@@ -54,70 +54,72 @@ class Sender:
             }
             return (await self._post("messages", json=message)).id
 
-        return await self._once(draft.message_id, make, maybe_sent=draft.maybe_sent)
+        return await self._send_once(draft.message_id, create_draft, maybe_sent=draft.maybe_sent)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Answer a message once, as upstream's own reply."""
+        """Reply to a message once, by Graph's own reply."""
         _check(reply.message_id, "", ())
 
-        async def make() -> str:
+        async def create_draft() -> str:
             body = _body(reply.body, reply.body_type)
-            given: Json = {} if reply.quote else {"message": {"body": body}}
+            request: Json = {} if reply.quote else {"message": {"body": body}}
             action = "createReplyAll" if reply.reply_all else "createReply"
-            made = await self._post("messages", message_id, action, json=given)
+            draft = await self._post("messages", message_id, action, json=request)
             if reply.quote:
-                body = _before(reply.body, reply.body_type, made)
+                body = _insert_text(reply.body, reply.body_type, draft)
             changes: Json = {"body": body}
-            changes |= await self._addressed(message_id, made)
-            return await self._finished(made.id, reply.message_id, changes)
+            changes |= await self._recipient_changes(message_id, draft)
+            return await self._complete(draft.id, reply.message_id, changes)
 
-        return await self._once(reply.message_id, make, maybe_sent=reply.maybe_sent)
+        return await self._send_once(reply.message_id, create_draft, maybe_sent=reply.maybe_sent)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Pass a message on once; upstream keeps its attachments."""
+        """Forward a message once; Graph keeps its attachments."""
         _check(forward.message_id, "", (*forward.to, *forward.cc))
 
-        async def make() -> str:
-            made = await self._post("messages", message_id, "createForward", json={})
+        async def create_draft() -> str:
+            draft = await self._post("messages", message_id, "createForward", json={})
             changes: Json = {
                 "toRecipients": mapping.recipients(forward.to),
                 "ccRecipients": mapping.recipients(forward.cc),
             }
-            if forward.hidden.isdisjoint(_FORWARDED):
-                changes["body"] = _before(forward.body, forward.body_type, made)
+            if forward.hidden.isdisjoint(_QUOTED):
+                changes["body"] = _insert_text(forward.body, forward.body_type, draft)
             else:
-                changes |= await self._rewritten(message_id, forward)
-            return await self._finished(made.id, forward.message_id, changes)
+                changes |= await self._forward_without_hidden(message_id, forward)
+            return await self._complete(draft.id, forward.message_id, changes)
 
-        return await self._once(forward.message_id, make, maybe_sent=forward.maybe_sent)
+        return await self._send_once(
+            forward.message_id, create_draft, maybe_sent=forward.maybe_sent
+        )
 
     # -- drafts
 
-    async def _once(
-        self, message_id: str, make: Make, *, maybe_sent: bool
+    async def _send_once(
+        self, message_id: str, create_draft: CreateDraft, *, maybe_sent: bool
     ) -> mail_records.SentMessage:
         """
-        Make a draft and send it, or the draft that an earlier try has left.
+        Create a draft and send it; a draft that an earlier try left is sent instead.
 
         Raises:
-            OutcomeUnknown: It may have been sent.
-            ProviderFailure: It was surely not sent.
+            OutcomeUnknown: The message may have been sent.
+            ProviderFailure: The message was not sent.
         """
         draft = ""
         if maybe_sent:
-            found = await self._find(message_id)
-            if any(not one.is_draft for one in found):
-                return _NOTHING_TOLD
-            draft = next((one.id for one in found), "")
-        draft = draft or await self._made(message_id, make)
+            messages = await self._find(message_id)
+            if not all(message.is_draft for message in messages):
+                return _WITHOUT_IDS
+            draft = messages[0].id if messages else ""
+        draft = draft or await self._create_or_find(message_id, create_draft)
 
         async def send() -> mail_records.SentMessage:
             await self._upstream.call("POST", *ROOT, "messages", draft, "send", headers=PREFER)
-            return _NOTHING_TOLD
+            return _WITHOUT_IDS
 
         async def look_up() -> mail_records.SentMessage | None:
-            found = await self._find(message_id)
-            return _NOTHING_TOLD if any(not one.is_draft for one in found) else None
+            messages = await self._find(message_id)
+            return None if all(message.is_draft for message in messages) else _WITHOUT_IDS
 
         try:
             return await delivery.send_once(send, look_up, maybe_sent=False)
@@ -127,24 +129,25 @@ class Sender:
             await self._discard(draft)
             raise
 
-    async def _made(self, message_id: str, make: Make) -> str:
-        """Make the draft; when the answer was lost, take the one that was made."""
+    async def _create_or_find(self, message_id: str, create_draft: CreateDraft) -> str:
+        """Create the draft; when the response was lost, find the draft that was created."""
         try:
-            return await make()
+            return await create_draft()
         except ProviderFailure as failure:
             if not delivery.is_ambiguous(failure):
                 raise
 
-        async def left() -> str | None:
-            return next((one.id for one in await self._find(message_id) if one.is_draft), None)
+        async def find_draft() -> str | None:
+            messages = await self._find(message_id)
+            return next((message.id for message in messages if message.is_draft), None)
 
-        found = await delivery.poll(left)
-        if found is None:
-            raise Unreachable(sent=False)  # at worst a draft was left behind
-        return found
+        draft = await delivery.poll(find_draft)
+        if draft is None:
+            raise Unreachable(sent=False)  # at worst a draft remains
+        return draft
 
-    async def _finished(self, draft: str, message_id: str, changes: Json) -> str:
-        """Put everything into a draft that upstream made, under our Message-ID."""
+    async def _complete(self, draft: str, message_id: str, changes: Json) -> str:
+        """Apply *changes* and the gateway's Message-ID to a draft of Graph."""
         changes["internetMessageId"] = f"<{message_id}>"
         try:
             await self._upstream.call(
@@ -154,7 +157,7 @@ class Sender:
                 draft,
                 json=changes,
                 headers=PREFER,
-                retry=True,  # the same change twice is one change
+                retry=True,  # idempotent
             )
         except ProviderFailure as failure:
             if not delivery.is_ambiguous(failure):
@@ -163,12 +166,12 @@ class Sender:
         return draft
 
     async def _discard(self, draft: str) -> None:
-        """Take away a draft that will not be sent, if that can be done."""
+        """Try to delete a draft that will not be sent."""
         with suppress(ProviderFailure):
             await self._upstream.call("DELETE", *ROOT, "messages", draft, headers=PREFER)
 
     async def _find(self, message_id: str) -> list[Message]:
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "GET",
             *ROOT,
             "messages",
@@ -179,34 +182,35 @@ class Sender:
             ),
             headers=PREFER,
         )
-        return [one for one in answer.decode(MessagePage).value if is_provider_b_id(one.id)]
+        messages = response.decode(MessagePage).value
+        return [message for message in messages if is_provider_b_id(message.id)]
 
     async def _post(self, *segments: str, json: Json) -> Message:
-        answer = await self._upstream.call("POST", *ROOT, *segments, json=json, headers=PREFER)
-        message = answer.decode(Message)
+        response = await self._upstream.call("POST", *ROOT, *segments, json=json, headers=PREFER)
+        message = response.decode(Message)
         if not is_provider_b_id(message.id):
             raise Broken
         return message
 
-    # -- what goes into them
+    # -- content of drafts
 
-    async def _addressed(self, message_id: str, made: Message) -> Json:
+    async def _recipient_changes(self, message_id: str, draft: Message) -> Json:
         """
-        Return whom a reply goes to where upstream's choice holds the account itself.
+        Return the changes that remove the account itself from the recipients of a reply.
 
-        Without anybody else it goes to the original's recipients.
+        Without another recipient, the reply goes to the recipients of the original.
 
         Raises:
-            NoReplyRecipient: There are none; the draft is taken away.
+            NoReplyRecipient: The original has none either; the draft is deleted.
         """
-        me = await self._cache.own_address(self._upstream)
-        chosen = mapping.email(made, frozenset({"to", "cc"}))
-        to, cc = _others(chosen.to, me), _others(chosen.cc, me)
+        own_address = await self._cache.own_address(self._upstream)
+        chosen = mapping.email(draft, frozenset({"to", "cc"}))
+        to, cc = _others(chosen.to, own_address), _others(chosen.cc, own_address)
         if not to and not cc:
             original = await self._original(message_id, frozenset({"to"}))
-            to = _others(original.to, me)
+            to = _others(original.to, own_address)
         if not to and not cc:
-            await self._discard(made.id)
+            await self._discard(draft.id)
             raise NoReplyRecipient
         changes: Json = {}
         if to != chosen.to:
@@ -215,19 +219,19 @@ class Sender:
             changes["ccRecipients"] = mapping.recipients(cc)
         return changes
 
-    async def _rewritten(self, message_id: str, forward: Forward) -> Json:
-        """Write a forward's text ourselves, because upstream's would tell what is hidden."""
-        original = await self._original(message_id, _FORWARDED - forward.hidden)
-        text, kind = quoting.quote_in_forward(
+    async def _forward_without_hidden(self, message_id: str, forward: Forward) -> Json:
+        """Return the changes that replace Graph's quotation, which contains hidden fields."""
+        original = await self._original(message_id, _QUOTED - forward.hidden)
+        text, body_type = quoting.quote_in_forward(
             (forward.body, forward.body_type), original, hidden=forward.hidden
         )
-        changes: Json = {"body": _body(text, kind)}
+        changes: Json = {"body": _body(text, body_type)}
         if "subject" in forward.hidden:
             changes["subject"] = "FW:"
         return changes
 
     async def _original(self, message_id: str, wanted: frozenset[str]) -> mail_records.Email:
-        answer = await self._upstream.call(
+        response = await self._upstream.call(
             "GET",
             *ROOT,
             "messages",
@@ -235,35 +239,35 @@ class Sender:
             params=selected_fields.message(wanted),
             headers=PREFER,
         )
-        return mapping.email(answer.decode(Message), wanted)
+        return mapping.email(response.decode(Message), wanted)
 
 
-def _others(people: People | None, me: str) -> People:
-    return tuple(person for person in people or () if person.email.casefold() != me.casefold())
+def _others(people: People | None, own_address: str) -> People:
+    own = own_address.casefold()
+    return tuple(person for person in people or () if person.email.casefold() != own)
 
 
-def _body(text: str, kind: str) -> Json:
-    return {"contentType": "HTML" if kind == "html" else "Text", "content": text}
+def _body(text: str, body_type: str) -> Json:
+    return {"contentType": "HTML" if body_type == "html" else "Text", "content": text}
 
 
-def _before(text: str, kind: str, made: Message) -> Json:
-    """Put a caller's text before what upstream quotes in a draft."""
-    own = text if kind == "html" else quoting.text_to_html(text)
-    quoted = made.body.content if made.body is not None else ""
-    if made.body is not None and made.body.content_type.lower() != "html":
-        quoted = quoting.text_to_html(quoted or "")
-    tag = _BODY_TAG.search(quoted or "")
-    at = tag.end() if tag else 0
-    content = quoted or ""
-    return _body(f"{content[:at]}<div>{own}</div>{content[at:]}", "html")
+def _insert_text(text: str, body_type: str, draft: Message) -> Json:
+    """Return the body with *text* before Graph's quotation in a draft."""
+    inserted = text if body_type == "html" else quoting.text_to_html(text)
+    content = (draft.body.content or "") if draft.body is not None else ""
+    if draft.body is not None and draft.body.content_type.lower() != "html":
+        content = quoting.text_to_html(content)
+    tag = _BODY_TAG.search(content)
+    start = tag.end() if tag else 0
+    return _body(f"{content[:start]}<div>{inserted}</div>{content[start:]}", "html")
 
 
 def _check(message_id: str, subject: str, people: Sequence[Participant]) -> None:
     """
-    Refuse what cannot stand in a header.
+    Refuse text that is not allowed in a header: docs/spec/email.md#header-safety.
 
     Raises:
-        UnsafeMessage: There is a control character or half a surrogate pair in it.
+        UnsafeMessage: It contains a control character or half a surrogate pair.
     """
     texts = [
         subject,
