@@ -1,4 +1,4 @@
-"""Provider A's calendars and events as records. Source: wire report, 1B.1; decisions 6.6."""
+"""Google calendars and events as records: docs/spec/upstream/google-calendar.md#event-fields."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -21,7 +21,7 @@ _DAY = timedelta(days=1)
 
 
 def calendar(entry: CalendarEntry) -> Calendar:
-    """Make a record of an entry of the calendar list."""
+    """Return a calendar."""
     return Calendar(
         id=entry.id,
         name=entry.summary_override or entry.summary or "",
@@ -30,82 +30,82 @@ def calendar(entry: CalendarEntry) -> Calendar:
     )
 
 
-def events(sent: Iterable[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
+def events(native: Iterable[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
     """
-    Make records of what is wanted of events, and of their times.
-
-    What has no time is left out: nobody could say whether it is in a range.
+    Make records of events, in their order, without events that have no time.
 
     Args:
-        sent: Fetched with `calendar_fields` for at least *wanted*.
-        wanted: Attributes of the record; others stay None.
+        native: Read with `requested_fields.events` for at least *wanted*.
+        wanted: Attributes of the record; others stay None, except the id and the times.
 
     Raises:
-        Broken: The times of one cannot be read.
+        Broken: The times of an event are invalid.
     """
-    timed = [one for one in sent if _start(one) is not None]
-    spans = [times(one) for one in timed]
-    given = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
-    return _EVENTS.records(timed, wanted, given)
+    timed = [event for event in native if _start(event) is not None]
+    spans = [times(event) for event in timed]
+    columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
+    return _EVENTS.records(timed, wanted, columns)
 
 
-def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
+def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
     """
     Make a record of one event; see `events`.
 
     Raises:
-        Missing: It has no time at all.
-        Broken: Its times cannot be read.
+        Missing: It has no time.
+        Broken: Its times are invalid.
     """
-    found = events([one], wanted)
-    if not found:
+    records = events([native], wanted)
+    if not records:
         raise Missing
-    return found[0]
+    return records[0]
 
 
-def times(one: Event) -> Span:
+def times(event: Event) -> Span:
     """
-    Return from when to when an event is; of a bare cancelled one, when it was.
+    Return the time of an event; of a cancelled occurrence, its original time.
 
     Raises:
-        Missing: It has no time at all.
-        Broken: Its times cannot be read.
+        Missing: It has no time.
+        Broken: Its times are invalid.
     """
-    start = _start(one)
+    start = _start(event)
     if start is None:
         raise Missing
-    first = _instant(start)
-    if one.end is not None and (one.end.date or one.end.date_time):
-        return Span(first, max(_instant(one.end), first))
-    return Span(first, first + _DAY if start.date else first)
+    start_utc = _instant(start)
+    if event.end is not None and (event.end.date or event.end.date_time):
+        return Span(start_utc, max(_instant(event.end), start_utc))
+    return Span(start_utc, start_utc + _DAY if start.date else start_utc)
 
 
-def is_busy(one: Event) -> bool:
-    """Whether an event, none that is cancelled, takes time."""
-    declined = any(person.self and person.response_status == "declined" for person in one.attendees)
-    return not declined and one.transparency != "transparent" and _start(one) is not None
+def is_busy(event: Event) -> bool:
+    """Whether an event that is not cancelled takes time."""
+    declined = any(
+        person.self and person.response_status == "declined" for person in event.attendees
+    )
+    return not declined and event.transparency != "transparent" and _start(event) is not None
 
 
-def _start(one: Event) -> EventTime | None:
-    start = one.start or one.original_start_time
+def _start(event: Event) -> EventTime | None:
+    start = event.start or event.original_start_time
     return start if start is not None and (start.date or start.date_time) else None
 
 
-def _is_all_day(one: Event) -> bool:
-    start = _start(one)
+def _is_all_day(event: Event) -> bool:
+    start = _start(event)
     return start is not None and start.date is not None
 
 
-def _instant(when: EventTime) -> datetime:
+def _instant(event_time: EventTime) -> datetime:
     try:
-        read = datetime.fromisoformat(when.date_time or f"{when.date}T00:00:00Z")
-        return read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+        time = datetime.fromisoformat(event_time.date_time or f"{event_time.date}T00:00:00Z")
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise Broken from None
 
 
-def _status(one: Event) -> str:
-    return one.status if one.status in ("tentative", "cancelled") else "confirmed"
+def _status(event: Event) -> str:
+    return event.status if event.status in ("tentative", "cancelled") else "confirmed"
 
 
 def _organizer(person: Person | None) -> str | None:
@@ -127,21 +127,21 @@ def _attendees(people: Iterable[Person]) -> tuple[Attendee, ...]:
 
 
 def _response(person: Person) -> str:
-    known = person.response_status in _RESPONSES
-    return person.response_status or "" if known else "needsAction"
+    response = person.response_status
+    return response if response and response in _RESPONSES else "needsAction"
 
 
-def _join_url(one: Event) -> str | None:
-    if one.hangout_link:
-        return one.hangout_link
-    points = one.conference_data.entry_points if one.conference_data else ()
+def _join_url(event: Event) -> str | None:
+    if event.hangout_link:
+        return event.hangout_link
+    points = event.conference_data.entry_points if event.conference_data else ()
     return next(
         (point.uri for point in points if point.entry_point_type == "video" and point.uri), None
     )
 
 
-def _is_recurring(one: Event) -> bool:
-    return bool(one.recurring_event_id or one.recurrence)
+def _is_recurring(event: Event) -> bool:
+    return bool(event.recurring_event_id or event.recurrence)
 
 
 _EVENTS = RecordBuilder(
@@ -156,7 +156,7 @@ _EVENTS = RecordBuilder(
         "organizer": attribute("organizer", _organizer),
         "attendees": attribute("attendees", _attendees),
         "join_url": computed(_join_url),
-        "labels": constant(()),  # upstream has colours and no names for them
+        "labels": constant(()),  # Google has colours without names
         "is_recurring_event": computed(_is_recurring),
     },
     always=frozenset({"id"}),

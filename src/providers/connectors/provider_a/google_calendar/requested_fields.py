@@ -1,4 +1,4 @@
-"""Which members of an event to ask for, so that nothing comes that is not wanted."""
+"""Field masks for the wanted attributes of events."""
 
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -27,24 +27,23 @@ CALENDARS: Params = (
 
 @lru_cache(maxsize=512)
 def event(wanted: AbstractSet[str]) -> Params:
-    """Return the parameters that make ``events.get`` answer with what is wanted."""
+    """Return the parameters of ``events.get``."""
     return (("fields", _mask(wanted)), ("timeZone", "UTC"))
 
 
 @lru_cache(maxsize=512)
 def events(wanted: AbstractSet[str]) -> Params:
-    """Return the same for ``events.list``."""
+    """Return the parameters of ``events.list``."""
     return (("fields", f"items({_mask(wanted)}),nextPageToken"), ("timeZone", "UTC"))
 
 
 def busy(*, own_responses: bool) -> Params:
-    """Return what says when somebody is taken; *own_responses*: and what the owner declined."""
+    """Return the parameters for busy times; with *own_responses* also the owner's responses."""
     members = ",".join((*_ALWAYS, "transparency"))
     if not own_responses:
         return (("fields", f"items({members}),nextPageToken"), ("timeZone", "UTC"))
-    # Of many attendees, the owner is the one who is told of.
-    own = "attendees(responseStatus,self)"
-    mask = f"items({members},{own}),nextPageToken"
+    # With at most one attendee, Google returns the owner.
+    mask = f"items({members},attendees(responseStatus,self)),nextPageToken"
     return (("fields", mask), ("maxAttendees", "1"), ("timeZone", "UTC"))
 
 

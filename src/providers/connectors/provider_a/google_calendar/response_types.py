@@ -1,17 +1,17 @@
-"""Provider A's calendar JSON, decoded typed. Source: wire report, 1B."""
+"""Structs that Google Calendar's responses are decoded into."""
 
 from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 
 
 class EventTime(GoogleStruct):
-    """A moment with an offset, or a whole day; the other is absent."""
+    """A time with an offset, or a whole day; the other is None."""
 
     date_time: str | None = None
     date: str | None = None
 
 
 class Person(GoogleStruct):
-    """*self* tells the account's owner."""
+    """A person; *self* is true for the account's owner."""
 
     self: bool = False
     email: str | None = None
@@ -29,7 +29,7 @@ class Conference(GoogleStruct):
 
 
 class Event(GoogleStruct):
-    """An event; one that was cancelled may have nothing but its id and *original_start_time*."""
+    """An event; a cancelled one may have only its id and *original_start_time*."""
 
     id: str
     status: str | None = None
@@ -49,14 +49,14 @@ class Event(GoogleStruct):
 
 
 class EventPage(GoogleStruct):
-    """A page; it may be short, or empty, though there are more."""
+    """A page; it may be short or empty though others follow."""
 
     items: tuple[Event, ...] = ()
     next_page_token: str | None = None
 
 
 class CalendarEntry(GoogleStruct):
-    """A calendar on the account's list."""
+    """A calendar in the account's calendar list."""
 
     id: str
     summary: str | None = None

@@ -1,4 +1,4 @@
-"""The calendars of one account of provider B. Source: wire report, 1B; decisions 6."""
+"""The calendar port of one account of Outlook."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,43 +22,43 @@ from providers.ports.calendar import MAX_EVENTS, EventList, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 
-PAGE = 500  # events; upstream gives a thousand at most (wire report 1B.1)
-LONGEST = timedelta(days=1825)  # of one question; longer ones are refused
+PAGE = 500  # events; Graph allows a thousand
+MAX_RANGE = timedelta(days=1825)  # of one calendar view; Graph refuses longer ones
 
-# On every page again; wire report, 6 (17).
+# Sent with every page, because links to further pages do not contain it.
 PREFER = {
     "prefer": ('IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"')
 }
 
 
 class OutlookCalendars:
-    """The calendars behind one connection; see `providers.ports.calendar.CalendarPort`."""
+    """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
     async def calendars(self) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
-        found: list[Calendar] = []
+        calendars: list[Calendar] = []
         async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
-            found += [mapping.calendar(one) for one in page.value]
-        if not all(is_provider_b_id(one.id) for one in found):
+            calendars += map(mapping.calendar, page.value)
+        if not all(is_provider_b_id(calendar.id) for calendar in calendars):
             raise Broken
-        return found
+        return calendars
 
     async def events(
         self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
     ) -> EventList:
-        """Return what may overlap a span; see `CalendarPort.events`."""
+        """Return the events that may overlap a span; see `CalendarPort.events`."""
         params = selected_fields.event(frozenset(wanted), of_list=True)
-        found, complete = await self._view(calendar, span, params)
-        shown = [one for one in found if include_cancelled or not one.is_cancelled]
-        return EventList(mapping.events(shown, wanted), complete=complete)
+        events, complete = await self._overlapping(calendar, span, params)
+        listed = [event for event in events if include_cancelled or not event.is_cancelled]
+        return EventList(mapping.events(listed, wanted), complete=complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
-        # Below its calendar, so that an event that was moved to another is not there any more.
-        answer = await self._upstream.call(
+        # The path contains the calendar, so that an event moved to another calendar is missing.
+        response = await self._upstream.call(
             "GET",
             *ROOT,
             "calendars",
@@ -68,52 +68,50 @@ class OutlookCalendars:
             params=selected_fields.event(frozenset(wanted)),
             headers=PREFER,
         )
-        return mapping.event(answer.decode(Event), wanted)
+        return mapping.event(response.decode(Event), wanted)
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
-        """Return when a calendar is taken; see `CalendarPort.busy`."""
+        """Return the busy times of a calendar; see `CalendarPort.busy`."""
         params = selected_fields.busy(own_responses=own_responses)
-        found, complete = await self._view(calendar, span, params)
+        events, complete = await self._overlapping(calendar, span, params)
         if not complete:
             raise TooMuch  # the rest would look free
-        return [mapping.times(one) for one in found if mapping.is_busy(one)]
+        return [mapping.times(event) for event in events if mapping.is_busy(event)]
 
     async def probe(self) -> None:
         """Make one harmless read."""
         params = (("$select", "id"), ("$top", "1"))
         await self._upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
 
-    # -- behind
+    async def _overlapping(
+        self, calendar: str, span: Span, params: selected_fields.Params
+    ) -> tuple[list[Event], bool]:
+        """
+        Read the events and occurrences that overlap a span; return whether these are all.
+
+        An event on the border of two calendar views comes twice.
+        """
+        parts = freebusy.split_span(span, MAX_RANGE)
+        views = await asyncio.gather(*(self._view(calendar, part, params) for part in parts))
+        events = [event for view, _ in views for event in view]
+        return events, all(complete for _, complete in views)
 
     async def _view(
         self, calendar: str, span: Span, params: selected_fields.Params
     ) -> tuple[list[Event], bool]:
-        """
-        Read what overlaps a span, series as their single times; say whether that is all.
-
-        What lies over the edge of two questions comes twice.
-        """
-        parts = await asyncio.gather(
-            *(self._piece(calendar, piece, params) for piece in freebusy.split_span(span, LONGEST))
-        )
-        return [one for found, _ in parts for one in found], all(whole for _, whole in parts)
-
-    async def _piece(
-        self, calendar: str, span: Span, params: selected_fields.Params
-    ) -> tuple[list[Event], bool]:
-        found: list[Event] = []
+        events: list[Event] = []
         options = (
-            ("startDateTime", _utc(span.start)),
-            ("endDateTime", _utc(span.end)),
+            ("startDateTime", _rfc3339(span.start)),
+            ("endDateTime", _rfc3339(span.end)),
             ("$orderby", "start/dateTime"),
             ("$top", str(PAGE)),
             *params,
         )
         async for page in self._pages(("calendars", calendar, "calendarView"), options, EventPage):
-            found += page.value
-            if len(found) >= MAX_EVENTS and page.next_link:
-                return found, False
-        return found, True
+            events += page.value
+            if len(events) >= MAX_EVENTS and page.next_link:
+                return events, False
+        return events, True
 
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
@@ -121,5 +119,5 @@ class OutlookCalendars:
         return pages(self._upstream, path, params, shape, headers=PREFER)
 
 
-def _utc(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+def _rfc3339(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")

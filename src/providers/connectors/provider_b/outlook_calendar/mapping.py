@@ -1,4 +1,4 @@
-"""Provider B's calendars and events as records. Source: wire report, 1B.1; decisions 6.6, 16."""
+"""Outlook calendars and events as records: docs/spec/upstream/outlook-calendar.md#event-fields."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,88 +30,92 @@ _SERIES = frozenset({"occurrence", "exception", "seriesMaster"})
 
 
 def calendar(entry: CalendarEntry) -> Calendar:
-    """Make a record of a calendar; upstream does not tell its zone."""
+    """Return a calendar; Graph does not tell its time zone."""
     return Calendar(id=entry.id, name=entry.name or "", is_primary=bool(entry.is_default_calendar))
 
 
-def events(sent: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
+def events(native: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecord]:
     """
-    Make records of what is wanted of events, and of their times.
+    Make records of events, in their order.
 
     Args:
-        sent: Fetched with `calendar_fields.event` for at least *wanted*.
-        wanted: Attributes of the record; others stay None.
+        native: Read with `selected_fields.event` for at least *wanted*.
+        wanted: Attributes of the record; others stay None, except the id and the times.
 
     Raises:
-        Broken: One has no times that can be read.
+        Broken: The times of an event are missing or invalid.
     """
-    spans = [times(one) for one in sent]
-    given = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
-    return _EVENTS.records(sent, wanted, given)
+    spans = [times(event) for event in native]
+    columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
+    return _EVENTS.records(native, wanted, columns)
 
 
-def event(one: Event, wanted: AbstractSet[str]) -> EventRecord:
+def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
     """Make a record of one event; see `events`."""
-    return events([one], wanted)[0]
+    return events([native], wanted)[0]
 
 
-def times(one: Event) -> Span:
+def times(event: Event) -> Span:
     """
-    Return from when to when an event is.
+    Return the time of an event.
 
     Raises:
-        Broken: Upstream does not tell, or not in UTC, as it was asked.
+        Broken: The times are missing, invalid or not in UTC, which was requested.
     """
-    start, end = _moment(one.start), _moment(one.end)
+    start, end = _instant(event.start), _instant(event.end)
     return Span(start, max(start, end))
 
 
-def is_busy(one: Event) -> bool:
-    """Whether an event takes time; what upstream calls unknown does (decisions 16)."""
-    declined = one.response_status is not None and one.response_status.response == "declined"
-    return not (one.is_cancelled or declined or one.show_as in _FREE)
+def is_busy(event: Event) -> bool:
+    """Whether an event takes time: docs/spec/upstream/outlook-calendar.md#free-and-busy-times."""
+    declined = event.response_status is not None and event.response_status.response == "declined"
+    return not (event.is_cancelled or declined or event.show_as in _FREE)
 
 
-def _moment(when: EventTime | None) -> datetime:
-    if when is None or (when.time_zone != "UTC" and when.time_zone.upper() != "UTC"):
+def _instant(event_time: EventTime | None) -> datetime:
+    if event_time is None or (
+        event_time.time_zone != "UTC" and event_time.time_zone.upper() != "UTC"
+    ):
         raise Broken
     try:
-        # As upstream writes it: setting the zone afterwards would cost several times as much.
-        return datetime.fromisoformat(when.date_time + "Z")
+        # Several times faster than setting the time zone after parsing.
+        return datetime.fromisoformat(event_time.date_time + "Z")
     except ValueError:
-        read = parse_utc(when.date_time)
-    if read is None:
+        time = parse_utc(event_time.date_time)
+    if time is None:
         raise Broken
-    return read
+    return time
 
 
-def _status(one: Event) -> str:
-    if one.is_cancelled:
+def _status(event: Event) -> str:
+    if event.is_cancelled:
         return "cancelled"
-    return "tentative" if one.show_as == "tentative" else "confirmed"
+    return "tentative" if event.show_as == "tentative" else "confirmed"
 
 
-def _organizer(sent: Recipient | None) -> str | None:
-    return (sent.email_address.address or None) if sent else None
+def _organizer(organizer: Recipient | None) -> str | None:
+    return (organizer.email_address.address or None) if organizer else None
 
 
-def _attendees(sent: Sequence[Attendee] | None) -> tuple[AttendeeRecord, ...]:
+def _attendees(attendees: Sequence[Attendee] | None) -> tuple[AttendeeRecord, ...]:
     return tuple(
         [
             AttendeeRecord(
                 who.address,
                 (who.name or None) if who.name != who.address else None,
-                _RESPONSES.get(one.status.response if one.status else None, "needsAction"),
+                _RESPONSES.get(
+                    attendee.status.response if attendee.status else None, "needsAction"
+                ),
             )
-            for one in sent or ()
-            if (who := one.email_address).address
+            for attendee in attendees or ()
+            if (who := attendee.email_address).address
         ]
     )
 
 
-def _join_url(one: Event) -> str | None:
-    url = one.online_meeting.join_url if one.online_meeting else None
-    return url or one.online_meeting_url or None
+def _join_url(event: Event) -> str | None:
+    url = event.online_meeting.join_url if event.online_meeting else None
+    return url or event.online_meeting_url or None
 
 
 _EVENTS = RecordBuilder(

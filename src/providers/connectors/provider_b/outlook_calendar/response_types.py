@@ -1,4 +1,4 @@
-"""Provider B's calendar JSON, decoded typed. Source: wire report, 1B."""
+"""Structs that Graph's calendar responses are decoded into."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from providers.odata import CamelStruct
 
 
 class EventTime(CamelStruct):
-    """A time without an offset, by the clock of *time_zone*."""
+    """A time without an offset, in *time_zone*."""
 
     date_time: str
     time_zone: str = "UTC"

@@ -1,4 +1,4 @@
-"""Which members of an event to select, so that nothing comes that is not wanted."""
+"""`$select` for the wanted attributes of events."""
 
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -25,9 +25,9 @@ CALENDARS: Params = (("$select", "id,name,isDefaultCalendar"), ("$top", "100"))
 @lru_cache(maxsize=512)
 def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
     """
-    Return the options that select what is wanted of an event.
+    Return the options that select the wanted attributes of events.
 
-    *of_list*: it is one of many, of which cancelled ones are left out.
+    With *of_list*, cancelled events can be recognised and left out.
     """
     cancelled = ("isCancelled",) if of_list or "status" in wanted else ()
     names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
@@ -35,6 +35,6 @@ def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
 
 
 def busy(*, own_responses: bool) -> Params:
-    """Return what says when somebody is taken; *own_responses*: and what the owner declined."""
+    """Return the options for busy times; with *own_responses* also the owner's responses."""
     own = ("responseStatus",) if own_responses else ()
     return (("$select", ",".join(("start", "end", "showAs", "isCancelled", *own))),)
