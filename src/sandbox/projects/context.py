@@ -1,4 +1,4 @@
-"""One call: who makes it, what it carries, and what it may reach."""
+"""Context of one call: the parsed request, its responses, and the records within reach."""
 
 import binascii
 import hashlib
@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
@@ -14,17 +14,28 @@ import orjson
 from sandbox.http import Request, Response, json_response
 from sandbox.projects import errors, opt_fields, rendering
 from sandbox.projects.opt_fields import FieldTree
-from sandbox.projects.records import Project, Section, Tag, Task, User
+from sandbox.projects.records import Project, Section, Tag, Task, User, Workspace
+from sandbox.projects.resources import RecordRef
 from sandbox.projects.store import ProjectStore
-from sandbox.projects.views import RecordRef
+from sandbox.storage.documents import Document, DocumentTable
 
-MAX_PAGE_SIZE = 100  # records a page
-MAX_UNPAGED = 1_000  # records that a listing without a limit may hold
-OFFSET_SECONDS = 3_600.0  # seconds: of an offset
+MAX_PAGE_SIZE = 100  # records
+MAX_UNPAGED = 1_000  # records in a list without `limit`
+OFFSET_SECONDS = 3_600.0  # until an offset expires
+
+_RecordT = TypeVar("_RecordT", bound=Document)
 
 
 class Offset(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a listing: after which record, how many are before, of which call, since when."""
+    """
+    The position after a page of records.
+
+    Attributes:
+        after: Id of the last record of the page before.
+        seen: Number of records up to that one; used when the record has been deleted.
+        call: Digest of the path and the filters; an offset is valid for the same call only.
+        since: When the page was requested, in seconds since the epoch.
+    """
 
     after: str
     seen: int
@@ -34,31 +45,31 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class CallContext:
-    """The call."""
+    """The call; *user* is the caller."""
 
     store: ProjectStore
-    me: User
+    user: User
     request: Request
 
-    # What it carries
+    # Request
 
     @cached_property
-    def tree(self) -> FieldTree | None:
-        """The fields asked for, in the query or in the body's options."""
-        asked = self.request.first("opt_fields")
-        if not asked and self.request.method in {"POST", "PUT"}:
+    def requested_fields(self) -> FieldTree | None:
+        """The ``opt_fields`` of the query or of the body's options; None without any."""
+        text = self.request.first("opt_fields")
+        if not text and self.request.method in {"POST", "PUT"}:
             options = self._body.get("options")
-            list_field = options.get("fields") if isinstance(options, dict) else None
-            asked = ",".join(map(str, list_field)) if isinstance(list_field, list) else ""
-        return opt_fields.parse(asked)
+            fields = options.get("fields") if isinstance(options, dict) else None
+            text = ",".join(map(str, fields)) if isinstance(fields, list) else ""
+        return opt_fields.parse(text)
 
     @cached_property
     def data(self) -> dict[str, Any]:
         """
-        The body's data.
+        The member ``data`` of the body, ``{}`` when it is absent.
 
         Raises:
-            ApiError: There is none, or something stands beside it.
+            ApiError: The body is not a JSON object, or has members other than data and options.
         """
         stray = sorted(self._body.keys() - {"data", "options"})
         if stray:
@@ -73,17 +84,17 @@ class CallContext:
 
     def list_field(self, name: str) -> list[Any]:
         """
-        Return a list of the body's data, empty when it is not given.
+        Return a list of the body's data, empty when it is absent.
 
         Raises:
-            ApiError: It is something else.
+            ApiError: The value is not a list.
         """
-        given = self.data.get(name)
-        if given is None:
+        values = self.data.get(name)
+        if values is None:
             return []
-        if not isinstance(given, list):
+        if not isinstance(values, list):
             raise errors.bad_request(f"{name}: Value is not an array")
-        return given
+        return values
 
     @cached_property
     def _body(self) -> dict[str, Any]:
@@ -95,157 +106,164 @@ class CallContext:
             raise errors.bad_request("Could not parse request data, invalid JSON")
         return body
 
-    def flag(self, name: str) -> bool | None:
-        """Return a true or false of the query, None when it is not given."""
+    def query_flag(self, name: str) -> bool | None:
+        """Return a boolean of the query, None when it is absent."""
         return {"true": True, "false": False}.get(self.request.first(name).lower())
 
-    # What it answers
+    # Responses
 
-    def one(self, kind: str, record: Any, *, status: int = 200) -> Response:
-        """Answer with a record; a new one says where it can be read."""
+    def record_response(self, kind: str, record: Any, *, status: int = 200) -> Response:
+        """Respond with a record, and with its URL in ``Location`` when *status* is 201."""
         headers = {}
         if status == 201:
             headers["location"] = f"{self.request.public}/{_PATHS[kind]}/{record.id}"
-        shown = rendering.render_full(self.store, RecordRef(kind, record), self.tree)
-        return json_response({"data": shown}, status, headers)
+        data = rendering.render_full(self.store, RecordRef(kind, record), self.requested_fields)
+        return json_response({"data": data}, status, headers)
 
-    def nothing(self) -> Response:
-        """Answer that it is done."""
+    def empty_response(self) -> Response:
+        """Respond with empty data."""
         return json_response({"data": {}})
 
-    def many(self, kind: str, records: Sequence[Any]) -> Response:
+    def list_response(self, kind: str, records: Sequence[Any]) -> Response:
         """
-        Answer with a listing, or a page of it when a limit is given.
+        Respond with all *records*, or with one page of them when the query has a ``limit``.
 
         Raises:
-            ApiError: Limit or offset make no sense, or there is too much without a limit.
+            ApiError: ``limit`` or ``offset`` is invalid, or there are too many records without
+                a limit.
         """
-        asked = self.request.first("limit")
-        if not asked:
+        limit = self.request.first("limit")
+        if not limit:
             if len(records) > MAX_UNPAGED:
                 raise errors.bad_request(
                     "The result is too large. You should use pagination (may require specifying"
                     " a workspace)!"
                 )
-            return json_response({"data": self._shown(kind, records)})
-        if not asked.isdecimal() or not 1 <= int(asked) <= MAX_PAGE_SIZE:
+            return json_response({"data": self._render(kind, records)})
+        if not limit.isdecimal() or not 1 <= int(limit) <= MAX_PAGE_SIZE:
             raise errors.bad_request(f"limit: Must be between 1 and {MAX_PAGE_SIZE}")
         start = self._start(records)
-        page = records[start : start + int(asked)]
+        page = records[start : start + int(limit)]
         end = start + len(page)
-        following = self._following(page[-1].id, end) if end < len(records) else None
-        return json_response({"data": self._shown(kind, page), "next_page": following})
+        next_page = self._next_page(page[-1].id, end) if end < len(records) else None
+        return json_response({"data": self._render(kind, page), "next_page": next_page})
 
-    def _shown(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
+    def _render(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
         return [
-            rendering.render_listed(self.store, RecordRef(kind, record), self.tree)
+            rendering.render_listed(self.store, RecordRef(kind, record), self.requested_fields)
             for record in records
         ]
 
     def _start(self, records: Sequence[Any]) -> int:
-        given = self.request.every("offset")
-        if not given:
+        values = self.request.every("offset")
+        if not values:
             return 0
         try:
-            padded = given[0] + "=" * (-len(given[0]) % 4)
-            place = msgspec.json.decode(urlsafe_b64decode(padded.encode()), type=Offset)
+            padded = values[0] + "=" * (-len(values[0]) % 4)
+            offset = msgspec.json.decode(urlsafe_b64decode(padded.encode()), type=Offset)
         except (ValueError, binascii.Error, msgspec.DecodeError):
             raise errors.bad_request("offset: Your pagination token is invalid.") from None
-        if place.call != self._call:
+        if offset.call != self._call:
             raise errors.bad_request("offset: Your pagination token is invalid.")
-        if self.store.seconds() - place.since > OFFSET_SECONDS:
+        if self.store.seconds() - offset.since > OFFSET_SECONDS:
             raise errors.bad_request("offset: Your pagination token has expired.")
-        found = (n for n, one in enumerate(records, 1) if one.id == place.after)
-        return next(found, min(place.seen, len(records)))
+        positions = (n for n, record in enumerate(records, 1) if record.id == offset.after)
+        return next(positions, min(offset.seen, len(records)))
 
-    def _following(self, after: str, seen: int) -> dict[str, str]:
-        place = Offset(after=after, seen=seen, call=self._call, since=self.store.seconds())
-        offset = urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
-        uri = self.request.link(offset=offset)
-        return {"offset": offset, "path": uri.removeprefix(self.request.public), "uri": uri}
+    def _next_page(self, after: str, seen: int) -> dict[str, str]:
+        offset = Offset(after=after, seen=seen, call=self._call, since=self.store.seconds())
+        text = urlsafe_b64encode(msgspec.json.encode(offset)).decode().rstrip("=")
+        uri = self.request.link(offset=text)
+        return {"offset": text, "path": uri.removeprefix(self.request.public), "uri": uri}
 
     @property
     def _call(self) -> str:
-        """What an offset belongs to: the path and all that filters."""
-        filters = [
-            one for one in self.request.query if one[0] not in {"offset", "limit", "opt_fields"}
-        ]
-        text = orjson.dumps([self.request.path, sorted(filters)])
-        return hashlib.sha256(text).hexdigest()[:12]
+        """Digest of the path and of the parameters that filter."""
+        ignored = {"offset", "limit", "opt_fields"}
+        filters = sorted(pair for pair in self.request.query if pair[0] not in ignored)
+        return hashlib.sha256(orjson.dumps([self.request.path, filters])).hexdigest()[:12]
 
-    # What it may reach
+    # Records. *parameter* names the id in error messages; *status* is 400 for ids of a body.
 
-    def project(self, gid: object, *, named: str = "project", status: int = 404) -> Project:
+    def get_workspace(self, gid: object, *, status: int = 404) -> Workspace:
+        """
+        Return a workspace.
+
+        Raises:
+            ApiError: No such workspace.
+        """
+        workspace = self.store.workspaces.find(str(gid))
+        if workspace is None:
+            raise errors.ApiError(status, f"workspace: Unknown object: {gid}")
+        return workspace
+
+    def get_project(self, gid: object, *, parameter: str = "project", status: int = 404) -> Project:
         """
         Return a project.
 
         Raises:
-            ApiError: There is none, or it is private to others. *status* is 400 for a body.
+            ApiError: No such project, or the user cannot see it.
         """
-        found = self.store.projects.find(_gid(named, gid))
-        if found is None:
-            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
-        if not self.can_see(found):
+        project = self._find(self.store.projects, gid, parameter, status)
+        if not self.can_see(project):
             raise errors.forbidden("project")
-        return found
+        return project
 
     def can_see(self, project: Project) -> bool:
-        """Whether the user sees a project."""
-        return project.privacy != "private" or self.me.id in project.members
+        """Whether the user can see a project."""
+        return project.privacy != "private" or self.user.id in project.members
 
-    def task(self, gid: object, *, named: str = "task", status: int = 404) -> Task:
+    def get_task(self, gid: object, *, parameter: str = "task", status: int = 404) -> Task:
         """
         Return a task.
 
         Raises:
-            ApiError: There is none, or all its projects are private to others.
+            ApiError: No such task, or it has projects and the user can see none of them.
         """
-        found = self.store.tasks.find(_gid(named, gid))
-        if found is None:
-            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
-        projects = [
-            self.store.projects.find(membership.project) for membership in found.memberships
-        ]
+        task = self._find(self.store.tasks, gid, parameter, status)
+        projects = [self.store.projects.find(entry.project) for entry in task.memberships]
         if projects and not any(
             project is not None and self.can_see(project) for project in projects
         ):
             raise errors.forbidden("task")
-        return found
+        return task
 
-    def section(self, gid: object, *, named: str = "section", status: int = 404) -> Section:
+    def get_section(self, gid: object, *, parameter: str = "section", status: int = 404) -> Section:
         """
         Return a section.
 
         Raises:
-            ApiError: There is none, or its project is private to others.
+            ApiError: No such section, or the user cannot see its project.
         """
-        found = self.store.sections.find(_gid(named, gid))
-        if found is None:
-            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
-        self.project(found.owner)
-        return found
+        section = self._find(self.store.sections, gid, parameter, status)
+        self.get_project(section.owner)
+        return section
 
-    def tag(self, gid: object, *, named: str = "tag", status: int = 404) -> Tag:
+    def get_tag(self, gid: object, *, parameter: str = "tag", status: int = 404) -> Tag:
         """
         Return a tag.
 
         Raises:
-            ApiError: There is none.
+            ApiError: No such tag.
         """
-        found = self.store.tags.find(_gid(named, gid))
-        if found is None:
-            raise errors.ApiError(status, f"{named}: Unknown object: {gid}")
-        return found
+        return self._find(self.store.tags, gid, parameter, status)
 
-    def user(self, given: object) -> User | None:
-        """Return the user that "me", an address or an id names."""
-        if given == "me":
-            return self.me
-        if isinstance(given, str) and "@" in given:
-            wanted = given.casefold()
-            every = self.store.users.all()
-            return next((one for one in every if one.email.casefold() == wanted), None)
-        return self.store.users.find(given) if isinstance(given, str) else None
+    def find_user(self, identifier: object) -> User | None:
+        """Return the user with an id or an email address; "me" is the caller."""
+        if identifier == "me":
+            return self.user
+        if isinstance(identifier, str) and "@" in identifier:
+            address = identifier.casefold()
+            users = self.store.users.all()
+            return next((user for user in users if user.email.casefold() == address), None)
+        return self.store.users.find(identifier) if isinstance(identifier, str) else None
+
+    @staticmethod
+    def _find(table: DocumentTable[_RecordT], gid: object, parameter: str, status: int) -> _RecordT:
+        record = table.find(_validate_gid(parameter, gid))
+        if record is None:
+            raise errors.ApiError(status, f"{parameter}: Unknown object: {gid}")
+        return record
 
 
 _PATHS = {
@@ -258,9 +276,9 @@ _PATHS = {
 }
 
 
-def _gid(named: str, given: object) -> str:
-    if not isinstance(given, str):
-        raise errors.bad_request(f"{named}: Not a valid GID type: {type(given).__name__}")
-    if not given.isdecimal() or not given.isascii():
-        raise errors.bad_request(f"{named}: Not a recognized ID: {given}")
-    return given
+def _validate_gid(parameter: str, gid: object) -> str:
+    if not isinstance(gid, str):
+        raise errors.bad_request(f"{parameter}: Not a valid GID type: {type(gid).__name__}")
+    if not gid.isdecimal() or not gid.isascii():
+        raise errors.bad_request(f"{parameter}: Not a recognized ID: {gid}")
+    return gid

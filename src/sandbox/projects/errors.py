@@ -1,4 +1,4 @@
-"""What the project provider refuses, in the words of its wire."""
+"""Errors of the projects API and their response bodies."""
 
 from sandbox.http import Response, json_response
 
@@ -9,33 +9,33 @@ _HELP = (
 
 
 class ApiError(Exception):
-    """A call that is refused: status and message."""
+    """A failed call: HTTP status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
 
-    def answer(self) -> Response:
-        """Return the refusal as the wire words it."""
+    def response(self) -> Response:
+        """Build the error response."""
         return error_response(self.status, self.message)
 
 
 def error_response(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    """Return an error body."""
+    """Build an error response."""
     return json_response({"errors": [{"message": message, "help": _HELP}]}, status, headers)
 
 
 def bad_request(message: str) -> ApiError:
-    """Refuse input."""
+    """Build the error for invalid input."""
     return ApiError(400, message)
 
 
 def not_found(kind: str, gid: object) -> ApiError:
-    """Say that a path names nothing."""
+    """Build the error for an id of the path that does not exist."""
     return ApiError(404, f"{kind}: Unknown object: {gid}")
 
 
 def forbidden(kind: str) -> ApiError:
-    """Say that this user may not see something."""
+    """Build the error for a record that the user cannot see."""
     return ApiError(403, f"You do not have access to this {kind}.")

@@ -1,4 +1,4 @@
-"""What the project provider keeps. Ids are 16 digits; times are ISO 8601 with ``Z``."""
+"""Records of the projects API. Ids have 16 digits; times are ISO 8601 with ``Z``."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sandbox.storage.documents import Document
 
 
 class Workspace(Document, frozen=True, kw_only=True):
-    """A workspace; with teams it is an organization."""
+    """A workspace, an organization by default."""
 
     name: str
     is_organization: bool = True
@@ -23,7 +23,7 @@ class Team(Document, frozen=True, kw_only=True):
 
 
 class User(Document, frozen=True, kw_only=True):
-    """Somebody of a workspace (the owner)."""
+    """A user of a workspace (its owner)."""
 
     name: str
     email: str
@@ -36,7 +36,7 @@ class Project(Document, frozen=True, kw_only=True):
 
     Attributes:
         fields: The ids of its custom fields, in their order.
-        members: Who sees it when *privacy* is "private".
+        members: Ids of the users that can see it when *privacy* is "private".
     """
 
     name: str
@@ -63,7 +63,7 @@ class Section(Document, frozen=True, kw_only=True):
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """A choice of a custom field."""
+    """An option of an enum field."""
 
     id: str
     name: str
@@ -77,8 +77,8 @@ class CustomField(Document, frozen=True, kw_only=True):
 
     Attributes:
         kind: "text", "number", "enum", "multi_enum", "date" or "people".
-        formula: "a * b" over two other number fields' ids; such a field is read-only.
-        locked_by: The user who alone may write it.
+        formula: Ids of two number fields that are multiplied; the field is read-only.
+        locked_by: Id of the only user who may set values.
     """
 
     name: str
@@ -92,7 +92,7 @@ class CustomField(Document, frozen=True, kw_only=True):
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's place in a project."""
+    """The membership of a task in a section of a project; both are ids."""
 
     project: str
     section: str
@@ -105,7 +105,7 @@ class Task(Document, frozen=True, kw_only=True):
     Attributes:
         values: Custom field id to its value: text, number, option id, option ids, user ids, or
             ``{"date", "date_time"}``.
-        due_at: A moment; *due_on* is then its day.
+        due_at: Time; *due_on* is then its date.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Task(Document, frozen=True, kw_only=True):
 
 
 class Story(Document, frozen=True, kw_only=True):
-    """Something that happened to a task (its owner); a comment when *kind* is "comment"."""
+    """A comment on a task (its owner), or an event of its history when *kind* is "system"."""
 
     text: str
     html_text: str | None = None

@@ -1,4 +1,4 @@
-"""Tasks and their stories: reading, writing, and where they stand."""
+"""Endpoints of tasks: lists, search, changes, and memberships in projects."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ import msgspec
 from sandbox.http import Response
 from sandbox.projects import custom_field_values, errors
 from sandbox.projects.context import CallContext
-from sandbox.projects.records import Membership, Project, Task
+from sandbox.projects.records import Membership, Task
 from sandbox.projects.task_bodies import parse_changes
 
 _CREATE_ONLY = frozenset({"projects", "memberships", "tags", "followers", "workspace", "parent"})
@@ -18,96 +18,98 @@ _ONE_FILTER = (
 )
 
 
-# Listing
+# Lists
 
 
-def of_project(context: CallContext, gid: str) -> Response:
-    """List a project's tasks."""
-    tasks = context.store.project_tasks(context.project(gid).id)
-    return context.many("task", _filtered(context, tasks))
+def list_project_tasks(context: CallContext, gid: str) -> Response:
+    """List the tasks of a project."""
+    tasks = context.store.project_tasks(context.get_project(gid).id)
+    return context.list_response("task", _filter_by_time(context, tasks))
 
 
-def of_section(context: CallContext, gid: str) -> Response:
-    """List a section's tasks."""
-    tasks = context.store.section_tasks(context.section(gid).id)
-    return context.many("task", _filtered(context, tasks))
+def list_section_tasks(context: CallContext, gid: str) -> Response:
+    """List the tasks of a section."""
+    tasks = context.store.section_tasks(context.get_section(gid).id)
+    return context.list_response("task", _filter_by_time(context, tasks))
 
 
-def of_tag(context: CallContext, gid: str) -> Response:
+def list_tag_tasks(context: CallContext, gid: str) -> Response:
     """List the tasks with a tag."""
-    tag = context.tag(gid)
-    return context.many("task", [one for one in _visible(context) if tag.id in one.tags])
+    tag = context.get_tag(gid)
+    tasks = [task for task in _visible_tasks(context) if tag.id in task.tags]
+    return context.list_response("task", tasks)
 
 
-def below(context: CallContext, gid: str) -> Response:
-    """List a task's own tasks."""
-    return context.many("task", context.store.subtasks(context.task(gid).id))
+def list_subtasks(context: CallContext, gid: str) -> Response:
+    """List the subtasks of a task."""
+    return context.list_response("task", context.store.subtasks(context.get_task(gid).id))
 
 
-def by_filter(context: CallContext) -> Response:
+def list_tasks(context: CallContext) -> Response:
     """List the tasks of one project, section, tag or assignee."""
-    given = {
-        name for name in ("project", "section", "tag", "assignee") if context.request.first(name)
-    }
-    if len(given) != 1 or (given == {"assignee"} and not context.request.first("workspace")):
+    names = ("project", "section", "tag", "assignee")
+    filters = [(name, gid) for name in names if (gid := context.request.first(name))]
+    if len(filters) != 1:
         raise errors.bad_request(_ONE_FILTER)
-    name = given.pop()
-    wanted = context.request.first(name)
+    name, gid = filters[0]
+    if name == "assignee" and not context.request.first("workspace"):
+        raise errors.bad_request(_ONE_FILTER)
     if name == "project":
-        tasks = context.store.project_tasks(context.project(wanted, status=400).id)
+        tasks = context.store.project_tasks(context.get_project(gid, status=400).id)
     elif name == "section":
-        tasks = context.store.section_tasks(context.section(wanted, status=400).id)
+        tasks = context.store.section_tasks(context.get_section(gid, status=400).id)
     elif name == "tag":
-        tag = context.tag(wanted, status=400)
-        tasks = [one for one in _visible(context) if tag.id in one.tags]
+        tag = context.get_tag(gid, status=400)
+        tasks = [task for task in _visible_tasks(context) if tag.id in task.tags]
     else:
-        user = context.user(wanted)
+        user = context.find_user(gid)
         if user is None:
-            raise errors.bad_request(f"assignee: Unknown object: {wanted}")
-        tasks = [one for one in _visible(context) if one.assignee == user.id]
-    return context.many("task", _filtered(context, tasks))
+            raise errors.bad_request(f"assignee: Unknown object: {gid}")
+        tasks = [task for task in _visible_tasks(context) if task.assignee == user.id]
+    return context.list_response("task", _filter_by_time(context, tasks))
 
 
-def search(context: CallContext, gid: str) -> Response:
-    """Find tasks of a workspace by text, project, section, assignee and completion."""
+def search_tasks(context: CallContext, gid: str) -> Response:
+    """Search the tasks of a workspace, last changed first."""
     if context.store.is_free:
         raise errors.ApiError(402, "Search is only available to premium users.")
     if context.store.workspaces.find(gid) is None:
         raise errors.not_found("workspace", gid)
-    words = context.request.first("text").casefold()
+    text = context.request.first("text").casefold()
     tasks = [
-        one
-        for one in _visible(context)
-        if words in f"{one.name}\n{one.notes}".casefold() and _found(context, one)
+        task
+        for task in _visible_tasks(context)
+        if text in f"{task.name}\n{task.notes}".casefold() and _matches_search(context, task)
     ]
     tasks.sort(key=lambda task: (task.modified_at, task.id), reverse=True)
-    return context.many("task", tasks)
+    return context.list_response("task", tasks)
 
 
-def _found(context: CallContext, task: Task) -> bool:
-    completed = context.flag("completed")
+def _matches_search(context: CallContext, task: Task) -> bool:
+    completed = context.query_flag("completed")
     if completed is not None and completed is (task.completed_at is None):
         return False
     projects = [membership.project for membership in task.memberships]
     sections = [membership.section for membership in task.memberships]
-    for name, has in (
+    for name, task_ids in (
         ("projects.any", projects),
         ("sections.any", sections),
         ("assignee.any", [task.assignee]),
         ("tags.any", task.tags),
     ):
-        wanted = {context.me.id if one == "me" else one for one in _listed(context, name)}
-        if wanted and not wanted & set(has):
+        ids = {context.user.id if gid == "me" else gid for gid in _query_ids(context, name)}
+        if ids and not ids & set(task_ids):
             return False
     return True
 
 
-def _listed(context: CallContext, name: str) -> list[str]:
-    return [part for part in context.request.first(name).split(",") if part]
+def _query_ids(context: CallContext, name: str) -> list[str]:
+    return [gid for gid in context.request.first(name).split(",") if gid]
 
 
-def _visible(context: CallContext) -> list[Task]:
-    hidden = {one.id for one in context.store.projects.all() if not context.can_see(one)}
+def _visible_tasks(context: CallContext) -> list[Task]:
+    projects = context.store.projects.all()
+    hidden = {project.id for project in projects if not context.can_see(project)}
     return [
         task
         for task in context.store.tasks.all()
@@ -116,200 +118,212 @@ def _visible(context: CallContext) -> list[Task]:
     ]
 
 
-def _filtered(context: CallContext, tasks: list[Task]) -> list[Task]:
-    since = context.request.first("completed_since")
-    if since:
-        at = (
+def _filter_by_time(context: CallContext, tasks: list[Task]) -> list[Task]:
+    completed_since = context.request.first("completed_since")
+    if completed_since:
+        since = (
             context.store.now()
-            if since == "now"
-            else custom_field_values.parse_datetime("completed_since", since)
+            if completed_since == "now"
+            else custom_field_values.parse_datetime("completed_since", completed_since)
         )
-        tasks = [task for task in tasks if task.completed_at is None or task.completed_at >= at]
-    modified = context.request.first("modified_since")
-    if modified:
-        at = custom_field_values.parse_datetime("modified_since", modified)
-        tasks = [task for task in tasks if task.modified_at >= at]
+        tasks = [task for task in tasks if task.completed_at is None or task.completed_at >= since]
+    modified_since = context.request.first("modified_since")
+    if modified_since:
+        since = custom_field_values.parse_datetime("modified_since", modified_since)
+        tasks = [task for task in tasks if task.modified_at >= since]
     return tasks
 
 
 # One task
 
 
-def get(context: CallContext, gid: str) -> Response:
-    """Show a task."""
-    return context.one("task", context.task(gid))
+def get_task(context: CallContext, gid: str) -> Response:
+    """Return a task."""
+    return context.record_response("task", context.get_task(gid))
 
 
-def create(context: CallContext) -> Response:
-    """Make a task in a workspace, in projects, or below another task."""
-    return context.one("task", _made(context, parent=context.data.get("parent")), status=201)
+def create_task(context: CallContext) -> Response:
+    """Create a task in a workspace, in projects, or below another task."""
+    return context.record_response(
+        "task", _create(context, parent=context.data.get("parent")), status=201
+    )
 
 
-def create_below(context: CallContext, gid: str) -> Response:
-    """Make a task below another one."""
-    return context.one("task", _made(context, parent=context.task(gid).id), status=201)
+def create_subtask(context: CallContext, gid: str) -> Response:
+    """Create a subtask of a task."""
+    return context.record_response(
+        "task", _create(context, parent=context.get_task(gid).id), status=201
+    )
 
 
-def update(context: CallContext, gid: str) -> Response:
-    """Change what the body names of a task."""
-    task = context.task(gid)
+def update_task(context: CallContext, gid: str) -> Response:
+    """Change the fields of a task that the body contains."""
+    task = context.get_task(gid)
     for name in context.data:
         if name in _CREATE_ONLY:
             raise errors.bad_request(f"{name}: Cannot write this property")
-    changed = parse_changes(context, context.data, task)
-    task = context.store.change_task(task, **changed)
-    _told(context, task, changed)
-    return context.one("task", task)
+    changes = parse_changes(context, context.data, task)
+    task = context.store.change_task(task, **changes)
+    _add_change_stories(context, task, changes)
+    return context.record_response("task", task)
 
 
-def delete(context: CallContext, gid: str) -> Response:
-    """Delete a task and what is below it."""
-    context.store.delete_task(context.task(gid))
-    return context.nothing()
+def delete_task(context: CallContext, gid: str) -> Response:
+    """Delete a task with its subtasks and stories."""
+    context.store.delete_task(context.get_task(gid))
+    return context.empty_response()
 
 
-def _made(context: CallContext, *, parent: object) -> Task:
+def _create(context: CallContext, *, parent: object) -> Task:
     data = context.data
-    over = context.task(parent, named="parent", status=400) if parent is not None else None
-    memberships = _memberships(context)
-    workspace = data.get("workspace") or (over.owner if over else None)
+    parent_task = (
+        None if parent is None else context.get_task(parent, parameter="parent", status=400)
+    )
+    memberships = _parse_memberships(context)
+    workspace = data.get("workspace") or (parent_task.owner if parent_task else None)
     if memberships and workspace is None:
-        workspace = context.project(memberships[0].project).owner
+        workspace = context.get_project(memberships[0].project).owner
     if workspace is None:
         raise errors.bad_request("You should specify one of workspace, parent, projects")
     if not isinstance(workspace, str) or context.store.workspaces.find(workspace) is None:
         raise errors.bad_request(f"workspace: Unknown object: {workspace}")
-    # What a task can take hangs on where it stands: read its values as if it stood there already.
+    # The projects of a task determine its custom fields: parse the values for these projects.
     draft = Task(
-        id="0", name="", memberships=memberships, creator=context.me.id, owner=workspace,
+        id="0", name="", memberships=memberships, creator=context.user.id, owner=workspace,
         created_at="", modified_at="",
     )  # fmt: skip
-    changed = parse_changes(context, data, draft)
+    changes = parse_changes(context, data, draft)
     return context.store.add_task(
         workspace,
-        changed.pop("name", ""),
-        creator=context.me.id,
+        changes.pop("name", ""),
+        creator=context.user.id,
         memberships=memberships,
-        parent=over.id if over else None,
+        parent=parent_task.id if parent_task else None,
         tags=tuple(
-            context.tag(one, named="tags", status=400).id for one in context.list_field("tags")
+            context.get_tag(tag_id, parameter="tags", status=400).id
+            for tag_id in context.list_field("tags")
         ),
-        **changed,
+        **changes,
     )
 
 
-def _memberships(context: CallContext) -> tuple[Membership, ...]:
+def _parse_memberships(context: CallContext) -> tuple[Membership, ...]:
     memberships = {}
-    for number, one in enumerate(context.list_field("projects")):
-        project = context.project(one, named=f"projects: [{number}]", status=400)
+    for number, gid in enumerate(context.list_field("projects")):
+        project = context.get_project(gid, parameter=f"projects: [{number}]", status=400)
         memberships[project.id] = context.store.default_membership(project.id)
-    for number, one in enumerate(context.list_field("memberships")):
-        if not isinstance(one, dict) or not one.get("project"):
+    for number, entry in enumerate(context.list_field("memberships")):
+        if not isinstance(entry, dict) or not entry.get("project"):
             raise errors.bad_request(f"memberships: [{number}]: project: Missing required field")
-        project = context.project(one["project"], named=f"memberships: [{number}]", status=400)
+        project = context.get_project(
+            entry["project"], parameter=f"memberships: [{number}]", status=400
+        )
         memberships[project.id] = context.store.default_membership(project.id)
-        if one.get("section"):
-            section = context.section(one["section"], named=f"memberships: [{number}]", status=400)
+        if entry.get("section"):
+            section = context.get_section(
+                entry["section"], parameter=f"memberships: [{number}]", status=400
+            )
             if section.owner != project.id:
                 raise errors.bad_request(f"memberships: [{number}]: section: Not in the project")
             memberships[project.id] = Membership(project=project.id, section=section.id)
     return tuple(memberships.values())
 
 
-def _told(context: CallContext, task: Task, changed: Mapping[str, Any]) -> None:
-    """Note what happened as stories."""
-    at = context.store.now()
-    if changed.get("assignee"):
-        user = context.store.users.find(changed["assignee"])
+def _add_change_stories(context: CallContext, task: Task, changes: Mapping[str, Any]) -> None:
+    now = context.store.now()
+    if changes.get("assignee"):
+        user = context.store.users.find(changes["assignee"])
         text = f"assigned to {user.name if user else 'somebody'}"
         context.store.add_system_story(
-            task, text, subtype="assigned", creator=context.me.id, created_at=at
+            task, text, subtype="assigned", creator=context.user.id, created_at=now
         )
-    if "completed_at" in changed:
-        done = changed["completed_at"] is not None
-        text = "marked this task complete" if done else "marked incomplete"
-        subtype = "marked_complete" if done else "marked_incomplete"
+    if "completed_at" in changes:
+        is_completed = changes["completed_at"] is not None
+        text = "marked this task complete" if is_completed else "marked incomplete"
+        subtype = "marked_complete" if is_completed else "marked_incomplete"
         context.store.add_system_story(
-            task, text, subtype=subtype, creator=context.me.id, created_at=at
+            task, text, subtype=subtype, creator=context.user.id, created_at=now
         )
-    if changed.get("due_on"):
-        day = datetime.fromisoformat(changed["due_on"])
+    if changes.get("due_on"):
+        day = datetime.fromisoformat(changes["due_on"])
         text = f"changed the due date to {day:%B} {day.day}"
         context.store.add_system_story(
-            task, text, subtype="due_date_changed", creator=context.me.id, created_at=at
+            task, text, subtype="due_date_changed", creator=context.user.id, created_at=now
         )
 
 
-# Where it stands
+# Memberships, tags and parents
 
 
 def add_project(context: CallContext, gid: str) -> Response:
-    """Put a task into a project, or elsewhere in it."""
-    task = context.task(gid)
-    project = context.project(context.data.get("project"), status=400)
+    """Add a task to a project, or move it within the project."""
+    task = context.get_task(gid)
+    project = context.get_project(context.data.get("project"), status=400)
     membership = context.store.default_membership(project.id)
     if context.data.get("section"):
-        section = context.section(context.data["section"], status=400)
+        section = context.get_section(context.data["section"], status=400)
         membership = Membership(project=project.id, section=section.id)
     _set_membership(context, task, membership)
-    return context.nothing()
+    return context.empty_response()
 
 
 def add_to_section(context: CallContext, gid: str) -> Response:
-    """Put a task into a section."""
-    section = context.section(gid)
-    task = context.task(context.data.get("task"), status=400)
+    """Add a task to a section and its project."""
+    section = context.get_section(gid)
+    task = context.get_task(context.data.get("task"), status=400)
     _set_membership(context, task, Membership(project=section.owner, section=section.id))
-    return context.nothing()
+    return context.empty_response()
 
 
 def _set_membership(context: CallContext, task: Task, membership: Membership) -> None:
-    others = tuple(one for one in task.memberships if one.project != membership.project)
+    others = tuple(other for other in task.memberships if other.project != membership.project)
     context.store.tasks.put(msgspec.structs.replace(task, memberships=(*others, membership)))
 
 
 def remove_project(context: CallContext, gid: str) -> Response:
-    """Take a task out of a project."""
-    task, project = context.task(gid), context.project(context.data.get("project"), status=400)
+    """Remove a task from a project."""
+    task, project = (
+        context.get_task(gid),
+        context.get_project(context.data.get("project"), status=400),
+    )
     memberships = tuple(
         membership for membership in task.memberships if membership.project != project.id
     )
     context.store.tasks.put(msgspec.structs.replace(task, memberships=memberships))
-    return context.nothing()
+    return context.empty_response()
 
 
 def add_tag(context: CallContext, gid: str) -> Response:
-    """Tag a task."""
-    task, tag = context.task(gid), context.tag(context.data.get("tag"), status=400)
+    """Add a tag to a task."""
+    task, tag = context.get_task(gid), context.get_tag(context.data.get("tag"), status=400)
     context.store.change_task(task, tags=tuple(dict.fromkeys((*task.tags, tag.id))))
-    return context.nothing()
+    return context.empty_response()
 
 
 def remove_tag(context: CallContext, gid: str) -> Response:
-    """Take a tag off a task."""
-    task, tag = context.task(gid), context.tag(context.data.get("tag"), status=400)
-    context.store.change_task(task, tags=tuple(one for one in task.tags if one != tag.id))
-    return context.nothing()
+    """Remove a tag from a task."""
+    task, tag = context.get_task(gid), context.get_tag(context.data.get("tag"), status=400)
+    context.store.change_task(task, tags=tuple(tag_id for tag_id in task.tags if tag_id != tag.id))
+    return context.empty_response()
 
 
 def set_parent(context: CallContext, gid: str) -> Response:
-    """Put a task below another one, or below none."""
-    task, wanted = context.task(gid), context.data.get("parent")
-    parent = None if wanted is None else context.task(wanted, named="parent", status=400).id
-    return context.one("task", context.store.change_task(task, parent=parent))
+    """Make a task a subtask of another one, or a task of its own."""
+    task, parent = context.get_task(gid), context.data.get("parent")
+    if parent is not None:
+        parent = context.get_task(parent, parameter="parent", status=400).id
+    return context.record_response("task", context.store.change_task(task, parent=parent))
 
 
-def tags(context: CallContext, gid: str) -> Response:
-    """List a task's tags."""
-    found = (context.store.tags.find(tag) for tag in context.task(gid).tags)
-    return context.many("tag", [one for one in found if one is not None])
+def list_tags(context: CallContext, gid: str) -> Response:
+    """List the tags of a task."""
+    tags = (context.store.tags.find(tag_id) for tag_id in context.get_task(gid).tags)
+    return context.list_response("tag", [tag for tag in tags if tag is not None])
 
 
-def projects(context: CallContext, gid: str) -> Response:
-    """List a task's projects."""
-    found = (
-        context.store.projects.find(membership.project)
-        for membership in context.task(gid).memberships
-    )
-    seen: list[Project] = [one for one in found if one is not None and context.can_see(one)]
-    return context.many("project", seen)
+def list_projects(context: CallContext, gid: str) -> Response:
+    """List the projects of a task that the caller can see."""
+    memberships = context.get_task(gid).memberships
+    projects = (context.store.projects.find(membership.project) for membership in memberships)
+    visible = [project for project in projects if project is not None and context.can_see(project)]
+    return context.list_response("project", visible)

@@ -1,127 +1,72 @@
 """
-What the wire shows of each record: a table of fields per type.
+Fields of each type of resource: a table of getters per type.
 
-A field is a scalar, a `RecordRef` to another record, a list of these, or a dictionary. `showing`
-says which of them an answer holds.
+A getter returns a scalar, a `RecordRef` to another record, a list of these, or a dictionary;
+`rendering` selects the fields of a response and renders the references.
 """
 
-import html
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sandbox.projects import custom_field_values
 from sandbox.projects.records import CustomField, Project, Story, Task, User
+from sandbox.projects.resources import (
+    FieldValue,
+    Getter,
+    RecordRef,
+    ResourceView,
+    field_settings,
+    task_fields,
+)
+from sandbox.projects.rich_text import to_rich_text
 from sandbox.projects.store import ProjectStore
 
 if TYPE_CHECKING:
     from sandbox.storage.documents import Document
 
-_MARKUP = re.compile(r"<[^>]*>")
-_BREAKS = re.compile(r"<br\s*/?>|</li>|</h\d>")
 
-
-@dataclass(frozen=True, slots=True)
-class RecordRef:
-    """Another record, by its type on the wire."""
-
-    kind: str
-    record: Any
-
-
-@dataclass(frozen=True, slots=True)
-class FieldValue:
-    """A custom field with the value that a task gives it."""
-
-    field: CustomField
-    task: Task
-
-    @property
-    def id(self) -> str:
-        """The field's id, which is the value's too."""
-        return self.field.id
-
-
-@dataclass(frozen=True, slots=True)
-class FieldSetting:
-    """A custom field standing on a project."""
-
-    id: str
-    field: CustomField
-    project: Project
-
-
-Getter = Callable[[ProjectStore, Any], Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceView:
-    """
-    How one type is shown.
-
-    Attributes:
-        fields: Every field that can be asked for.
-        compact: Those of a listing. *opt_in* are shown only when named.
-    """
-
-    fields: Mapping[str, Getter]
-    compact: tuple[str, ...] = ("name",)
-    opt_in: frozenset[str] = frozenset()
-
-
-def strip_markup(markup: str) -> str:
-    """Return rich text without its marks."""
-    return html.unescape(_MARKUP.sub("", _BREAKS.sub("\n", markup))).strip()
-
-
-def to_markup(text: str) -> str:
-    """Return plain text as rich text."""
-    return f"<body>{html.escape(text, quote=False)}</body>"
-
-
-def _own(name: str) -> Getter:
+def _attribute(name: str) -> Getter:
     return lambda _, record: getattr(record, name)
 
 
-def _const(value: Any) -> Getter:
+def _constant(value: Any) -> Getter:
     return lambda *_: value
 
 
-def _ref(kind: str, table: str, name: str) -> Getter:
-    """Show the record that a field names, None when it names none."""
+def _reference(kind: str, table: str, name: str) -> Getter:
+    """Build the getter of the record whose id is in attribute *name*; None without an id."""
 
-    def show(store: ProjectStore, record: Any) -> RecordRef | None:
-        wanted = getattr(record, name)
-        found: Document | None = getattr(store, table).find(wanted) if wanted else None
-        return None if found is None else RecordRef(kind, found)
+    def get(store: ProjectStore, record: Any) -> RecordRef | None:
+        record_id = getattr(record, name)
+        target: Document | None = getattr(store, table).find(record_id) if record_id else None
+        return None if target is None else RecordRef(kind, target)
 
-    return show
-
-
-def _refs(kind: str, table: str, name: str) -> Getter:
-    def show(store: ProjectStore, record: Any) -> list[RecordRef]:
-        found = (getattr(store, table).find(one) for one in getattr(record, name))
-        return [RecordRef(kind, one) for one in found if one is not None]
-
-    return show
+    return get
 
 
-_workspace = _ref("workspace", "workspaces", "owner")
+def _references(kind: str, table: str, name: str) -> Getter:
+    def get(store: ProjectStore, record: Any) -> list[RecordRef]:
+        targets = (getattr(store, table).find(record_id) for record_id in getattr(record, name))
+        return [RecordRef(kind, target) for target in targets if target is not None]
+
+    return get
+
+
+_workspace = _reference("workspace", "workspaces", "owner")
 
 
 # Tasks
 
 
 def _memberships(store: ProjectStore, task: Task) -> list[dict[str, Any]]:
-    found = [
+    pairs = [
         (store.projects.find(membership.project), store.sections.find(membership.section))
         for membership in task.memberships
     ]
     return [
         {"project": RecordRef("project", project), "section": RecordRef("section", section)}
-        for project, section in found
+        for project, section in pairs
         if project is not None and section is not None
     ]
 
@@ -136,19 +81,11 @@ def _custom_fields(store: ProjectStore, task: Task) -> list[RecordRef]:
     ]
 
 
-def task_fields(store: ProjectStore, task: Task) -> list[CustomField]:
-    """Return the custom fields that a task's projects give it, each once."""
-    projects = (store.projects.find(membership.project) for membership in task.memberships)
-    ids = [one for project in projects if project is not None for one in project.fields]
-    found = (store.fields.find(key) for key in dict.fromkeys(ids))
-    return [field for field in found if field is not None]
-
-
-def _link(kind: str) -> Getter:
-    def show(_: ProjectStore, record: Any) -> str:
+def _permalink(kind: str) -> Getter:
+    def get(_: ProjectStore, record: Any) -> str:
         return f"https://app.projects.example/1/{record.owner}/{kind}/{record.id}"
 
-    return show
+    return get
 
 
 _TASK = ResourceView(
@@ -156,119 +93,121 @@ _TASK = ResourceView(
     opt_in=frozenset({"html_notes", "num_subtasks", "is_rendered_as_separator"}),
     fields=MappingProxyType(
         {
-            "name": _own("name"),
-            "resource_subtype": _own("subtype"),
-            "actual_time_minutes": _const(None),
-            "assignee": _ref("user", "users", "assignee"),
-            "assignee_status": _const("upcoming"),
+            "name": _attribute("name"),
+            "resource_subtype": _attribute("subtype"),
+            "actual_time_minutes": _constant(None),
+            "assignee": _reference("user", "users", "assignee"),
+            "assignee_status": _constant("upcoming"),
             "completed": lambda _, task: task.completed_at is not None,
-            "completed_at": _own("completed_at"),
-            "completed_by": _ref("user", "users", "completed_by"),
-            "created_at": _own("created_at"),
-            "created_by": _ref("user", "users", "creator"),
+            "completed_at": _attribute("completed_at"),
+            "completed_by": _reference("user", "users", "completed_by"),
+            "created_at": _attribute("created_at"),
+            "created_by": _reference("user", "users", "creator"),
             "custom_fields": _custom_fields,
-            "due_at": _own("due_at"),
-            "due_on": _own("due_on"),
-            "followers": _refs("user", "users", "followers"),
-            "hearted": _const(False),
+            "due_at": _attribute("due_at"),
+            "due_on": _attribute("due_on"),
+            "followers": _references("user", "users", "followers"),
+            "hearted": _constant(False),
             "hearts": lambda *_: [],
-            "html_notes": lambda _, task: task.html_notes or to_markup(task.notes),
-            "is_rendered_as_separator": _const(False),
-            "liked": _const(False),
+            "html_notes": lambda _, task: task.html_notes or to_rich_text(task.notes),
+            "is_rendered_as_separator": _constant(False),
+            "liked": _constant(False),
             "likes": lambda *_: [],
             "memberships": _memberships,
-            "modified_at": _own("modified_at"),
-            "notes": _own("notes"),
-            "num_hearts": _const(0),
-            "num_likes": _const(0),
+            "modified_at": _attribute("modified_at"),
+            "notes": _attribute("notes"),
+            "num_hearts": _constant(0),
+            "num_likes": _constant(0),
             "num_subtasks": lambda store, task: len(store.subtasks(task.id)),
-            "parent": _ref("task", "tasks", "parent"),
-            "permalink_url": _link("task"),
+            "parent": _reference("task", "tasks", "parent"),
+            "permalink_url": _permalink("task"),
             "projects": _task_projects,
-            "start_at": _const(None),
-            "start_on": _own("start_on"),
-            "tags": _refs("tag", "tags", "tags"),
+            "start_at": _constant(None),
+            "start_on": _attribute("start_on"),
+            "tags": _references("tag", "tags", "tags"),
             "workspace": _workspace,
         }
     ),
 )
 
 
-# Custom fields
+# Custom fields: of a workspace, or with a value on a task
 
 
-def _field(one: CustomField | FieldValue) -> CustomField:
-    return one.field if isinstance(one, FieldValue) else one
+def _field(resource: CustomField | FieldValue) -> CustomField:
+    return resource.field if isinstance(resource, FieldValue) else resource
 
 
-def _valued(kind: str, show: Callable[[ProjectStore, FieldValue], Any]) -> Getter:
-    def read(store: ProjectStore, one: Any) -> Any:
-        if not isinstance(one, FieldValue) or one.field.kind != kind:
+def _typed_value(kind: str, get: Callable[[ProjectStore, FieldValue], Any]) -> Getter:
+    def get_value(store: ProjectStore, resource: Any) -> Any:
+        if not isinstance(resource, FieldValue) or resource.field.kind != kind:
             return None
-        return show(store, one)
+        return get(store, resource)
 
-    return read
+    return get_value
 
 
-def _enum_value(_: ProjectStore, one: FieldValue) -> RecordRef | None:
-    options = custom_field_values.selected_options(one.task, one.field)
+def _enum_value(_: ProjectStore, value: FieldValue) -> RecordRef | None:
+    options = custom_field_values.selected_options(value.task, value.field)
     return RecordRef("enum_option", options[0]) if options else None
 
 
-def _options(_: ProjectStore, one: CustomField | FieldValue) -> list[RecordRef]:
-    return [RecordRef("enum_option", option) for option in _field(one).options]
+def _options(_: ProjectStore, resource: CustomField | FieldValue) -> list[RecordRef]:
+    return [RecordRef("enum_option", option) for option in _field(resource).options]
 
 
-def _display(store: ProjectStore, one: CustomField | FieldValue) -> str | None:
-    return (
-        custom_field_values.display_value(store, one.task, one.field)
-        if isinstance(one, FieldValue)
-        else None
-    )
+def _display(store: ProjectStore, resource: CustomField | FieldValue) -> str | None:
+    if not isinstance(resource, FieldValue):
+        return None
+    return custom_field_values.display_value(store, resource.task, resource.field)
 
+
+_creator = _reference("user", "users", "creator")
 
 _CUSTOM_FIELD = ResourceView(
     compact=("name", "resource_subtype", "type"),
     fields=MappingProxyType(
         {
-            "name": lambda _, one: _field(one).name,
-            "resource_subtype": lambda _, one: _field(one).kind,
-            "type": lambda _, one: _field(one).kind,
-            "representation_type": lambda _, one: (
-                "formula" if _field(one).formula else _field(one).kind
+            "name": lambda _, resource: _field(resource).name,
+            "resource_subtype": lambda _, resource: _field(resource).kind,
+            "type": lambda _, resource: _field(resource).kind,
+            "representation_type": lambda _, resource: (
+                "formula" if _field(resource).formula else _field(resource).kind
             ),
-            "description": lambda _, one: _field(one).description,
-            "enabled": _const(True),
-            "precision": lambda _, one: (
-                _field(one).precision if _field(one).kind == "number" else None
+            "description": lambda _, resource: _field(resource).description,
+            "enabled": _constant(True),
+            "precision": lambda _, resource: (
+                _field(resource).precision if _field(resource).kind == "number" else None
             ),
             "enum_options": _options,
-            "format": _const("none"),
-            "is_formula_field": lambda _, one: _field(one).formula is not None,
-            "is_value_read_only": lambda _, one: _field(one).formula is not None,
-            "is_global_to_workspace": _const(True),
-            "has_notifications_enabled": _const(False),
-            "created_by": lambda store, one: _ref("user", "users", "creator")(store, _field(one)),
+            "format": _constant("none"),
+            "is_formula_field": lambda _, resource: _field(resource).formula is not None,
+            "is_value_read_only": lambda _, resource: _field(resource).formula is not None,
+            "is_global_to_workspace": _constant(True),
+            "has_notifications_enabled": _constant(False),
+            "created_by": lambda store, resource: _creator(store, _field(resource)),
             "display_value": _display,
-            "text_value": _valued("text", lambda _, one: one.task.values.get(one.id)),
-            "number_value": _valued(
+            "text_value": _typed_value("text", lambda _, value: value.task.values.get(value.id)),
+            "number_value": _typed_value(
                 "number",
-                lambda store, one: custom_field_values.number_value(store, one.task, one.field),
+                lambda store, value: custom_field_values.number_value(
+                    store, value.task, value.field
+                ),
             ),
-            "enum_value": _valued("enum", _enum_value),
-            "multi_enum_values": _valued(
+            "enum_value": _typed_value("enum", _enum_value),
+            "multi_enum_values": _typed_value(
                 "multi_enum",
-                lambda _, one: [
-                    RecordRef("enum_option", o)
-                    for o in custom_field_values.selected_options(one.task, one.field)
+                lambda _, value: [
+                    RecordRef("enum_option", option)
+                    for option in custom_field_values.selected_options(value.task, value.field)
                 ],
             ),
-            "date_value": _valued("date", lambda _, one: one.task.values.get(one.id)),
-            "people_value": _valued(
+            "date_value": _typed_value("date", lambda _, value: value.task.values.get(value.id)),
+            "people_value": _typed_value(
                 "people",
-                lambda store, one: [
-                    RecordRef("user", u)
-                    for u in custom_field_values.selected_users(store, one.task, one.field)
+                lambda store, value: [
+                    RecordRef("user", user)
+                    for user in custom_field_values.selected_users(store, value.task, value.field)
                 ],
             ),
         }
@@ -276,24 +215,16 @@ _CUSTOM_FIELD = ResourceView(
 )
 
 
-# The others
+# Other types
 
 
 def _story_text(_: ProjectStore, story: Story) -> str:
-    return story.html_text or to_markup(story.text)
+    return story.html_text or to_rich_text(story.text)
 
 
-def _current_settings(store: ProjectStore, project: Project) -> list[RecordRef]:
-    return [RecordRef("custom_field_setting", one) for one in field_settings(store, project)]
-
-
-def field_settings(store: ProjectStore, project: Project) -> list[FieldSetting]:
-    """Return how a project's custom fields stand on it, in their order."""
-    found = (store.fields.find(one) for one in project.fields)
+def _field_settings(store: ProjectStore, project: Project) -> list[RecordRef]:
     return [
-        FieldSetting(f"{int(project.id) + int(field.id) % 1_000_000}", field, project)
-        for field in found
-        if field is not None
+        RecordRef("custom_field_setting", setting) for setting in field_settings(store, project)
     ]
 
 
@@ -309,17 +240,21 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
         "enum_option": ResourceView(
             compact=("name", "color", "enabled"),
             fields=MappingProxyType(
-                {"name": _own("name"), "color": _own("color"), "enabled": _own("enabled")}
+                {
+                    "name": _attribute("name"),
+                    "color": _attribute("color"),
+                    "enabled": _attribute("enabled"),
+                }
             ),
         ),
         "custom_field_setting": ResourceView(
             compact=(),
             fields=MappingProxyType(
                 {
-                    "custom_field": lambda _, one: RecordRef("custom_field", one.field),
-                    "is_important": _const(True),
-                    "parent": lambda _, one: RecordRef("project", one.project),
-                    "project": lambda _, one: RecordRef("project", one.project),
+                    "custom_field": lambda _, setting: RecordRef("custom_field", setting.field),
+                    "is_important": _constant(True),
+                    "parent": lambda _, setting: RecordRef("project", setting.project),
+                    "project": lambda _, setting: RecordRef("project", setting.project),
                 }
             ),
         ),
@@ -327,33 +262,33 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
             opt_in=frozenset({"html_notes"}),
             fields=MappingProxyType(
                 {
-                    "name": _own("name"),
-                    "archived": _own("archived"),
-                    "color": _own("color"),
-                    "completed": _const(False),
-                    "created_at": _own("created_at"),
-                    "current_status": _const(None),
-                    "current_status_update": _const(None),
-                    "custom_field_settings": _current_settings,
+                    "name": _attribute("name"),
+                    "archived": _attribute("archived"),
+                    "color": _attribute("color"),
+                    "completed": _constant(False),
+                    "created_at": _attribute("created_at"),
+                    "current_status": _constant(None),
+                    "current_status_update": _constant(None),
+                    "custom_field_settings": _field_settings,
                     "custom_fields": lambda *_: [],
-                    "default_access_level": _const("editor"),
-                    "default_view": _own("default_view"),
-                    "due_date": _own("due_on"),
-                    "due_on": _own("due_on"),
-                    "followers": _refs("user", "users", "members"),
-                    "html_notes": lambda _, project: to_markup(project.notes),
-                    "icon": _const("list"),
-                    "members": _refs("user", "users", "members"),
-                    "minimum_access_level_for_customization": _const("editor"),
-                    "minimum_access_level_for_sharing": _const("editor"),
-                    "modified_at": _own("modified_at"),
-                    "notes": _own("notes"),
-                    "owner": _ref("user", "users", "creator"),
-                    "permalink_url": _link("project"),
-                    "privacy_setting": _own("privacy"),
+                    "default_access_level": _constant("editor"),
+                    "default_view": _attribute("default_view"),
+                    "due_date": _attribute("due_on"),
+                    "due_on": _attribute("due_on"),
+                    "followers": _references("user", "users", "members"),
+                    "html_notes": lambda _, project: to_rich_text(project.notes),
+                    "icon": _constant("list"),
+                    "members": _references("user", "users", "members"),
+                    "minimum_access_level_for_customization": _constant("editor"),
+                    "minimum_access_level_for_sharing": _constant("editor"),
+                    "modified_at": _attribute("modified_at"),
+                    "notes": _attribute("notes"),
+                    "owner": _reference("user", "users", "creator"),
+                    "permalink_url": _permalink("project"),
+                    "privacy_setting": _attribute("privacy"),
                     "public": lambda _, project: project.privacy == "public_to_workspace",
-                    "start_on": _own("start_on"),
-                    "team": _ref("team", "teams", "team"),
+                    "start_on": _attribute("start_on"),
+                    "team": _reference("team", "teams", "team"),
                     "workspace": _workspace,
                 }
             ),
@@ -361,12 +296,12 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
         "section": ResourceView(
             fields=MappingProxyType(
                 {
-                    "name": _own("name"),
-                    "created_at": _own("created_at"),
-                    "project": _ref("project", "projects", "owner"),
-                    "projects": lambda store, one: [
+                    "name": _attribute("name"),
+                    "created_at": _attribute("created_at"),
+                    "project": _reference("project", "projects", "owner"),
+                    "projects": lambda store, section: [
                         RecordRef("project", project)
-                        for project in [store.projects.find(one.owner)]
+                        for project in [store.projects.find(section.owner)]
                         if project is not None
                     ],
                 }
@@ -377,49 +312,49 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
             opt_in=frozenset({"html_text"}),
             fields=MappingProxyType(
                 {
-                    "created_at": _own("created_at"),
-                    "created_by": _ref("user", "users", "creator"),
-                    "resource_subtype": _own("subtype"),
-                    "text": _own("text"),
-                    "type": _own("kind"),
+                    "created_at": _attribute("created_at"),
+                    "created_by": _reference("user", "users", "creator"),
+                    "resource_subtype": _attribute("subtype"),
+                    "text": _attribute("text"),
+                    "type": _attribute("kind"),
                     "html_text": _story_text,
                     "is_editable": lambda _, story: story.kind == "comment",
-                    "is_edited": _own("is_edited"),
-                    "is_pinned": _own("is_pinned"),
-                    "liked": _const(False),
+                    "is_edited": _attribute("is_edited"),
+                    "is_pinned": _attribute("is_pinned"),
+                    "liked": _constant(False),
                     "likes": lambda *_: [],
-                    "num_likes": _const(0),
-                    "source": _const("web"),
-                    "target": _ref("task", "tasks", "owner"),
+                    "num_likes": _constant(0),
+                    "source": _constant("web"),
+                    "target": _reference("task", "tasks", "owner"),
                 }
             ),
         ),
         "tag": ResourceView(
             fields=MappingProxyType(
                 {
-                    "name": _own("name"),
-                    "color": _own("color"),
-                    "created_at": _own("created_at"),
+                    "name": _attribute("name"),
+                    "color": _attribute("color"),
+                    "created_at": _attribute("created_at"),
                     "followers": lambda *_: [],
-                    "notes": _own("notes"),
-                    "permalink_url": _link("tag"),
+                    "notes": _attribute("notes"),
+                    "permalink_url": _permalink("tag"),
                     "workspace": _workspace,
                 }
             ),
         ),
         "team": ResourceView(
-            fields=MappingProxyType({"name": _own("name"), "organization": _workspace}),
+            fields=MappingProxyType({"name": _attribute("name"), "organization": _workspace}),
         ),
         "user": ResourceView(
             fields=MappingProxyType(
                 {
-                    "name": _own("name"),
-                    "email": _own("email"),
+                    "name": _attribute("name"),
+                    "email": _attribute("email"),
                     "photo": _photo,
                     "workspaces": lambda store, user: [
-                        RecordRef("workspace", one)
-                        for one in [store.workspaces.find(user.owner)]
-                        if one is not None
+                        RecordRef("workspace", workspace)
+                        for workspace in [store.workspaces.find(user.owner)]
+                        if workspace is not None
                     ],
                 }
             ),
@@ -427,9 +362,9 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
         "workspace": ResourceView(
             fields=MappingProxyType(
                 {
-                    "name": _own("name"),
-                    "is_organization": _own("is_organization"),
-                    "email_domains": lambda _, one: list(one.email_domains),
+                    "name": _attribute("name"),
+                    "is_organization": _attribute("is_organization"),
+                    "email_domains": lambda _, workspace: list(workspace.email_domains),
                 }
             ),
         ),
