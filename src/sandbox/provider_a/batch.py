@@ -50,17 +50,19 @@ async def _batch(request: Request) -> Response | None:
 async def _respond_to_part(request: Request, part: Message, batch: str) -> bytes:
     inner = _read_inner_request(request, _payload(part), batch)
     if inner is None or request.inner is None:
-        answer = provider_a(400, message="Failed to parse batch part.", reason="badRequest")
+        response = provider_a(400, message="Failed to parse batch part.", reason="badRequest")
     else:
-        answer = await request.inner(inner)
-    given = str(part.get("Content-ID", "")).strip()
-    echoed = f"<response-{given[1:-1]}>" if given.startswith("<") else f"response-{given}"
+        response = await request.inner(inner)
+    content_id = str(part.get("Content-ID", "")).strip()
+    response_id = (
+        f"<response-{content_id[1:-1]}>" if content_id.startswith("<") else f"response-{content_id}"
+    )
     lines = ["Content-Type: application/http"]
-    lines += [f"Content-ID: {echoed}"] if given else []
-    headers = {**answer.headers, "content-length": str(len(answer.body))}
-    lines += ["", f"HTTP/1.1 {answer.status} {_phrase(answer.status)}"]
+    lines += [f"Content-ID: {response_id}"] if content_id else []
+    headers = {**response.headers, "content-length": str(len(response.body))}
+    lines += ["", f"HTTP/1.1 {response.status} {_phrase(response.status)}"]
     lines += [f"{name.title()}: {value}" for name, value in headers.items()]
-    return "\r\n".join((*lines, "", "")).encode("latin-1") + answer.body + b"\r\n"
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + response.body + b"\r\n"
 
 
 def _read_inner_request(request: Request, payload: bytes, batch: str) -> Request | None:

@@ -61,7 +61,7 @@ def apply(content: Any, selection: Selection | None) -> Any:
     if selection is None:
         return content
     if isinstance(content, list):
-        return [apply(one, selection) for one in content]
+        return [apply(item, selection) for item in content]
     if not isinstance(content, dict):
         return content
     anything = selection.get("*", _ABSENT)
@@ -86,12 +86,12 @@ class _Parser:
         return self._text[self._at :]
 
     def members(self) -> Selection:
-        found: dict[str, Selection | None] = {}
+        selection: dict[str, Selection | None] = {}
         while True:
             name, below = self._member()
-            found[name] = _merge(found[name], below) if name in found else below
+            selection[name] = _merge(selection[name], below) if name in selection else below
             if self._peek() != ",":
-                return found
+                return selection
             self._at += 1
 
     def _member(self) -> tuple[str, Selection | None]:
@@ -118,10 +118,10 @@ class _Parser:
         return self._text[self._at : self._at + 1]
 
 
-def _merge(one: Selection | None, other: Selection | None) -> Selection | None:
-    if one is None or other is None:
+def _merge(first: Selection | None, second: Selection | None) -> Selection | None:
+    if first is None or second is None:
         return None
-    joined = dict(one)
-    for name, below in other.items():
+    joined = dict(first)
+    for name, below in second.items():
         joined[name] = _merge(joined[name], below) if name in joined else below
     return joined

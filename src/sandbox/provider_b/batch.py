@@ -28,7 +28,7 @@ _VERSIONS = ("v1.0", "beta")
 def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signature of all handlers
     """Return the wire of ``/v1.0/$batch``."""
 
-    async def wire(request: Request) -> Response | None:
+    async def handle(request: Request) -> Response | None:
         if request.method != "POST" or request.segments[1:] != ("$batch",):
             return None
         try:
@@ -36,7 +36,7 @@ def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signat
         except GraphError as error:
             return error_response(error, request)
 
-    return wire
+    return handle
 
 
 def _read_steps(request: Request) -> dict[str, Mapping[str, Any]]:
@@ -51,24 +51,28 @@ def _read_steps(request: Request) -> dict[str, Mapping[str, Any]]:
     except ValueError:
         body = None
     steps = body.get("requests") if isinstance(body, dict) else None
-    if not isinstance(steps, list) or not steps or not all(isinstance(one, dict) for one in steps):
+    if (
+        not isinstance(steps, list)
+        or not steps
+        or not all(isinstance(step, dict) for step in steps)
+    ):
         raise _bad_request("Invalid batch payload format.")
     if len(steps) > MAX_CALLS:
         raise _bad_request(
             f"Number of batch request steps exceeds the maximum value of {MAX_CALLS}."
         )
-    found: dict[str, Mapping[str, Any]] = {}
+    steps_by_id: dict[str, Mapping[str, Any]] = {}
     for step in steps:
         name = step.get("id")
         if not isinstance(name, str) or not name:
             raise _bad_request("Request id is missing or is not a string.")
-        if name in found:
+        if name in steps_by_id:
             raise _bad_request("Request Id has to be unique in a batch.")
-        if not _dependencies(step) <= found.keys():
+        if not _dependencies(step) <= steps_by_id.keys():
             raise _bad_request("Corresponding dependent request id does not exist before it.")
         _check(name, step)
-        found[name] = step
-    return found
+        steps_by_id[name] = step
+    return steps_by_id
 
 
 def _check(name: str, step: Mapping[str, Any]) -> None:
@@ -134,18 +138,18 @@ def _target(url: str) -> str:
     path = parts.path
     if parts.scheme:
         for version in _VERSIONS:
-            _, found, rest = path.partition(f"/{version}/")
-            if found:
+            _, separator, rest = path.partition(f"/{version}/")
+            if separator:
                 path = f"/{version}/{rest}"
                 break
     return f"{path}?{parts.query}" if parts.query else path
 
 
 def _headers(step: Mapping[str, Any]) -> dict[str, str]:
-    given = step.get("headers")
+    headers = step.get("headers")
     return {
         str(name).lower(): str(value)
-        for name, value in (given.items() if isinstance(given, dict) else ())
+        for name, value in (headers.items() if isinstance(headers, dict) else ())
     }
 
 
@@ -162,8 +166,8 @@ def _body(step: Mapping[str, Any]) -> bytes:
 
 
 def _dependencies(step: Mapping[str, Any]) -> frozenset[str]:
-    named = step.get("dependsOn") or step.get("depends_on") or ()
-    return frozenset(str(one) for one in named)
+    step_ids = step.get("dependsOn") or step.get("depends_on") or ()
+    return frozenset(str(step_id) for step_id in step_ids)
 
 
 def _part(name: str, answer: Response) -> dict[str, Any]:

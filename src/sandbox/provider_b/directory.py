@@ -68,12 +68,12 @@ class DirectoryEndpoints:
                 "Insufficient privileges to complete the operation.",
             )
         options = query_options.parse(call.request.query, _USER, expandable={})
-        given, _, surname = call.user.name.rpartition(" ")
+        given_name, _, surname = call.user.name.rpartition(" ")
         record: dict[str, Any] = {
             "@odata.context": f"{call.request.public}/v1.0/$metadata#users/$entity",
             "businessPhones": [],
             "displayName": call.user.name,
-            "givenName": given or None,
+            "givenName": given_name or None,
             "jobTitle": None,
             "mail": call.user.email,
             "mobilePhone": None,
@@ -89,14 +89,14 @@ class DirectoryEndpoints:
         """``GET /outlook/masterCategories``."""
         call.require_scope(*_READ_SETTINGS)
         options = query_options.parse(call.request.query, _CATEGORY, expandable={})
-        found = [self._record(user_label) for user_label in self._mails.user_labels(PROVIDER_B)]
-        shown = query_options.cut_page(
-            query_options.filter_and_sort(found, options), options, top=None
+        records = [self._record(user_label) for user_label in self._mails.user_labels(PROVIDER_B)]
+        page = query_options.cut_page(
+            query_options.filter_and_sort(records, options), options, top=None
         )
         return ok(
             {
                 "@odata.context": call.odata_context("outlook/masterCategories"),
-                "value": [query_options.select_members(one, options.select) for one in shown],
+                "value": [query_options.select_members(record, options.select) for record in page],
             }
         )
 
@@ -119,10 +119,10 @@ class DirectoryEndpoints:
         taken = {user_label.name.casefold() for user_label in self._mails.user_labels(PROVIDER_B)}
         if name.casefold() in taken:
             raise GraphError(409, "ErrorCategoryNameAlreadyExists", "The category exists already.")
-        made = self._mails.add_label(PROVIDER_B, name)
-        self._store.set_meta(f"category-color:{made.id}", color)
+        label = self._mails.add_label(PROVIDER_B, name)
+        self._store.set_meta(f"category-color:{label.id}", color)
         context = call.odata_context("outlook/masterCategories/$entity")
-        return ok({"@odata.context": context, **self._record(made)}, 201)
+        return ok({"@odata.context": context, **self._record(label)}, 201)
 
     def _record(self, label: Label) -> dict[str, Any]:
         color = self._store.meta(f"category-color:{label.id}", "none")

@@ -158,10 +158,10 @@ class UserEndpoints:
     def handler(self) -> Handler:
         """Return the wire; paths that no route knows are left to other wires."""
 
-        async def wire(request: Request) -> Response | None:
+        async def handle(request: Request) -> Response | None:
             return self.answer(request)
 
-        return wire
+        return handle
 
     def answer(self, request: Request) -> Response | None:
         """Answer a call, None when its path is not ours."""
@@ -180,12 +180,12 @@ class UserEndpoints:
         return _echo_request_id(answer, request)
 
     def _answer(self, request: Request, segments: tuple[str, ...], below: int) -> Response:
-        found = self.routes.find(request.method, _below_user(segments, below))
-        if found is None:
+        route = self.routes.find(request.method, _below_user(segments, below))
+        if route is None:
             raise GraphError(
                 405, "BadRequest", "The HTTP method is not supported for this resource."
             )
-        endpoint, taken = found
+        endpoint, taken = route
         call = self._call(request, segments[1:below], is_directory=len(segments) == below)
         answer: Response = endpoint(call, **taken)  # type: ignore[assignment]  # ours are synchronous
         if call.applied:
@@ -250,18 +250,18 @@ def _below_user(segments: tuple[str, ...], below: int) -> tuple[str, ...]:
 
 def _normalize_path(segments: tuple[str, ...]) -> tuple[str, ...]:
     """Spell path words as the routes do, and ``messages('id')`` as two segments."""
-    found: list[str] = []
+    words: list[str] = []
     for segment in segments:
         keyed = _KEYED.match(segment)
         word = keyed[1] if keyed else segment
-        found.append(_PATH_WORDS.get(word.lower(), word))
+        words.append(_PATH_WORDS.get(word.lower(), word))
         if keyed:
-            found.append(keyed[2].replace("''", "'"))
-    return tuple(found)
+            words.append(keyed[2].replace("''", "'"))
+    return tuple(words)
 
 
 def _echo_request_id(answer: Response, request: Request) -> Response:
-    given = request.headers.get("client-request-id")
-    if given is None:
+    client_request_id = request.headers.get("client-request-id")
+    if client_request_id is None:
         return answer
-    return replace(answer, headers={**answer.headers, "client-request-id": given})
+    return replace(answer, headers={**answer.headers, "client-request-id": client_request_id})

@@ -80,8 +80,8 @@ def _writable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {name: _writable(one) for name, one in value.items()}
-    return [_writable(one) for one in value] if isinstance(value, list) else value
+        return {name: _writable(item) for name, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list) else value
 
 
 def error_response(error: GraphError, request: Request) -> Response:

@@ -31,13 +31,13 @@ class DraftEndpoints:
 
     def list(self, request: Request) -> Any:
         require_scope(request.grant, *_READ)
-        drafts = [one for one in self._mails.all(PROVIDER_A) if one.folder == "drafts"]
-        shown = [
+        drafts = [mail for mail in self._mails.all(PROVIDER_A) if mail.folder == "drafts"]
+        references = [
             {"id": _draft_id(draft), "message": {"id": draft.id, "threadId": draft.thread_id}}
             for draft in drafts
         ]
-        content: dict[str, Any] = {"drafts": shown} if shown else {}
-        return {**content, "resultSizeEstimate": len(shown)}
+        content: dict[str, Any] = {"drafts": references} if references else {}
+        return {**content, "resultSizeEstimate": len(references)}
 
     def get(self, request: Request, draft: str) -> Any:
         require_scope(request.grant, *_READ)
@@ -72,11 +72,11 @@ class DraftEndpoints:
         return {"id": _draft_id(mail), "message": self._messages.brief(mail)}
 
     def _existing(self, draft: str) -> StoredMail:
-        name = f"{int(draft[1:]):016x}" if draft[:1] == "r" and draft[1:].isdigit() else ""
-        found = self._mails.find(PROVIDER_A, name)
-        if found is None or found.folder != "drafts":
+        mail_id = f"{int(draft[1:]):016x}" if draft[:1] == "r" and draft[1:].isdigit() else ""
+        mail = self._mails.find(PROVIDER_A, mail_id)
+        if mail is None or mail.folder != "drafts":
             raise NotFound
-        return found
+        return mail
 
 
 def _message(request: Request) -> dict[str, Any]:

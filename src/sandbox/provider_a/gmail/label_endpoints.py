@@ -25,30 +25,30 @@ class LabelEndpoints:
     def list(self, request: Request) -> Any:
         require_scope(request.grant, *_READ)
         system = [labels.resource(name, name) for name in SYSTEM_LABELS]
-        user = [labels.resource(one.id, one.name) for one in self._user()]
+        user = [labels.resource(label.id, label.name) for label in self._user()]
         return {"labels": [*system, *user]}
 
     def get(self, request: Request, label: str) -> Any:
         require_scope(request.grant, *_READ)
         name = label if label in SYSTEM_LABELS else self._existing(label).name
-        carrying = [
-            (one, "UNREAD" in ids)
-            for one in self._mails.all(PROVIDER_A)
-            if label in (ids := labels.label_ids(one, self._mails))
+        labelled = [
+            (mail, "UNREAD" in ids)
+            for mail in self._mails.all(PROVIDER_A)
+            if label in (ids := labels.label_ids(mail, self._mails))
         ]
         counts = {
-            "messagesTotal": len(carrying),
-            "messagesUnread": sum(unread for _, unread in carrying),
-            "threadsTotal": len({one.thread_id for one, _ in carrying}),
-            "threadsUnread": len({one.thread_id for one, unread in carrying if unread}),
+            "messagesTotal": len(labelled),
+            "messagesUnread": sum(unread for _, unread in labelled),
+            "threadsTotal": len({mail.thread_id for mail, _ in labelled}),
+            "threadsUnread": len({mail.thread_id for mail, unread in labelled if unread}),
         }
         return labels.resource(label, name, counts)
 
     def create(self, request: Request) -> Any:
         require_scope(request.grant, *_WRITE)
         name = self._free_name(read_body(request))
-        made = self._mails.add_label(PROVIDER_A, name)
-        return labels.resource(made.id, made.name)
+        label = self._mails.add_label(PROVIDER_A, name)
+        return labels.resource(label.id, label.name)
 
     def change(self, request: Request, label: str) -> Any:
         require_scope(request.grant, *_WRITE)
@@ -56,7 +56,7 @@ class LabelEndpoints:
         content = read_body(request)
         name = old.name
         if content.get("name") not in {None, old.name}:
-            name = self._free_name(content, but=old.name)
+            name = self._free_name(content, own_name=old.name)
             self._mails.rename_label(PROVIDER_A, old.name, name)
         return labels.resource(label, name)
 
@@ -70,18 +70,18 @@ class LabelEndpoints:
     def _existing(self, label: str) -> Label:
         if label in SYSTEM_LABELS:
             raise GoogleError(400, "Invalid delete request", "invalidArgument")
-        found = next((one for one in self._user() if one.id == label), None)
-        if found is None:
+        user_label = next((candidate for candidate in self._user() if candidate.id == label), None)
+        if user_label is None:
             raise NotFound
-        return found
+        return user_label
 
-    def _free_name(self, content: dict[str, Any], but: str = "") -> str:
+    def _free_name(self, content: dict[str, Any], own_name: str = "") -> str:
         name = content.get("name")
         if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME_LENGTH:
             raise GoogleError(400, "Invalid label name", "invalidArgument")
         if name.upper() in SYSTEM_LABELS:
             raise GoogleError(400, "Invalid label name", "invalidArgument")
-        taken = {one.name.casefold() for one in self._user() if one.name != but}
+        taken = {label.name.casefold() for label in self._user() if label.name != own_name}
         if name.casefold() in taken:
             raise GoogleError(409, "Label name exists or conflicts", "aborted")
         return name

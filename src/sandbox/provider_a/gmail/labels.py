@@ -70,19 +70,19 @@ def _index_labels(labels: tuple[Label, ...]) -> UserLabels:
 
 def label_ids(mail: StoredMail, mails: MailStore) -> list[str]:
     """Return a message's label ids: folder, flags, system labels, user labels."""
-    found = []
+    ids = []
     if mail.folder in FOLDER_LABELS:
-        found.append(FOLDER_LABELS[mail.folder])
+        ids.append(FOLDER_LABELS[mail.folder])
     if not mail.is_read:
-        found.append("UNREAD")
+        ids.append("UNREAD")
     if mail.is_starred:
-        found.append("STARRED")
-    found.extend(name for name in mail.labels if name in _SYSTEM and name not in found)
+        ids.append("STARRED")
+    ids.extend(name for name in mail.labels if name in _SYSTEM and name not in ids)
     user = [name for name in mail.labels if name not in _SYSTEM]
     if user:
-        ids = user_labels(mails).ids
-        found.extend(ids.get(name) or mails.add_label(PROVIDER_A, name).id for name in user)
-    return found
+        ids_by_name = user_labels(mails).ids
+        ids.extend(ids_by_name.get(name) or mails.add_label(PROVIDER_A, name).id for name in user)
+    return ids
 
 
 def change(
@@ -95,22 +95,24 @@ def change(
     The caller has run `check`.
     """
     before = label_ids(mail, mails)
-    after = [one for one in before if one not in remove]
-    after.extend(one for one in add if one not in after)
+    after = [label_id for label_id in before if label_id not in remove]
+    after.extend(label_id for label_id in add if label_id not in after)
     if {"TRASH", "SPAM"} & set(add):
-        after = [one for one in after if one != "INBOX"]
+        after = [label_id for label_id in after if label_id != "INBOX"]
     if after == before:
         return mail
     names = user_labels(mails).names
-    folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in after), "archive")
-    told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
+    folder = next(
+        (name for name in _FOLDER_ORDER if FOLDER_LABELS[name] in after), "archive"
+    )
+    implied = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
     return mails.update(
         PROVIDER_A,
         mail.id,
         folder=folder,
         is_read="UNREAD" not in after,
         is_starred="STARRED" in after,
-        labels=[names.get(one, one) for one in after if one not in told],
+        labels=[names.get(label_id, label_id) for label_id in after if label_id not in implied],
     )
 
 
@@ -127,15 +129,15 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
     read = []
     for group in groups:
         ids = group or []
-        if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
+        if not isinstance(ids, list) or not all(isinstance(label_id, str) for label_id in ids):
             raise BadLabels("Invalid value at 'labelIds'")
         if len(ids) > MAX_CHANGED_LABELS:
             raise BadLabels(f"Too many labels: at most {MAX_CHANGED_LABELS}")
-        for id_ in ids:
-            if id_ in _READ_ONLY_LABELS and not internal:
-                raise BadLabels(f"Invalid label: {id_}")
-            if id_ not in _SYSTEM and id_ not in known:
-                raise BadLabels(f"Invalid label: {id_}")
+        for label_id in ids:
+            if label_id in _READ_ONLY_LABELS and not internal:
+                raise BadLabels(f"Invalid label: {label_id}")
+            if label_id not in _SYSTEM and label_id not in known:
+                raise BadLabels(f"Invalid label: {label_id}")
         read.append(tuple(ids))
     return tuple(read)
 
@@ -143,13 +145,15 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
 def stored_state(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
     """Return what a new message with these label ids is kept as (arguments of `MailStore.add`)."""
     names = user_labels(mails).names
-    folder = next((one for one in _FOLDER_ORDER if FOLDER_LABELS[one] in ids), "archive")
-    told = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
+    folder = next((name for name in _FOLDER_ORDER if FOLDER_LABELS[name] in ids), "archive")
+    implied = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
     return {
         "folder": folder,
         "is_read": "UNREAD" not in ids,
         "is_starred": "STARRED" in ids,
-        "labels": tuple(names.get(id_, id_) for id_ in ids if id_ not in told),
+        "labels": tuple(
+            names.get(label_id, label_id) for label_id in ids if label_id not in implied
+        ),
     }
 
 
@@ -160,14 +164,14 @@ def normalize_name(name: str) -> str:
 
 def resource(label_id: str, name: str, counts: Mapping[str, int] | None = None) -> dict[str, Any]:
     """Return the label resource; *counts* only where one label is read."""
-    found: dict[str, Any] = {"id": label_id, "name": name}
+    record: dict[str, Any] = {"id": label_id, "name": name}
     if label_id in _SYSTEM:
         hidden = label_id in {"CHAT", "UNREAD"}
-        found["messageListVisibility"] = "hide" if hidden else "show"
-        found["labelListVisibility"] = "labelHide" if hidden else "labelShow"
-        found["type"] = "system"
+        record["messageListVisibility"] = "hide" if hidden else "show"
+        record["labelListVisibility"] = "labelHide" if hidden else "labelShow"
+        record["type"] = "system"
     else:
-        found["messageListVisibility"] = "show"
-        found["labelListVisibility"] = "labelShow"
-        found["type"] = "user"
-    return {**found, **(counts or {})}
+        record["messageListVisibility"] = "show"
+        record["labelListVisibility"] = "labelShow"
+        record["type"] = "user"
+    return {**record, **(counts or {})}

@@ -90,9 +90,9 @@ class MessageViews:
         return None
 
     def _content(self, mail: StoredMail) -> tuple[str, dict[str, Any], bool]:
-        kept = self._kept.get(mail.seq)
-        if kept is not None and kept[0] is mail.raw:
-            return kept[1], kept[2], kept[3]
+        cached = self._kept.get(mail.seq)
+        if cached is not None and cached[0] is mail.raw:
+            return cached[1], cached[2], cached[3]
         tree = self._state.trees.of(mail)
         payload, has_attachments = _payload(tree)
         snippet = html.escape(plain_text(tree)[:_SNIPPET]).replace("&#x27;", "&#39;")
@@ -136,15 +136,15 @@ def strip_html(source: str) -> str:
 
 def _visible_html(source: str) -> str:
     """Leave out what no reader sees; in time that grows with the length alone."""
-    kept, at = [], 0
-    while (found := _INVISIBLE.search(source, at)) is not None:
-        closing = _CLOSING[(found[1] or "--").lower()].search(source, found.end())
-        kept.append(source[at : found.start()])
-        at = found.start() if closing is None else closing.end()
+    visible, at = [], 0
+    while (opening := _INVISIBLE.search(source, at)) is not None:
+        closing = _CLOSING[(opening[1] or "--").lower()].search(source, opening.end())
+        visible.append(source[at : opening.start()])
+        at = opening.start() if closing is None else closing.end()
         if closing is None:  # never closed: only the tag itself is left out
             break
-    kept.append(source[at:])
-    return " ".join(kept)
+    visible.append(source[at:])
+    return " ".join(visible)
 
 
 def _payload(part: Part) -> tuple[dict[str, Any], bool]:
@@ -166,8 +166,8 @@ def _payload(part: Part) -> tuple[dict[str, Any], bool]:
         if part.data:
             written["body"]["data"] = encode_base64url(part.data)
     if part.parts:
-        below = [_payload(one) for one in part.parts]
-        written["parts"] = [one for one, _ in below]
+        below = [_payload(child) for child in part.parts]
+        written["parts"] = [child for child, _ in below]
         by_id = by_id or any(flag for _, flag in below)
     return written, by_id
 

@@ -15,9 +15,9 @@ _ROUGH_ESTIMATE = 201
 _FIRST_PAGE = "0"
 
 
-def cut_page(request: Request, found: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
+def cut_page(request: Request, mails: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
     """
-    Cut a page out of *found*, which is newest first.
+    Cut a page out of *mails*, which is newest first.
 
     Returns:
         The page, the token of the next one ("" at the end), and the estimate of the whole.
@@ -29,7 +29,7 @@ def cut_page(request: Request, found: Iterator[StoredMail]) -> tuple[list[Stored
     after = _read_token(request.first("pageToken"))
     page: list[StoredMail] = []
     passed = 0
-    for mail in found:
+    for mail in mails:
         if after is not None and (-mail.received_ms, mail.id) <= after:
             passed += 1
             continue

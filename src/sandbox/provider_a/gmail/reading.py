@@ -32,11 +32,11 @@ class ReadEndpoints:
 
     def list_messages(self, request: Request) -> Any:
         require_scope(request.grant, *READ)
-        found = self._matching(request)
-        page, token, total = cut_page(request, found)
+        matching_mails = self._matching(request)
+        page, token, total = cut_page(request, matching_mails)
         content: dict[str, Any] = {}
         if page:
-            content["messages"] = [{"id": one.id, "threadId": one.thread_id} for one in page]
+            content["messages"] = [{"id": mail.id, "threadId": mail.thread_id} for mail in page]
         if token:
             content["nextPageToken"] = token
         return {**content, "resultSizeEstimate": total}
@@ -48,10 +48,10 @@ class ReadEndpoints:
 
     def get_attachment(self, request: Request, message: str, attachment: str) -> Any:
         require_scope(request.grant, *BODY)
-        found = self._messages.attachment(self.existing(message), attachment)
-        if found is None:
+        content = self._messages.attachment(self.existing(message), attachment)
+        if content is None:
             raise GoogleError(400, "Invalid attachment token", "invalidArgument")
-        return found
+        return content
 
     def list_threads(self, request: Request) -> Any:
         require_scope(request.grant, *READ)
@@ -68,11 +68,11 @@ class ReadEndpoints:
         if page:
             content["threads"] = [
                 {
-                    "id": one.thread_id,
-                    "snippet": self._messages.snippet(one),
-                    "historyId": str(one.change),
+                    "id": mail.thread_id,
+                    "snippet": self._messages.snippet(mail),
+                    "historyId": str(mail.change),
                 }
-                for one in page
+                for mail in page
             ]
         if token:
             content["nextPageToken"] = token
@@ -125,7 +125,9 @@ class ReadEndpoints:
             )
         content: dict[str, Any] = {}
         if records:
-            content["history"] = [record for _, record in sorted(records, key=lambda one: one[0])]
+            content["history"] = [
+                record for _, record in sorted(records, key=lambda entry: entry[0])
+            ]
         return {**content, "historyId": str(self._mails.last_change())}
 
     def existing(self, message: str) -> StoredMail:
@@ -135,17 +137,17 @@ class ReadEndpoints:
         Raises:
             GoogleError: 400 for what is no id, 404 for what is not there.
         """
-        found = self._mails.find(PROVIDER_A, message)
-        if found is None:
+        mail = self._mails.find(PROVIDER_A, message)
+        if mail is None:
             raise _unknown_id(message)
-        return found
+        return mail
 
     def existing_thread(self, thread: str) -> tuple[StoredMail, ...]:
         """Return a thread's messages, oldest first; refusals as in `existing`."""
-        found = self._mails.thread(PROVIDER_A, thread)
-        if not found:
+        mails = self._mails.thread(PROVIDER_A, thread)
+        if not mails:
             raise _unknown_id(thread)
-        return found
+        return mails
 
     def _matching(self, request: Request) -> Iterator[StoredMail]:
         """Yield what the list parameters ask for, newest first."""
@@ -174,25 +176,25 @@ class ReadEndpoints:
                 yield mail
 
     def _labels(self, mail: StoredMail) -> frozenset[str]:
-        kept = self._label_ids.get(mail.seq)
-        if kept is None or kept[0] is not mail:
-            kept = mail, frozenset(label_ids(mail, self._mails))
-            self._label_ids[mail.seq] = kept
-        return kept[1]
+        cached = self._label_ids.get(mail.seq)
+        if cached is None or cached[0] is not mail:
+            cached = mail, frozenset(label_ids(mail, self._mails))
+            self._label_ids[mail.seq] = cached
+        return cached[1]
 
     def _candidate(self, mail: StoredMail) -> Candidate:
-        kept = self._candidates.get(mail.seq)
-        if kept is not None and kept.mail is mail:
-            return kept
-        index = kept.index if kept is not None and kept.mail.raw is mail.raw else None
+        cached = self._candidates.get(mail.seq)
+        if cached is not None and cached.mail is mail:
+            return cached
+        index = cached.index if cached is not None and cached.mail.raw is mail.raw else None
         labels = {label.lower() for label in self._labels(mail)}
-        found = Candidate(
+        candidate = Candidate(
             mail=mail,
             index=index or search_index.index_message(partial(self._state.trees.of, mail)),
             labels=labels | {normalize_name(name) for name in mail.labels},
         )
-        self._candidates[mail.seq] = found
-        return found
+        self._candidates[mail.seq] = candidate
+        return candidate
 
     def _format(self, request: Request, allowed: tuple[str, ...]) -> str:
         form = request.first("format", "full").lower()

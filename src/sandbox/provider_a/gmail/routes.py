@@ -30,15 +30,15 @@ def create_handler(state: SandboxState) -> Handler:
     writing = WriteEndpoints(state, messages, reading)
     routes = _routes(reading, writing, LabelEndpoints(state), DraftEndpoints(state, messages))
 
-    async def wire(request: Request) -> Response | None:
+    async def handle(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:
             return None
-        found = routes.find(request.method, request.segments[4:])
-        if found is None:
+        route = routes.find(request.method, request.segments[4:])
+        if route is None:
             return None
-        return respond(state, request, lambda: found[0](request, **found[1]))
+        return respond(state, request, lambda: route[0](request, **route[1]))
 
-    return wire
+    return handle
 
 
 def respond(state: SandboxState, request: Request, run: Callable[[], Any]) -> Response:

@@ -75,8 +75,8 @@ def index_message(tree: Part | Callable[[], Part]) -> IndexedMessage:
 
 def words(text: str) -> str:
     """Return the words of a text in order: ``" one two "``, "" when there is none."""
-    found = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-    return f" {' '.join(found)} " if found else ""
+    parts = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+    return f" {' '.join(parts)} " if parts else ""
 
 
 def _people(tree: Part, name: str) -> str:

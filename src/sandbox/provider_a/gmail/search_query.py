@@ -55,7 +55,7 @@ Token = tuple[str, str]
 
 
 def _tokens(text: str) -> list[Token]:
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -67,9 +67,9 @@ def _tokens(text: str) -> list[Token]:
         if kind == "key" and value.lower() not in OPERATORS:
             match = re.compile(r'[^\s(){}"]+').match(text, at)
             kind, value = "word", match.group() if match else value
-        found.append((kind, value))
+        tokens.append((kind, value))
         at = match.end() if match else at + 1
-    return found
+    return tokens
 
 
 class _Parser:
@@ -91,15 +91,15 @@ class _Parser:
         return any_of(tests) if alternatives and tests else all_of(tests)
 
     def _alternatives(self) -> Test | None:
-        tests = [self._term()]
+        terms = [self._term()]
         while self._peek() in (("word", "OR"), ("word", "|")):
             self._at += 1
             token = self._peek()
             if token is None or token[0] == "close":
                 break
-            tests.append(self._term())
-        found = [test for test in tests if test is not None]
-        return any_of(found) if len(found) > 1 else (found[0] if found else None)
+            terms.append(self._term())
+        present = [test for test in terms if test is not None]
+        return any_of(present) if len(present) > 1 else (present[0] if present else None)
 
     def _term(self) -> Test | None:
         kind, value = self._tokens[self._at]
@@ -109,7 +109,7 @@ class _Parser:
                 reached = self.reaches
                 test = self._term() if self._peek() else None
                 self.reaches = reached  # "-in:trash" does not ask for the trash
-                return None if test is None else (lambda one: not test(one))
+                return None if test is None else (lambda candidate: not test(candidate))
             case "plus":
                 return self._term() if self._peek() else None
             case "open":

@@ -38,7 +38,7 @@ def term_test(key: str, value: str, *, now: float) -> Test:
         return _has_test(value.lower())
     if key == "rfc822msgid":
         wanted = value.strip("<>")
-        return lambda one: one.index.rfc_id == wanted
+        return lambda candidate: candidate.index.rfc_id == wanted
     if key in {"larger", "smaller", "size"}:
         return _size_test(key, value)
     if key in _TIMES:
@@ -52,30 +52,30 @@ def _match_nothing(_: Candidate) -> bool:
 
 def all_of(tests: Iterable[Test]) -> Test:
     """Return the test that every one of *tests* passes; true when there is none."""
-    every = tuple(tests)
-    if len(every) == 1:
-        return every[0]
-    return lambda one: all(test(one) for test in every)
+    all_tests = tuple(tests)
+    if len(all_tests) == 1:
+        return all_tests[0]
+    return lambda candidate: all(test(candidate) for test in all_tests)
 
 
 def any_of(tests: Iterable[Test]) -> Test:
     """Return the test that any one of *tests* passes."""
-    every = tuple(tests)
-    return lambda one: any(test(one) for test in every)
+    all_tests = tuple(tests)
+    return lambda candidate: any(test(candidate) for test in all_tests)
 
 
 def _anywhere_test(value: str) -> Test:
     wanted = _prefix_words(value)
     if not wanted:
         return lambda _: True
-    return lambda one: wanted in one.index.anywhere
+    return lambda candidate: wanted in candidate.index.anywhere
 
 
 def _field_test(key: str, value: str) -> Test:
     wanted = _prefix_words(value) if key in _PREFIX_FIELDS else words(value)
     if not wanted:
         return _match_nothing
-    return lambda one: wanted in one.index.fields[key]
+    return lambda candidate: wanted in candidate.index.fields[key]
 
 
 def _prefix_words(value: str) -> str:
@@ -94,24 +94,24 @@ def _label_test(value: str) -> Test:
         case "anywhere":
             return lambda _: True
         case "read":
-            return lambda one: one.mail.is_read
+            return lambda candidate: candidate.mail.is_read
         case "archive":
-            return lambda one: one.mail.folder == "archive"
+            return lambda candidate: candidate.mail.folder == "archive"
         case "drafts":
             name = "draft"
-    return lambda one: name in one.labels
+    return lambda candidate: name in candidate.labels
 
 
 def _has_test(value: str) -> Test:
     match value:
         case "attachment":
-            return lambda one: one.index.has_attachment
+            return lambda candidate: candidate.index.has_attachment
         case "userlabels":
-            return lambda one: any(not label.isupper() for label in one.mail.labels)
+            return lambda candidate: any(not label.isupper() for label in candidate.mail.labels)
         case "nouserlabels":
-            return lambda one: all(label.isupper() for label in one.mail.labels)
+            return lambda candidate: all(label.isupper() for label in candidate.mail.labels)
         case "yellow-star":
-            return lambda one: one.mail.is_starred
+            return lambda candidate: candidate.mail.is_starred
         case _:
             return _match_nothing
 
@@ -122,8 +122,8 @@ def _size_test(key: str, value: str) -> Test:
         return _match_nothing
     size = int(match[1]) * _SIZES[match[2]]
     if key == "smaller":
-        return lambda one: len(one.mail.raw) < size
-    return lambda one: len(one.mail.raw) > size
+        return lambda candidate: len(candidate.mail.raw) < size
+    return lambda candidate: len(candidate.mail.raw) > size
 
 
 def _time_test(key: str, value: str, now: float) -> Test:
@@ -136,8 +136,8 @@ def _time_test(key: str, value: str, now: float) -> Test:
         return _match_nothing
     edge_ms = int(edge * 1000)
     if key in {"after", "newer", "newer_than"}:
-        return lambda one: one.mail.received_ms >= edge_ms
-    return lambda one: one.mail.received_ms < edge_ms
+        return lambda candidate: candidate.mail.received_ms >= edge_ms
+    return lambda candidate: candidate.mail.received_ms < edge_ms
 
 
 def _epoch_seconds(value: str) -> float | None:

@@ -56,7 +56,7 @@ def choose_thread(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
     own = parse(raw)
     own_id = (own.header("message-id") or "").strip()
     referred = {message_id for message_id in threading_ids(raw) if message_id != own_id}
-    trees = [parse(one.raw) for one in thread]
+    trees = [parse(mail.raw) for mail in thread]
     known = {(tree.header("message-id") or "").strip() for tree in trees}
     subjects = {_thread_subject(tree) for tree in trees}
     return thread_id if referred & known and _thread_subject(own) in subjects else NEW_THREAD
@@ -67,13 +67,13 @@ def _thread_subject(tree: Part) -> str:
 
 
 def _check_recipients(tree: Part) -> None:
-    found = False
+    has_recipient = False
     for name in ("To", "Cc", "Bcc"):
         for address in tree.addresses(name):
             if not _ADDRESS.fullmatch(address.address):
                 raise GoogleError(400, f"Invalid {name} header", "invalidArgument")
-            found = True
-    if not found:
+            has_recipient = True
+    if not has_recipient:
         raise GoogleError(400, "Recipient address required", "invalidArgument")
 
 

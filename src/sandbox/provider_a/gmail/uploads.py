@@ -97,8 +97,8 @@ class _Uploads:
         if not isinstance(parts, list) or len(parts) != 2:
             raise GoogleError(400, "Malformed multipart body.", "badRequest")
         first = parts[0].get_payload(decode=True) if isinstance(parts[0], Message) else b""
-        told = replace(request, body=first if isinstance(first, bytes) else b"")
-        return read_body(told), _second_part(request.body, kind)
+        metadata_request = replace(request, body=first if isinstance(first, bytes) else b"")
+        return read_body(metadata_request), _second_part(request.body, kind)
 
 
 def _second_part(body: bytes, kind: str) -> bytes:
@@ -107,7 +107,7 @@ def _second_part(body: bytes, kind: str) -> bytes:
     pieces = body.split(b"--" + (boundary or "").encode("latin-1"))
     part = pieces[2] if len(pieces) > 2 else b""
     for blank in (b"\r\n\r\n", b"\n\n"):
-        before, found, after = part.lstrip(b"\r\n").partition(blank)
-        if found and b"\n\n" not in before.replace(b"\r\n", b"\n"):
+        before, separator, after = part.lstrip(b"\r\n").partition(blank)
+        if separator and b"\n\n" not in before.replace(b"\r\n", b"\n"):
             return after.removesuffix(b"\n").removesuffix(b"\r")
     return b""

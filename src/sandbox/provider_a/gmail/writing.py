@@ -79,14 +79,14 @@ class WriteEndpoints:
         require_scope(request.grant, MODIFY)
         content = read_body(request)
         # Ids that are not there are passed over, as by the real service.
-        found = [self._mails.find(PROVIDER_A, id_) for id_ in _ids(content)]
-        self._relabelled([one for one in found if one is not None], content)
+        mails = [self._mails.find(PROVIDER_A, mail_id) for mail_id in _ids(content)]
+        self._relabelled([mail for mail in mails if mail is not None], content)
 
     def batch_delete(self, request: Request) -> None:
         require_scope(request.grant, FULL_SCOPE)
-        for id_ in _ids(read_body(request)):
-            if self._mails.find(PROVIDER_A, id_) is not None:
-                self._mails.delete(PROVIDER_A, id_)
+        for mail_id in _ids(read_body(request)):
+            if self._mails.find(PROVIDER_A, mail_id) is not None:
+                self._mails.delete(PROVIDER_A, mail_id)
 
     def trash(self, request: Request, message: str) -> Any:
         require_scope(request.grant, MODIFY)
@@ -117,8 +117,8 @@ class WriteEndpoints:
 
     def delete_thread(self, request: Request, thread: str) -> None:
         require_scope(request.grant, FULL_SCOPE)
-        for one in self._reading.existing_thread(thread):
-            self._mails.delete(PROVIDER_A, one.id)
+        for mail in self._reading.existing_thread(thread):
+            self._mails.delete(PROVIDER_A, mail.id)
 
     def _thread(self, thread: str, mails: Sequence[StoredMail]) -> Any:
         return {
@@ -210,7 +210,7 @@ def _ids(content: dict[str, Any]) -> list[str]:
     ids = content.get("ids") or []
     if not isinstance(ids, list) or len(ids) > _MAX_IDS:
         raise GoogleError(400, "Invalid value at 'ids'", "invalidArgument")
-    return [str(id_) for id_ in ids]
+    return [str(mail_id) for mail_id in ids]
 
 
 def _date_header_ms(raw: bytes) -> int | None:

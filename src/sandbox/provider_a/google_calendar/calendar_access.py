@@ -106,10 +106,10 @@ class CalendarAccess:
         Raises:
             NotFound: There is none.
         """
-        found = self.find_calendar(name)
-        if found is None:
+        calendar = self.find_calendar(name)
+        if calendar is None:
             raise NotFound
-        return found
+        return calendar
 
     def writable(self, name: str) -> StoredCalendar:
         """
@@ -119,16 +119,16 @@ class CalendarAccess:
             NotFound: There is none.
             GoogleError: 403, somebody else keeps it.
         """
-        found = self.calendar(name)
-        if not found.can_edit:
+        calendar = self.calendar(name)
+        if not calendar.can_edit:
             message = "You need to have writer access to this calendar."
             raise GoogleError(403, message, "requiredAccessLevel")
-        return found
+        return calendar
 
     def event(self, calendar: StoredCalendar, name: str) -> StoredEvent | None:
         """Return the event or series of an id, deleted ones too; None for occurrences."""
-        found = self.state.calendars.find(PROVIDER_A, name)
-        return next((one for one in found if one.calendar == calendar.seq), None)
+        events = self.state.calendars.find(PROVIDER_A, name)
+        return next((event for event in events if event.calendar == calendar.seq), None)
 
     def occurrence(self, calendar: StoredCalendar, name: str) -> Occurrence:
         """
@@ -144,10 +144,10 @@ class CalendarAccess:
         series = self.event(calendar, named[0]) if named else None
         if named is None or series is None or series.recurrence is None:
             raise NotFound
-        found = self.state.calendars.occurrence(series, named[1])
-        if found is None:
+        occurrence = self.state.calendars.occurrence(series, named[1])
+        if occurrence is None:
             raise NotFound
-        return found
+        return occurrence
 
 
 def role(calendar: StoredCalendar) -> str:

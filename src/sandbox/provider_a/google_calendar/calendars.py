@@ -44,22 +44,24 @@ class CalendarEndpoints:
     def list(self, request: Request) -> Any:
         """``calendarList.list``."""
         require_scope(request, READ_LIST)
-        least = request.first("minAccessRole", "freeBusyReader")
-        if least not in ROLES:
-            raise GoogleError(400, f"Invalid value '{least}'.", "invalidParameter")
-        found = [
+        min_role = request.first("minAccessRole", "freeBusyReader")
+        if min_role not in ROLES:
+            raise GoogleError(400, f"Invalid value '{min_role}'.", "invalidParameter")
+        matching_calendars = [
             calendar
             for calendar in self._access.calendars()
-            if ROLES[role(calendar)] >= ROLES[least]
+            if ROLES[role(calendar)] >= ROLES[min_role]
         ]
         size = _size(request)
         start = _start(request)
         body: dict[str, Any] = {"kind": "calendar#calendarList", "etag": self._etag()}
-        if start + size < len(found):
+        if start + size < len(matching_calendars):
             body["nextPageToken"] = f"p{start + size}"
         else:
             body["nextSyncToken"] = f"s{self._store.last_change()}"
-        body["items"] = [self._entry(one) for one in found[start : start + size]]
+        body["items"] = [
+            self._entry(calendar) for calendar in matching_calendars[start : start + size]
+        ]
         return body
 
     def entry(self, request: Request, calendar: str) -> Any:
@@ -80,32 +82,32 @@ class CalendarEndpoints:
         if not isinstance(name, str) or not name:
             raise GoogleError(400, "Missing title.", "required")
         zone = times.check_zone(body.get("timeZone") or "UTC")
-        made = self._store.add_calendar(
+        calendar = self._store.add_calendar(
             PROVIDER_A, name, zone=zone, description=str(body.get("description") or "")
         )
-        return self._resource(made)
+        return self._resource(calendar)
 
     def change(self, request: Request, calendar: str) -> Any:
         """``calendars.patch`` and ``calendars.update``."""
         require_scope(request, WRITE_CALENDARS)
-        found = self._access.writable(calendar)
+        stored = self._access.writable(calendar)
         body = read_body(request)
         changed = replace(
-            found,
-            name=str(body.get("summary") or found.name),
-            description=str(body.get("description", found.description) or ""),
-            zone=times.check_zone(body.get("timeZone") or found.zone),
+            stored,
+            name=str(body.get("summary") or stored.name),
+            description=str(body.get("description", stored.description) or ""),
+            zone=times.check_zone(body.get("timeZone") or stored.zone),
         )
         return self._resource(self._store.put_calendar(changed))
 
     def delete(self, request: Request, calendar: str) -> None:
         """``calendars.delete``: secondary ones only."""
         require_scope(request, WRITE_CALENDARS)
-        found = self._access.writable(calendar)
-        if found.is_primary:
+        stored = self._access.writable(calendar)
+        if stored.is_primary:
             message = "You cannot delete the primary calendar."
             raise GoogleError(400, message, "cannotDeletePrimaryCalendar")
-        self._store.put_calendar(replace(found, is_deleted=True))
+        self._store.put_calendar(replace(stored, is_deleted=True))
 
     def colours(self, request: Request) -> Any:
         """``colors.get``."""
@@ -140,17 +142,17 @@ class CalendarEndpoints:
 
     def _common(self, calendar: StoredCalendar, kind: str) -> dict[str, Any]:
         # A primary calendar is called by its owner's address until somebody renames it.
-        shown: dict[str, Any] = {
+        record: dict[str, Any] = {
             "kind": kind,
             "etag": etag(calendar.change),
             "id": self._access.name_of(calendar),
             "summary": calendar.name,
         }
         if calendar.description:
-            shown["description"] = calendar.description
-        shown["timeZone"] = calendar.zone
+            record["description"] = calendar.description
+        record["timeZone"] = calendar.zone
         solutions = {"allowedConferenceSolutionTypes": ["hangoutsMeet"]}
-        return {**shown, "conferenceProperties": solutions}
+        return {**record, "conferenceProperties": solutions}
 
 
 def read_body(request: Request) -> dict[str, Any]:
@@ -182,12 +184,12 @@ def _nearest_colour_id(colour: str) -> str:
     def parts(text: str) -> tuple[int, ...]:
         return tuple(int(text[at : at + 2], 16) for at in (1, 3, 5))
 
-    wanted = parts(colour)
-    apart = [
-        sum((one - other) ** 2 for one, other in zip(parts(known), wanted, strict=True))
+    wanted_parts = parts(colour)
+    distances = [
+        sum((mine - other) ** 2 for mine, other in zip(parts(known), wanted_parts, strict=True))
         for known in _COLOURS
     ]
-    return str(apart.index(min(apart)) + 1)
+    return str(distances.index(min(distances)) + 1)
 
 
 def _size(request: Request) -> int:

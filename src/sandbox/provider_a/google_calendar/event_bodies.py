@@ -38,19 +38,19 @@ def read_content(
         GoogleError: 400.
     """
     base = _read_times(body, old, zone)
-    given = _read_members(body)
+    changes = _read_members(body)
     if "attendees" in body:
-        given["attendees"] = tuple(_read_attendees(body["attendees"]))
+        changes["attendees"] = tuple(_read_attendees(body["attendees"]))
         me = account.email.lower()
         mine = [
-            attendee.response for attendee in given["attendees"] if attendee.email.lower() == me
+            attendee.response for attendee in changes["attendees"] if attendee.email.lower() == me
         ]
-        given["my_response"] = mine[0] if mine else base.my_response
+        changes["my_response"] = mine[0] if mine else base.my_response
     if base.organiser is None:
-        given["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
+        changes["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
     if body.get("eventType") == "outOfOffice":
-        given["shows_as"] = "oof"
-    return replace(base, **given)
+        changes["shows_as"] = "oof"
+    return replace(base, **changes)
 
 
 def read_recurrence(body: Body, start: EventTime) -> Recurrence | None:
@@ -67,15 +67,17 @@ def read_recurrence(body: Body, start: EventTime) -> Recurrence | None:
     zoned = isinstance(written, dict) and (written.get("timeZone") or written.get("date"))
     if isinstance(written, dict) and not zoned:
         raise GoogleError(400, "Missing time zone definition for start time.", "required")
-    found: dict[str, list[Any]] = {"RRULE": [], "RDATE": [], "EXDATE": []}
+    values_by_word: dict[str, list[Any]] = {"RRULE": [], "RDATE": [], "EXDATE": []}
     for line in lines if isinstance(lines, list) else [None]:
         match = _LINE.match(line) if isinstance(line, str) else None
         if match is None:
             raise GoogleError(400, "Invalid recurrence rule.", "invalid")
         word, value = match[1].upper(), match[3]
-        found[word] += [value] if word == "RRULE" else _read_dates(match[2], value, start)
+        values_by_word[word] += [value] if word == "RRULE" else _read_dates(match[2], value, start)
     return Recurrence(
-        rules=tuple(found["RRULE"]), added=tuple(found["RDATE"]), dropped=tuple(found["EXDATE"])
+        rules=tuple(values_by_word["RRULE"]),
+        added=tuple(values_by_word["RDATE"]),
+        dropped=tuple(values_by_word["EXDATE"]),
     )
 
 
@@ -93,12 +95,12 @@ def _read_times(body: Body, old: EventContent | None, zone: str) -> EventContent
                       "invalid")  # fmt: skip
     if end.instant < start.instant or (start.is_day and end.instant == start.instant):
         raise GoogleError(400, "The specified time range is empty.", "timeRangeEmpty")
-    made = EventContent(start=start, end=end) if old is None else old
-    return replace(made, start=start, end=end)
+    base = EventContent(start=start, end=end) if old is None else old
+    return replace(base, start=start, end=end)
 
 
 def _read_members(body: Body) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for name, member in (
         ("summary", "title"),
         ("description", "description"),
@@ -108,21 +110,21 @@ def _read_members(body: Body) -> dict[str, Any]:
             value = body[name]
             if value is not None and not isinstance(value, str):
                 raise GoogleError(400, f"Invalid value for: {name}", "invalid")
-            given[member] = value or (None if member == "title" else "")
+            changes[member] = value or (None if member == "title" else "")
     if "status" in body:
-        given["status"] = _one_of(body["status"], _STATUSES)
+        changes["status"] = _one_of(body["status"], _STATUSES)
     if "visibility" in body:
-        given["is_private"] = _one_of(body["visibility"], _VISIBILITIES) in {
+        changes["is_private"] = _one_of(body["visibility"], _VISIBILITIES) in {
             "private",
             "confidential",
         }
     if "transparency" in body:
         opaque = _one_of(body["transparency"], frozenset({"opaque", "transparent"})) == "opaque"
-        given["shows_as"] = "busy" if opaque else "free"
+        changes["shows_as"] = "busy" if opaque else "free"
     if "reminders" in body:
-        given["reminder"] = _read_reminder(body["reminders"])
+        changes["reminder"] = _read_reminder(body["reminders"])
     link = _read_video_link(body.get("conferenceData"))
-    return {**given, "video_link": link} if link else given
+    return {**changes, "video_link": link} if link else changes
 
 
 def _one_of(value: Any, known: frozenset[str]) -> str:
@@ -132,16 +134,16 @@ def _one_of(value: Any, known: frozenset[str]) -> str:
 
 
 def _read_attendees(written: Any) -> Iterator[Attendee]:
-    for one in written if isinstance(written, list) else [written]:
-        email = one.get("email") if isinstance(one, dict) else None
+    for attendee in written if isinstance(written, list) else [written]:
+        email = attendee.get("email") if isinstance(attendee, dict) else None
         if not isinstance(email, str) or "@" not in email:
             raise GoogleError(400, "Invalid attendee email.", "invalid")
         yield Attendee(
             email=email,
-            name=str(one.get("displayName") or ""),
-            response=_one_of(one.get("responseStatus", "needsAction"), _RESPONSES),
-            is_optional=one.get("optional") is True,
-            is_resource=one.get("resource") is True,
+            name=str(attendee.get("displayName") or ""),
+            response=_one_of(attendee.get("responseStatus", "needsAction"), _RESPONSES),
+            is_optional=attendee.get("optional") is True,
+            is_resource=attendee.get("resource") is True,
         )
 
 

@@ -18,7 +18,7 @@ _EVENT_COLOURS = 11
 def resource(
     access: CalendarAccess,
     calendar: StoredCalendar,
-    one: Occurrence,
+    occurrence: Occurrence,
     *,
     display: str,
     most_attendees: int | None = None,
@@ -29,30 +29,34 @@ def resource(
     *display* is the zone whose clock times are told by. A cancelled occurrence has lost everything
     but its name.
     """
-    event, content = one.event, one.content
-    name = event.id if one.original is None else instance_id(PROVIDER_A, event.id, one.original)
-    shown: dict[str, Any] = {
+    event, content = occurrence.event, occurrence.content
+    name = (
+        event.id
+        if occurrence.original is None
+        else instance_id(PROVIDER_A, event.id, occurrence.original)
+    )
+    record: dict[str, Any] = {
         "kind": "calendar#event",
         "etag": etag(event.change),
         "id": name,
-        "status": "cancelled" if one.cancelled else _status(content),
+        "status": "cancelled" if occurrence.cancelled else _status(content),
     }
-    if one.is_bare:
-        return shown | _series(one, display)
-    shown |= _details(access, calendar, one, name)
-    shown |= _people(access, content, most_attendees)
-    shown["start"] = times.event_time(content.start, display)
-    shown["end"] = times.event_time(content.end, display)
-    if one.original is None and event.recurrence is not None:
-        shown["recurrence"] = _recurrence(one)
-    shown |= _series(one, display)
-    shown |= {"iCalUID": event.uid, "sequence": event.sequence}
-    shown |= _video(content)
-    shown["reminders"] = _reminders(content)
-    shown["eventType"] = "outOfOffice" if _is_away(content) else "default"
+    if occurrence.is_bare:
+        return record | _series(occurrence, display)
+    record |= _details(access, calendar, occurrence, name)
+    record |= _people(access, content, most_attendees)
+    record["start"] = times.event_time(content.start, display)
+    record["end"] = times.event_time(content.end, display)
+    if occurrence.original is None and event.recurrence is not None:
+        record["recurrence"] = _recurrence(occurrence)
+    record |= _series(occurrence, display)
+    record |= {"iCalUID": event.uid, "sequence": event.sequence}
+    record |= _video(content)
+    record["reminders"] = _reminders(content)
+    record["eventType"] = "outOfOffice" if _is_away(content) else "default"
     if _is_away(content):
-        shown["outOfOfficeProperties"] = {"autoDeclineMode": "declineNone"}
-    return shown
+        record["outOfOfficeProperties"] = {"autoDeclineMode": "declineNone"}
+    return record
 
 
 def etag(change: int) -> str:
@@ -65,12 +69,12 @@ def _status(content: EventContent) -> str:
 
 
 def _details(
-    access: CalendarAccess, calendar: StoredCalendar, one: Occurrence, name: str
+    access: CalendarAccess, calendar: StoredCalendar, occurrence: Occurrence, name: str
 ) -> dict[str, Any]:
-    event, content = one.event, one.content
-    seen = f"{name} {access.name_of(calendar)}"
-    shown: dict[str, Any] = {
-        "htmlLink": EVENT_PAGE_URL + urlsafe_b64encode(seen.encode()).decode().rstrip("="),
+    event, content = occurrence.event, occurrence.content
+    page_id = f"{name} {access.name_of(calendar)}"
+    record: dict[str, Any] = {
+        "htmlLink": EVENT_PAGE_URL + urlsafe_b64encode(page_id.encode()).decode().rstrip("="),
         "created": times.milliseconds(event.created_ms)[:-5] + "Z",
         "updated": times.milliseconds(event.updated_ms),
     }
@@ -79,62 +83,65 @@ def _details(
         "description": content.description,
         "location": content.location,
     }
-    shown |= {name: text for name, text in texts.items() if text}
+    record |= {name: text for name, text in texts.items() if text}
     if content.categories:
-        shown["colorId"] = _colour(content.categories[0])
+        record["colorId"] = _colour(content.categories[0])
     if content.shows_as in {"free", "workingElsewhere"}:
-        shown["transparency"] = "transparent"
+        record["transparency"] = "transparent"
     if content.is_private:
-        shown["visibility"] = "private"
-    return shown
+        record["visibility"] = "private"
+    return record
 
 
 def _people(access: CalendarAccess, content: EventContent, most: int | None) -> dict[str, Any]:
     me = access.account.email.lower()
     organiser = content.organiser or Attendee(email=access.account.email, name=access.account.name)
-    shown: dict[str, Any] = {"creator": _person(organiser, me), "organizer": _person(organiser, me)}
+    record: dict[str, Any] = {
+        "creator": _person(organiser, me),
+        "organizer": _person(organiser, me),
+    }
     if not content.attendees:
-        return shown
+        return record
     guests = list(content.attendees)
     if most is not None and len(guests) > most:
         # Who is left out when there are too many: everybody but the account's owner.
         guests = [guest for guest in guests if guest.email.lower() == me][:1] or guests[:most]
-        shown["attendeesOmitted"] = True
-    shown["attendees"] = [_attendee(guest, organiser, me) for guest in guests]
-    return shown
+        record["attendeesOmitted"] = True
+    record["attendees"] = [_attendee(guest, organiser, me) for guest in guests]
+    return record
 
 
 def _person(guest: Attendee, me: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {"email": guest.email}
+    record: dict[str, Any] = {"email": guest.email}
     if guest.name:
-        shown["displayName"] = guest.name
+        record["displayName"] = guest.name
     if guest.email.lower() == me:
-        shown["self"] = True
-    return shown
+        record["self"] = True
+    return record
 
 
 def _attendee(guest: Attendee, organiser: Attendee, me: str) -> dict[str, Any]:
-    shown = _person(guest, me)
+    record = _person(guest, me)
     if guest.email.lower() == organiser.email.lower():
-        shown["organizer"] = True
+        record["organizer"] = True
     if guest.is_optional:
-        shown["optional"] = True
+        record["optional"] = True
     if guest.is_resource:
-        shown["resource"] = True
-    return {**shown, "responseStatus": guest.response}
+        record["resource"] = True
+    return {**record, "responseStatus": guest.response}
 
 
-def _series(one: Occurrence, display: str) -> dict[str, Any]:
-    if one.original is None:
+def _series(occurrence: Occurrence, display: str) -> dict[str, Any]:
+    if occurrence.original is None:
         return {}
     return {
-        "recurringEventId": one.event.id,
-        "originalStartTime": times.event_time(one.original, display),
+        "recurringEventId": occurrence.event.id,
+        "originalStartTime": times.event_time(occurrence.original, display),
     }
 
 
-def _recurrence(one: Occurrence) -> list[str]:
-    recurrence = one.event.recurrence
+def _recurrence(occurrence: Occurrence) -> list[str]:
+    recurrence = occurrence.event.recurrence
     if recurrence is None:
         return []
     lines = [f"RRULE:{rule}" for rule in recurrence.rules]

@@ -67,77 +67,87 @@ class EventReadEndpoints:
     def list(self, request: Request, calendar: str) -> Any:
         """``events.list``."""
         require_scope(request, READ_EVENTS)
-        found = self._access.calendar(calendar)
-        asked = _read_query(request)
-        candidates = self._candidates(found, asked)
+        stored = self._access.calendar(calendar)
+        query = _read_query(request)
+        candidates = self._candidates(stored, query)
         return self._page(
-            request, found, candidates, lambda one: _matches(one, asked), order=asked.order
+            request,
+            stored,
+            candidates,
+            lambda occurrence: _matches(occurrence, query),
+            order=query.order,
         )
 
     def get(self, request: Request, calendar: str, event: str) -> Any:
         """``events.get``: deleted events too, as cancelled."""
         require_scope(request, READ_EVENTS)
-        found = self._access.calendar(calendar)
-        return self.shown(request, found, self._access.occurrence(found, event))
+        stored = self._access.calendar(calendar)
+        return self.shown(request, stored, self._access.occurrence(stored, event))
 
     def instances(self, request: Request, calendar: str, event: str) -> Any:
         """``events.instances``."""
         require_scope(request, READ_EVENTS)
-        found = self._access.calendar(calendar)
-        series = self._access.event(found, event)
+        stored = self._access.calendar(calendar)
+        series = self._access.event(stored, event)
         if series is None or series.is_deleted:
             raise NotFound
         window = _window(request)
-        all_of_it = list(self._store.occurrences(series, window))
+        occurrences = list(self._store.occurrences(series, window))
         original = request.first("originalStart")
         if original:
-            all_of_it = [one for one in all_of_it if _starts_at(one, original)]
+            occurrences = [
+                occurrence for occurrence in occurrences if _starts_at(occurrence, original)
+            ]
         shows = _flag(request, "showDeleted")
         return self._page(
-            request, found, all_of_it, lambda one: shows or not one.cancelled, order="startTime"
+            request,
+            stored,
+            occurrences,
+            lambda occurrence: shows or not occurrence.cancelled,
+            order="startTime",
         )
 
-    def shown(self, request: Request, calendar: StoredCalendar, one: Occurrence) -> Any:
+    def shown(self, request: Request, calendar: StoredCalendar, occurrence: Occurrence) -> Any:
         """Show one event as the request's parameters ask for it."""
         return event_views.resource(
             self._access,
             calendar,
-            one,
+            occurrence,
             display=times.query_zone(request, calendar.zone),
             most_attendees=_number(request, "maxAttendees"),
         )
 
-    def _candidates(self, calendar: StoredCalendar, asked: _EventQuery) -> Iterator[Occurrence]:
+    def _candidates(self, calendar: StoredCalendar, query: _EventQuery) -> Iterator[Occurrence]:
         for event in self._store.events(calendar):
-            if asked.since_change is not None and event.change <= asked.since_change:
+            if query.since_change is not None and event.change <= query.since_change:
                 continue
-            if asked.updated_ms is not None and event.updated_ms < asked.updated_ms:
+            if query.updated_ms is not None and event.updated_ms < query.updated_ms:
                 continue
-            if asked.expands:
-                yield from self._expanded(event, asked)
+            if query.expands:
+                yield from self._expanded(event, query)
             else:
-                yield from self._whole(event, asked)
+                yield from self._whole(event, query)
 
-    def _expanded(self, event: StoredEvent, asked: _EventQuery) -> Iterator[Occurrence]:
+    def _expanded(self, event: StoredEvent, query: _EventQuery) -> Iterator[Occurrence]:
         if event.is_deleted and event.recurrence is not None:
             return
-        for occurrence in self._store.occurrences(event, asked.window):
-            if _ends_after(occurrence, asked.window.since):
+        for occurrence in self._store.occurrences(event, query.window):
+            if _ends_after(occurrence, query.window.since):
                 yield occurrence
 
-    def _whole(self, event: StoredEvent, asked: _EventQuery) -> Iterator[Occurrence]:
+    def _whole(self, event: StoredEvent, query: _EventQuery) -> Iterator[Occurrence]:
         """Yield an event or series as it is kept, and what differs from the series."""
         if event.recurrence is None:
-            yield from self._expanded(event, asked)
+            yield from self._expanded(event, query)
             return
-        if next(iter(self._store.occurrences(event, asked.window)), None) is not None:
+        if next(iter(self._store.occurrences(event, query.window)), None) is not None:
             yield as_single_occurrence(event)
         if event.is_deleted:
             return
         for override in event.overrides:
-            one = self._store.occurrence(event, override.original)
-            if one is not None and asked.window.overlaps(one.content):
-                yield one
+            occurrence = self._store.occurrence(event, override.original)
+            if occurrence is not None and query.window.overlaps(occurrence.content):
+                yield occurrence
 
     def _page(
         self,
@@ -149,26 +159,28 @@ class EventReadEndpoints:
         order: str,
     ) -> dict[str, Any]:
         size = min(_number(request, "maxResults") or DEFAULT_SIZE, MAX_SIZE)
-        placed = sorted(
+        positioned = sorted(
             ((_position(candidate, order), candidate) for candidate in candidates),
-            key=lambda at: at[0],
+            key=lambda entry: entry[0],
         )
         token = request.first("pageToken")
         if token:
             start = _read_token(token)
-            placed = [at for at in placed if at[0] > start]
-        scanned = placed[:size]
+            positioned = [entry for entry in positioned if entry[0] > start]
+        scanned = positioned[:size]
         body = self._about(request, calendar)
-        if len(placed) > size:
+        if len(positioned) > size:
             body["nextPageToken"] = _page_token(scanned[-1][0])
         elif order != "startTime":
             body["nextSyncToken"] = _sync_token(self._store.last_change())
         display = times.query_zone(request, calendar.zone)
         most = _number(request, "maxAttendees")
         body["items"] = [
-            event_views.resource(self._access, calendar, one, display=display, most_attendees=most)
-            for _, one in scanned
-            if matches(one)
+            event_views.resource(
+                self._access, calendar, occurrence, display=display, most_attendees=most
+            )
+            for _, occurrence in scanned
+            if matches(occurrence)
         ]
         return body
 
@@ -266,57 +278,57 @@ def _flag(request: Request, name: str) -> bool:
 # What matches
 
 
-def _matches(one: Occurrence, asked: _EventQuery) -> bool:
+def _matches(occurrence: Occurrence, query: _EventQuery) -> bool:
     # Without expanding, an instance that is off is shown, because its series does not say so.
-    is_hidden = one.cancelled and (asked.expands or not one.is_bare)
-    if is_hidden and not asked.shows_deleted:
+    is_hidden = occurrence.cancelled and (query.expands or not occurrence.is_bare)
+    if is_hidden and not query.shows_deleted:
         return False
-    if asked.uid and one.event.uid != asked.uid:
+    if query.uid and occurrence.event.uid != query.uid:
         return False
-    return not asked.words or (not one.is_bare and _contains_words(one, asked.words))
+    return not query.words or (not occurrence.is_bare and _contains_words(occurrence, query.words))
 
 
-def _contains_words(one: Occurrence, words: tuple[str, ...]) -> bool:
-    content = one.content
+def _contains_words(occurrence: Occurrence, words: tuple[str, ...]) -> bool:
+    content = occurrence.content
     people = (*content.attendees, *((content.organiser,) if content.organiser else ()))
-    told = [content.title or "", content.description, content.location]
-    told += [text for guest in people for text in (guest.name, guest.email)]
-    text = " ".join(re.findall(r"[\w@.+-]+", "\n".join(told).casefold()))
+    texts = [content.title or "", content.description, content.location]
+    texts += [text for guest in people for text in (guest.name, guest.email)]
+    text = " ".join(re.findall(r"[\w@.+-]+", "\n".join(texts).casefold()))
     return all(_has_word(word, text) for word in words)
 
 
 def _has_word(word: str, text: str) -> bool:
     """Whether *text* has a word that begins with *word* (which may be several, in order)."""
-    said = " ".join(re.findall(r"[\w@.+-]+", word))
-    return bool(said) and re.search(rf"(?<![\w]){re.escape(said)}", text) is not None
+    normalized = " ".join(re.findall(r"[\w@.+-]+", word))
+    return bool(normalized) and re.search(rf"(?<![\w]){re.escape(normalized)}", text) is not None
 
 
-def _ends_after(one: Occurrence, since: datetime | None) -> bool:
+def _ends_after(occurrence: Occurrence, since: datetime | None) -> bool:
     """Whether it ends after *since*: even what has no length, when it is there."""
-    return since is None or one.content.end.instant > since
+    return since is None or occurrence.content.end.instant > since
 
 
-def _starts_at(one: Occurrence, text: str) -> bool:
-    if one.original is None:
+def _starts_at(occurrence: Occurrence, text: str) -> bool:
+    if occurrence.original is None:
         return False
     if len(text) == 10:
-        named = parse_stamp(text.replace("-", ""), "UTC")
-        return named == one.original
-    return times.read_instant(text) == one.original.at
+        stamp = parse_stamp(text.replace("-", ""), "UTC")
+        return stamp == occurrence.original
+    return times.read_instant(text) == occurrence.original.at
 
 
 # Pages
 
 
-def _position(one: Occurrence, order: str) -> Position:
-    name = one.event.id
-    if one.original is not None:
-        name = instance_id(PROVIDER_A, name, one.original)
+def _position(occurrence: Occurrence, order: str) -> Position:
+    name = occurrence.event.id
+    if occurrence.original is not None:
+        name = instance_id(PROVIDER_A, name, occurrence.original)
     if order == "startTime":
-        return one.content.start.instant.astimezone(UTC).isoformat(), name
+        return occurrence.content.start.instant.astimezone(UTC).isoformat(), name
     if order == "updated":
-        return f"{one.event.updated_ms:016d}", name
-    return f"{one.event.seq:012d}", name
+        return f"{occurrence.event.updated_ms:016d}", name
+    return f"{occurrence.event.seq:012d}", name
 
 
 def _page_token(position: Position) -> str:

@@ -49,8 +49,8 @@ class FreeBusyEndpoint:
         }
 
     def _calendar(self, name: str, window: Window, display: str) -> dict[str, Any]:
-        found = self._access.find_calendar(name)
-        if found is None:
+        calendar = self._access.find_calendar(name)
+        if calendar is None:
             return {"errors": [{"domain": "global", "reason": "notFound"}], "busy": []}
         return {
             "busy": [
@@ -58,7 +58,7 @@ class FreeBusyEndpoint:
                     "start": times.rfc3339(start, display),
                     "end": times.rfc3339(end, display),
                 }
-                for start, end in _merge_periods(self._taken(found, window), window)
+                for start, end in _merge_periods(self._taken(calendar, window), window)
             ]
         }
 
@@ -72,27 +72,27 @@ class FreeBusyEndpoint:
                     yield occurrence.content.start.instant, occurrence.content.end.instant
 
 
-def _is_busy(one: Occurrence) -> bool:
-    content = one.content
+def _is_busy(occurrence: Occurrence) -> bool:
+    content = occurrence.content
     free = content.shows_as in {"free", "workingElsewhere"}
-    return not (one.cancelled or free or content.my_response == "declined")
+    return not (occurrence.cancelled or free or content.my_response == "declined")
 
 
 def _merge_periods(
     spans: Iterator[tuple[datetime, datetime]], window: Window
 ) -> list[tuple[datetime, datetime]]:
     """Join what overlaps or touches, cut to the window."""
-    found: list[tuple[datetime, datetime]] = []
+    merged: list[tuple[datetime, datetime]] = []
     for start, end in sorted(spans):
         first = start if window.since is None else max(start, window.since)
         last = end if window.until is None else min(end, window.until)
         if first >= last:
             continue
-        if found and first <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], last)
+        if merged and first <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
         else:
-            found.append((first, last))
-    return found
+            merged.append((first, last))
+    return merged
 
 
 def _moment(body: dict[str, Any], name: str) -> datetime:

@@ -26,16 +26,16 @@ def create_handler(state: SandboxState) -> Handler:
     access = CalendarAccess(state)
     routes = _routes(access)
 
-    async def wire(request: Request) -> Response | None:
+    async def handle(request: Request) -> Response | None:
         if request.segments[:2] != _ROOT:
             return None
         below = request.segments[2:]
-        found = routes.find(request.method, below)
-        if found is None:
+        route = routes.find(request.method, below)
+        if route is None:
             return None
-        return _respond(request, below, lambda: found[0](request, **found[1]))
+        return _respond(request, below, lambda: route[0](request, **route[1]))
 
-    return wire
+    return handle
 
 
 def _respond(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Response:
@@ -58,24 +58,24 @@ def _respond(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -
 def _routes(access: CalendarAccess) -> Router:
     calendars, events = CalendarEndpoints(access), EventReadEndpoints(access)
     writing, busy = EventWriteEndpoints(access, events), FreeBusyEndpoint(access)
-    one, many = "calendars/{calendar}", "calendars/{calendar}/events"
+    calendar_path, events_path = "calendars/{calendar}", "calendars/{calendar}/events"
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "users/me/calendarList", calendars.list),
         ("GET", "users/me/calendarList/{calendar}", calendars.entry),
         ("POST", "calendars", calendars.insert),
-        ("GET", one, calendars.get),
-        ("PATCH", one, calendars.change),
-        ("PUT", one, calendars.change),
-        ("DELETE", one, calendars.delete),
-        ("GET", many, events.list),
-        ("POST", many, writing.insert),
-        ("POST", f"{many}/import", writing.import_),
-        ("GET", f"{many}/{{event}}", events.get),
-        ("PATCH", f"{many}/{{event}}", writing.patch),
-        ("PUT", f"{many}/{{event}}", writing.update),
-        ("DELETE", f"{many}/{{event}}", writing.delete),
-        ("GET", f"{many}/{{event}}/instances", events.instances),
+        ("GET", calendar_path, calendars.get),
+        ("PATCH", calendar_path, calendars.change),
+        ("PUT", calendar_path, calendars.change),
+        ("DELETE", calendar_path, calendars.delete),
+        ("GET", events_path, events.list),
+        ("POST", events_path, writing.insert),
+        ("POST", f"{events_path}/import", writing.import_),
+        ("GET", f"{events_path}/{{event}}", events.get),
+        ("PATCH", f"{events_path}/{{event}}", writing.patch),
+        ("PUT", f"{events_path}/{{event}}", writing.update),
+        ("DELETE", f"{events_path}/{{event}}", writing.delete),
+        ("GET", f"{events_path}/{{event}}/instances", events.instances),
         ("POST", "freeBusy", busy.query),
         ("GET", "colors", calendars.colours),
     )

@@ -40,22 +40,22 @@ class EventWriteEndpoints:
     def insert(self, request: Request, calendar: str) -> Any:
         """``events.insert``."""
         require_scope(request, WRITE_EVENTS)
-        found = self._access.writable(calendar)
-        return self._add(request, found, read_body(request))
+        stored = self._access.writable(calendar)
+        return self._add(request, stored, read_body(request))
 
     def import_(self, request: Request, calendar: str) -> Any:
         """``events.import``: a private copy of somebody's event, known by its iCalUID."""
         require_scope(request, WRITE_EVENTS)
-        found = self._access.writable(calendar)
+        stored = self._access.writable(calendar)
         body = read_body(request)
         if not isinstance(body.get("iCalUID"), str):
             raise GoogleError(400, "Missing iCalUID.", "required")
         old = next(
-            (event for event in self._store.events(found) if event.uid == body["iCalUID"]), None
+            (event for event in self._store.events(stored) if event.uid == body["iCalUID"]), None
         )
         if old is None:
-            return self._add(request, found, body)
-        return self._change(request, found, as_single_occurrence(old), body, whole=True)
+            return self._add(request, stored, body)
+        return self._change(request, stored, as_single_occurrence(old), body, whole=True)
 
     def patch(self, request: Request, calendar: str, event: str) -> Any:
         """``events.patch``: what the body lacks stays."""
@@ -68,22 +68,22 @@ class EventWriteEndpoints:
     def delete(self, request: Request, calendar: str, event: str) -> None:
         """``events.delete``."""
         require_scope(request, WRITE_EVENTS)
-        found = self._access.writable(calendar)
-        one = self._access.occurrence(found, event)
-        _check_etag(request, one)
-        if one.event.is_deleted or one.is_bare:
+        stored = self._access.writable(calendar)
+        occurrence = self._access.occurrence(stored, event)
+        _check_etag(request, occurrence)
+        if occurrence.event.is_deleted or occurrence.is_bare:
             raise GoogleError(410, "Resource has been deleted", "deleted")
-        if one.original is None:
-            self._store.delete(one.event)
+        if occurrence.original is None:
+            self._store.delete(occurrence.event)
         else:
-            self._store.set_override(one.event, one.original, None, cancelled=True)
+            self._store.set_override(occurrence.event, occurrence.original, None, cancelled=True)
 
     def _write(self, request: Request, calendar: str, event: str, *, whole: bool) -> Any:
         require_scope(request, WRITE_EVENTS)
-        found = self._access.writable(calendar)
-        one = self._access.occurrence(found, event)
-        _check_etag(request, one)
-        return self._change(request, found, one, read_body(request), whole=whole)
+        stored = self._access.writable(calendar)
+        occurrence = self._access.occurrence(stored, event)
+        _check_etag(request, occurrence)
+        return self._change(request, stored, occurrence, read_body(request), whole=whole)
 
     def _add(self, request: Request, calendar: StoredCalendar, body: Mapping[str, Any]) -> Any:
         name = body.get("id") or ""
@@ -108,45 +108,52 @@ class EventWriteEndpoints:
         self,
         request: Request,
         calendar: StoredCalendar,
-        one: Occurrence,
+        occurrence: Occurrence,
         body: Mapping[str, Any],
         *,
         whole: bool,
     ) -> Any:
-        old = one.content
+        old = occurrence.content
         if not self._is_mine(old):
             body = self._own_part(old, body)
         elif whole:
             old = _cleared(old)
         content = self._content(calendar, body, old)
-        if one.original is not None:
-            return self._events.shown(request, calendar, self._differ(one, one.original, content))
-        recurrence = one.event.recurrence
+        if occurrence.original is not None:
+            return self._events.shown(
+                request, calendar, self._differ(occurrence, occurrence.original, content)
+            )
+        recurrence = occurrence.event.recurrence
         if "recurrence" in body or whole:
             recurrence = event_bodies.read_recurrence(body, content.start)
-        moved = content.start != one.content.start or content.end != one.content.end
+        moved = content.start != occurrence.content.start or content.end != occurrence.content.end
         try:
             event = self._store.put(
                 replace(
-                    one.event,
+                    occurrence.event,
                     content=content,
                     recurrence=recurrence,
-                    is_deleted=one.event.is_deleted and body.get("status") in {None, "cancelled"},
-                    sequence=one.event.sequence + moved,
+                    is_deleted=occurrence.event.is_deleted
+                    and body.get("status") in {None, "cancelled"},
+                    sequence=occurrence.event.sequence + moved,
                 )
             )
         except ValueError:
             raise GoogleError(400, "Invalid recurrence rule.", "invalid") from None
         return self._events.shown(request, calendar, as_single_occurrence(event))
 
-    def _differ(self, one: Occurrence, original: EventTime, content: EventContent) -> Occurrence:
+    def _differ(
+        self, occurrence: Occurrence, original: EventTime, content: EventContent
+    ) -> Occurrence:
         cancelled = content.status == "cancelled"
-        kept = None if cancelled else content
+        override = None if cancelled else content
         try:
-            event = self._store.set_override(one.event, original, kept, cancelled=cancelled)
+            event = self._store.set_override(
+                occurrence.event, original, override, cancelled=cancelled
+            )
         except ValueError:
             raise GoogleError(400, "Bad Request", "badRequest") from None
-        return self._store.occurrence(event, original) or one
+        return self._store.occurrence(event, original) or occurrence
 
     def _content(
         self, calendar: StoredCalendar, body: Mapping[str, Any], old: EventContent | None
@@ -199,7 +206,7 @@ def _cleared(content: EventContent) -> EventContent:
     return EventContent(start=content.start, end=content.end, organiser=content.organiser)
 
 
-def _check_etag(request: Request, one: Occurrence) -> None:
+def _check_etag(request: Request, occurrence: Occurrence) -> None:
     wanted = request.headers.get("if-match", "*")
-    if wanted not in {"*", etag(one.event.change)}:
+    if wanted not in {"*", etag(occurrence.event.change)}:
         raise GoogleError(412, "Precondition Failed", "conditionNotMet")

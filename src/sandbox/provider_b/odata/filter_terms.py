@@ -87,19 +87,19 @@ def require_boolean(term: Term, where: str) -> Term:
     return term
 
 
-def join_and(found: Sequence[Term]) -> Term:
+def join_and(terms: Sequence[Term]) -> Term:
     """Join terms with `and`."""
-    if len(found) == 1:
-        return found[0]
-    tests = tuple(require_boolean(term, "And").value for term in found)
+    if len(terms) == 1:
+        return terms[0]
+    tests = tuple(require_boolean(term, "And").value for term in terms)
     return Term(Kind.BOOLEAN, lambda record: all(test(record) for test in tests))
 
 
-def join_or(found: Sequence[Term]) -> Term:
+def join_or(terms: Sequence[Term]) -> Term:
     """Join terms with `or`."""
-    if len(found) == 1:
-        return found[0]
-    tests = tuple(require_boolean(term, "Or").value for term in found)
+    if len(terms) == 1:
+        return terms[0]
+    tests = tuple(require_boolean(term, "Or").value for term in terms)
     return Term(Kind.BOOLEAN, lambda record: any(test(record) for test in tests))
 
 
@@ -127,12 +127,12 @@ def compare(word: str, left: Term, right: Term) -> Term:
     first, second = _comparable(left, exact=exact), _comparable(right, exact=exact)
 
     def compare(record: Record) -> bool:
-        one, other = first(record), second(record)
-        if one is None or other is None:
+        first_value, second_value = first(record), second(record)
+        if first_value is None or second_value is None:
             # Null equals null and differs from everything else; order against null is false.
-            return test(one, other) if word in ("eq", "ne") else False
+            return test(first_value, second_value) if word in ("eq", "ne") else False
         try:
-            return bool(test(one, other))
+            return bool(test(first_value, second_value))
         except TypeError:
             return word == "ne"
 

@@ -119,16 +119,16 @@ class _Parser:
     # -- logic
 
     def disjunction(self) -> Term:
-        found = [self._conjunction()]
+        terms = [self._conjunction()]
         while self._accept("or"):
-            found.append(self._conjunction())
-        return filter_terms.join_or(found)
+            terms.append(self._conjunction())
+        return filter_terms.join_or(terms)
 
     def _conjunction(self) -> Term:
-        found = [self._negation()]
+        terms = [self._negation()]
         while self._accept("and"):
-            found.append(self._negation())
-        return filter_terms.join_and(found)
+            terms.append(self._negation())
+        return filter_terms.join_and(terms)
 
     def _negation(self) -> Term:
         if not self._accept("not"):
@@ -183,12 +183,12 @@ class _Parser:
     def _arguments(self) -> list[Term]:
         self._expect("(")
         self._deeper()
-        found = [self.disjunction()]
+        terms = [self.disjunction()]
         while self._accept(","):
-            found.append(self.disjunction())
+            terms.append(self.disjunction())
         self._expect(")")
         self._depth -= 1
-        return found
+        return terms
 
     def _function(self, name: str) -> Term:
         arguments = self._arguments()

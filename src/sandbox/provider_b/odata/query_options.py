@@ -76,26 +76,26 @@ def parse(
     Raises:
         QueryError: An option is unknown, given twice, malformed, or names an unknown property.
     """
-    given = _by_name(pairs)
+    values = _by_name(pairs)
     return Options(
-        select=_select(given.get("$select"), shape, expandable),
-        expand=_expand(given.get("$expand"), shape, expandable),
-        filter=filters.parse(given["$filter"], shape) if given.get("$filter") else None,
-        orderby=_orderby(given.get("$orderby"), shape),
-        top=_number("$top", given.get("$top"), most=max_top),
-        skip=_number("$skip", given.get("$skip")),
-        count=_flag("$count", given.get("$count")),
-        search=given.get("$search"),
-        skip_token=given.get("$skiptoken"),
+        select=_select(values.get("$select"), shape, expandable),
+        expand=_expand(values.get("$expand"), shape, expandable),
+        filter=filters.parse(values["$filter"], shape) if values.get("$filter") else None,
+        orderby=_orderby(values.get("$orderby"), shape),
+        top=_number("$top", values.get("$top"), most=max_top),
+        skip=_number("$skip", values.get("$skip")),
+        count=_flag("$count", values.get("$count")),
+        search=values.get("$search"),
+        skip_token=values.get("$skiptoken"),
     )
 
 
 def filter_and_sort(records: Iterable[R], options: Options) -> list[R]:
     """Return the records that pass the filter, in the order asked for."""
-    found = list(records)
+    matching = list(records)
     if options.filter is not None:
-        found = [record for record in found if options.filter.matches(record)]
-    return sort_records(found, options.orderby)
+        matching = [record for record in matching if options.filter.matches(record)]
+    return sort_records(matching, options.orderby)
 
 
 def cut_page(records: Sequence[R], options: Options, *, top: int | None) -> Sequence[R]:
@@ -106,10 +106,10 @@ def cut_page(records: Sequence[R], options: Options, *, top: int | None) -> Sequ
 
 def sort_records(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
     """Sort *records*; missing values come first when ascending, texts ignore case."""
-    found = list(records)
+    result = list(records)
     for order in reversed(orders):
-        found.sort(key=_sort_key(order.path), reverse=order.descending)
-    return found
+        result.sort(key=_sort_key(order.path), reverse=order.descending)
+    return result
 
 
 def select_members(
@@ -137,9 +137,11 @@ def next_link(url: str, pairs: Pairs, **replaced: str | int) -> str:
         replaced: New values by option name without ``$``: ``skip=20``, ``skiptoken="…"``.
     """
     fresh = {f"${name}": str(value) for name, value in replaced.items()}
-    kept = [(name, value) for name, value in pairs if name.lower() not in fresh]
-    kept += fresh.items()
-    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in kept)
+    parameters = [(name, value) for name, value in pairs if name.lower() not in fresh]
+    parameters += fresh.items()
+    query = "&".join(
+        f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in parameters
+    )
     return f"{url}?{query}"
 
 
@@ -158,20 +160,20 @@ def split(text: str, mark: str) -> Iterator[str]:
 
 
 def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in pairs:
         if not name.startswith("$"):
             continue
         option = name.lower()
         if option not in KNOWN and option not in PAGING:
             raise QueryError(f"The query parameter '{name}' is not supported.")
-        if option in found:
+        if option in values:
             raise QueryError(
                 f"Query option '{name}' was specified more than once, but it must be specified "
                 "at most once."
             )
-        found[option] = value
-    return found
+        values[option] = value
+    return values
 
 
 def _select(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _select(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> 
 
 
 def _expand(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> dict[str, Options]:
-    found: dict[str, Options] = {}
+    expansions: dict[str, Options] = {}
     for term in split(text, ",") if text else ():
         name, paren, rest = term.partition("(")
         name = name.strip()
@@ -203,8 +205,8 @@ def _expand(text: str | None, shape: Shape, expandable: Mapping[str, Shape]) -> 
             raise QueryError(f"Term '{term}' is not valid in a $select or $expand expression.")
         inner = [_pair(option) for option in split(rest[:-1], ";")] if rest[:-1].strip() else []
         inside = expandable[name]
-        found[name] = parse(inner, inside, expandable=inside.parts)
-    return found
+        expansions[name] = parse(inner, inside, expandable=inside.parts)
+    return expansions
 
 
 def _pair(option: str) -> tuple[str, str]:

@@ -60,9 +60,9 @@ class Shape:
         Raises:
             QueryError: There is no such property.
         """
-        found = self.members.get(name)
-        if found is not None:
-            return found
+        kind = self.members.get(name)
+        if kind is not None:
+            return kind
         if self.open:
             return Kind.UNKNOWN
         raise QueryError(f"Could not find a property named '{name}' on type '{self.name}'.")

@@ -50,10 +50,10 @@ class CalendarAccess:
         if not name:
             return self.state.calendars.primary(PROVIDER_B)
         check_id(name)
-        found = self.state.calendars.calendar(PROVIDER_B, name)
-        if found is None:
+        calendar = self.state.calendars.calendar(PROVIDER_B, name)
+        if calendar is None:
             raise not_found()
-        return found
+        return calendar
 
     def writable(self, name: str) -> StoredCalendar:
         """
@@ -62,10 +62,10 @@ class CalendarAccess:
         Raises:
             GraphError: As `calendar`, or somebody else keeps it.
         """
-        found = self.calendar(name)
-        if not found.can_edit:
+        calendar = self.calendar(name)
+        if not calendar.can_edit:
             raise access_denied()
-        return found
+        return calendar
 
     def find(self, name: str, calendar: str = "") -> Occurrence:
         """
@@ -75,13 +75,13 @@ class CalendarAccess:
             GraphError: The id is malformed, or names nothing that can be seen in *calendar*.
         """
         check_id(name)
-        found = self._named(name)
+        occurrence = self._named(name)
         inside = not calendar or (
-            found is not None and found.event.calendar == self.calendar(calendar).seq
+            occurrence is not None and occurrence.event.calendar == self.calendar(calendar).seq
         )
-        if found is None or not inside or not self.is_seen(found):
+        if occurrence is None or not inside or not self.is_seen(occurrence):
             raise not_found()
-        return found
+        return occurrence
 
     def masters(self, calendar: StoredCalendar) -> Iterator[Occurrence]:
         """Yield the single events and the series as wholes, in the order they were made."""
@@ -98,16 +98,18 @@ class CalendarAccess:
                 if self.is_seen(occurrence):
                     yield occurrence
 
-    def is_seen(self, one: Occurrence) -> bool:
+    def is_seen(self, occurrence: Occurrence) -> bool:
         """Whether it is in the calendar: what was called off stays in its guests' ones only."""
-        if one.event.is_deleted:
+        if occurrence.event.is_deleted:
             return False
-        return not one.cancelled or not is_mine(one.content, self.account)
+        return not occurrence.cancelled or not is_mine(occurrence.content, self.account)
 
-    def record(self, call: UserCall, one: Occurrence, *, zone: str | None = None) -> dict[str, Any]:
+    def record(
+        self, call: UserCall, occurrence: Occurrence, *, zone: str | None = None
+    ) -> dict[str, Any]:
         """Write an event as the call's preferences ask for it; *zone* instead of theirs."""
-        made = event_views.event_record(
-            one,
+        record = event_views.event_record(
+            occurrence,
             account=self.account,
             zone=zone or call.zone,
             immutable=call.immutable,
@@ -115,15 +117,17 @@ class CalendarAccess:
         )
         if not can_read_bodies(call):
             return {
-                name: value for name, value in made.items() if name not in event_views.BODY_MEMBERS
+                name: value
+                for name, value in record.items()
+                if name not in event_views.BODY_MEMBERS
             }
-        return made
+        return record
 
     def _named(self, name: str) -> Occurrence | None:
         store = self.state.calendars
-        found = store.find(PROVIDER_B, name)
-        if found:
-            return as_single_occurrence(found[0])
+        events = store.find(PROVIDER_B, name)
+        if events:
+            return as_single_occurrence(events[0])
         named = split_instance(PROVIDER_B, name, "UTC")
         series = store.find(PROVIDER_B, named[0]) if named is not None else ()
         return store.occurrence(series[0], named[1]) if named is not None and series else None

@@ -74,18 +74,19 @@ class CalendarEndpoints:
         call.require_scope(*READ_BASIC)
         check_group(group)
         options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
-        found = query_options.filter_and_sort(
+        records = query_options.filter_and_sort(
             [self._record(calendar) for calendar in self._access.calendars()], options
         )
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.odata_context("calendars")}
         if options.count:
-            body["@odata.count"] = len(found)
+            body["@odata.count"] = len(records)
         body["value"] = [
-            query_options.select_members(one, options.select) for one in found[start : start + top]
+            query_options.select_members(record, options.select)
+            for record in records[start : start + top]
         ]
-        if start + top < len(found):
+        if start + top < len(records):
             link = query_options.next_link(call.url, call.request.query, skip=start + top)
             body["@odata.nextLink"] = link
         return ok(body)
@@ -108,21 +109,21 @@ class CalendarEndpoints:
         """``PATCH /calendars/{id}``: the name."""
         call.require_scope(*WRITE)
         check_group(group)
-        found = self._access.writable(calendar)
-        if "name" in call.json() and call.json()["name"] != found.name:
-            found = self._store.put_calendar(replace(found, name=self._free_name(call)))
-        return self._answer(call, found)
+        stored = self._access.writable(calendar)
+        if "name" in call.json() and call.json()["name"] != stored.name:
+            stored = self._store.put_calendar(replace(stored, name=self._free_name(call)))
+        return self._answer(call, stored)
 
     def delete(self, call: UserCall, calendar: str, group: str = "") -> Response:
         """``DELETE /calendars/{id}``: any but the default one."""
         call.require_scope(*WRITE)
         check_group(group)
-        found = self._access.writable(calendar)
-        if found.is_primary:
+        stored = self._access.writable(calendar)
+        if stored.is_primary:
             raise GraphError(
                 400, "ErrorDeleteDistinguishedFolder", "Distinguished folders cannot be deleted."
             )
-        self._store.put_calendar(replace(found, is_deleted=True))
+        self._store.put_calendar(replace(stored, is_deleted=True))
         return empty(204)
 
     def groups(self, call: UserCall) -> Response:
@@ -141,8 +142,8 @@ class CalendarEndpoints:
     def _answer(self, call: UserCall, calendar: StoredCalendar, status: int = 200) -> Response:
         options = query_options.parse(call.request.query, _SHAPE, expandable={})
         context = {"@odata.context": call.odata_context("calendars/$entity")}
-        shown = query_options.select_members(self._record(calendar), options.select)
-        return ok({**context, **shown}, status)
+        record = query_options.select_members(self._record(calendar), options.select)
+        return ok({**context, **record}, status)
 
     def _free_name(self, call: UserCall) -> str:
         name = call.json().get("name")

@@ -34,43 +34,43 @@ def read_content(
         GraphError: 400.
     """
     base = _read_times(body, old)
-    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if "subject" in body:
-        given["title"] = _read_text(body, "subject") or None
+        changes["title"] = _read_text(body, "subject") or None
     if "body" in body:
         written = body["body"]
         if not isinstance(written, dict) or not isinstance(written.get("content", ""), str):
             raise invalid_member("body")
-        given["description"] = written.get("content", "")
-        given["is_html"] = str(written.get("contentType", "text")).lower() == "html"
+        changes["description"] = written.get("content", "")
+        changes["is_html"] = str(written.get("contentType", "text")).lower() == "html"
     if "location" in body:
         place = body["location"]
-        given["location"] = str(place.get("displayName") or "") if isinstance(place, dict) else ""
+        changes["location"] = str(place.get("displayName") or "") if isinstance(place, dict) else ""
     if "showAs" in body:
-        given["shows_as"] = _read_text(body, "showAs")
-        if given["shows_as"] not in _SHOWS:
+        changes["shows_as"] = _read_text(body, "showAs")
+        if changes["shows_as"] not in _SHOWS:
             raise invalid_member("showAs")
     if "sensitivity" in body:
-        given["is_private"] = _read_word(body, "sensitivity", _SENSITIVE) in {
+        changes["is_private"] = _read_word(body, "sensitivity", _SENSITIVE) in {
             "private",
             "confidential",
         }
     if "importance" in body:
-        given["importance"] = _read_word(body, "importance", _IMPORTANT)
+        changes["importance"] = _read_word(body, "importance", _IMPORTANT)
     if "categories" in body:
         names = body["categories"] or []
         if not isinstance(names, list):
             raise invalid_member("categories")
-        given["categories"] = tuple(str(name) for name in names)
+        changes["categories"] = tuple(str(name) for name in names)
     if "attendees" in body:
-        given["attendees"] = tuple(_read_attendees(body["attendees"]))
+        changes["attendees"] = tuple(_read_attendees(body["attendees"]))
     if "isOnlineMeeting" in body:
         online = body["isOnlineMeeting"] is True
-        given["video_link"] = (base.video_link or f"{_VIDEO_URL}{seed}") if online else None
-    given |= _read_reminder(body, base)
+        changes["video_link"] = (base.video_link or f"{_VIDEO_URL}{seed}") if online else None
+    changes |= _read_reminder(body, base)
     if base.organiser is None:
-        given["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
-    return replace(base, **given)
+        changes["organiser"] = Attendee(email=account.email, name=account.name, response="accepted")
+    return replace(base, **changes)
 
 
 def invalid_member(name: str) -> GraphError:
@@ -105,12 +105,12 @@ def _read_times(body: Body, old: EventContent | None) -> EventContent:
 
 
 def _converted_time(old: EventContent | None, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
-    kept: EventTime | None = getattr(old, name, None)
-    if kept is None:
+    stored: EventTime | None = getattr(old, name, None)
+    if stored is None:
         raise invalid_member(name)
-    if all_day == kept.is_day:
-        return kept
-    return from_local(kept.local, kept.zone, is_day=all_day)
+    if all_day == stored.is_day:
+        return stored
+    return from_local(stored.local, stored.zone, is_day=all_day)
 
 
 def _read_time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT001 - of this file
@@ -136,13 +136,13 @@ def _read_time(body: Body, name: str, all_day: bool) -> EventTime:  # noqa: FBT0
 
 
 def _read_attendees(written: Any) -> Iterator[Attendee]:
-    for one in written if isinstance(written, list) else [written]:
-        mail = one.get("emailAddress") if isinstance(one, dict) else None
+    for attendee in written if isinstance(written, list) else [written]:
+        mail = attendee.get("emailAddress") if isinstance(attendee, dict) else None
         address = mail.get("address") if isinstance(mail, dict) else None
         if not isinstance(mail, dict) or not isinstance(address, str) or not address:
             raise invalid_member("attendees")
-        kind = str(one.get("type") or "required").lower()
-        status = one.get("status")
+        kind = str(attendee.get("type") or "required").lower()
+        status = attendee.get("status")
         response = status.get("response") if isinstance(status, dict) else None
         yield Attendee(
             email=address,

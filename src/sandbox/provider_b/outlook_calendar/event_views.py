@@ -96,7 +96,7 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 
 
 def event_record(
-    one: Occurrence,
+    occurrence: Occurrence,
     *,
     account: str,
     zone: str | None,
@@ -113,12 +113,14 @@ def event_record(
         immutable: Which of the two id spaces to write.
         body_type: "html" or "text".
     """
-    event, content = one.event, one.content
+    event, content = occurrence.event, occurrence.content
     series = event.immutable_id if immutable else event.id
     mine = is_mine(content, account)
     return {
         "@odata.etag": etag(event),
-        "id": series if one.original is None else instance_id(PROVIDER_B, series, one.original),
+        "id": series
+        if occurrence.original is None
+        else instance_id(PROVIDER_B, series, occurrence.original),
         "createdDateTime": utc(event.created_ms).replace("Z", ".0000000Z"),
         "lastModifiedDateTime": utc(event.updated_ms).replace("Z", ".0000000Z"),
         "changeKey": change_key(event),
@@ -126,7 +128,7 @@ def event_record(
         "transactionId": None,
         "originalStartTimeZone": windows_name(content.start.zone),
         "originalEndTimeZone": windows_name(content.end.zone),
-        "iCalUId": _uid(one),
+        "iCalUId": _uid(occurrence),
         "reminderMinutesBeforeStart": 15 if content.reminder is None else content.reminder,
         "isReminderOn": content.reminder is not None,
         "hasAttachments": False,
@@ -134,14 +136,14 @@ def event_record(
         "bodyPreview": bodies.preview(_text(content)),
         "importance": content.importance,
         "sensitivity": "private" if content.is_private else "normal",
-        "originalStart": None if one.original is None else _utc(one),
+        "originalStart": None if occurrence.original is None else _utc(occurrence),
         "isAllDay": content.is_all_day,
-        "isCancelled": one.cancelled,
+        "isCancelled": occurrence.cancelled,
         "isOrganizer": mine,
         "responseRequested": True,
-        "seriesMasterId": None if one.original is None else series,
-        "showAs": _show_as(one),
-        "type": _kind(one),
+        "seriesMasterId": None if occurrence.original is None else series,
+        "showAs": _show_as(occurrence),
+        "type": _kind(occurrence),
         "webLink": f"https://outlook.example/owa/?itemid={event.id}&exvsurl=1&path=/calendar/item",
         "onlineMeetingUrl": None,
         "isOnlineMeeting": content.video_link is not None,
@@ -150,7 +152,7 @@ def event_record(
         "isDraft": False,
         "hideAttendees": False,
         "recurrence": recurrence_patterns.to_pattern(event.recurrence, content.start)
-        if one.original is None and event.recurrence is not None
+        if occurrence.original is None and event.recurrence is not None
         else None,
         "responseStatus": {"response": _my_response(content, mine=mine), "time": NEVER},
         "body": {"contentType": body_type, "content": _body(content, body_type)},
@@ -180,27 +182,31 @@ def etag(event: StoredEvent) -> str:
     return f'W/"{change_key(event)}"'
 
 
-def _kind(one: Occurrence) -> str:
-    if one.original is None:
-        return "singleInstance" if one.event.recurrence is None else "seriesMaster"
-    return "exception" if one.is_exception else "occurrence"
+def _kind(occurrence: Occurrence) -> str:
+    if occurrence.original is None:
+        return "singleInstance" if occurrence.event.recurrence is None else "seriesMaster"
+    return "exception" if occurrence.is_exception else "occurrence"
 
 
-def _uid(one: Occurrence) -> str:
+def _uid(occurrence: Occurrence) -> str:
     """Every occurrence of a series has an iCalUId of its own."""
-    return one.event.uid if one.original is None else f"{one.event.uid}_{one.original.stamp}"
+    return (
+        occurrence.event.uid
+        if occurrence.original is None
+        else f"{occurrence.event.uid}_{occurrence.original.stamp}"
+    )
 
 
-def _utc(one: Occurrence) -> str:
-    original = one.original or one.content.start
+def _utc(occurrence: Occurrence) -> str:
+    original = occurrence.original or occurrence.content.start
     return f"{original.instant.replace(tzinfo=None).isoformat()}Z"
 
 
-def _show_as(one: Occurrence) -> str:
-    if one.cancelled:
+def _show_as(occurrence: Occurrence) -> str:
+    if occurrence.cancelled:
         return "free"
-    tentative = one.content.status == "tentative" and one.content.shows_as == "busy"
-    return "tentative" if tentative else one.content.shows_as
+    tentative = occurrence.content.status == "tentative" and occurrence.content.shows_as == "busy"
+    return "tentative" if tentative else occurrence.content.shows_as
 
 
 def _my_response(content: EventContent, *, mine: bool) -> str:

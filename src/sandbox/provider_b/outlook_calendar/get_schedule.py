@@ -55,17 +55,17 @@ class GetScheduleEndpoint:
         call.require_scope(*READ_BASIC)
         check_zone(call)
         wanted = {name.lower(): value for name, value in call.json().items()}
-        asked = _read_query(wanted)
+        query = _read_query(wanted)
         names = wanted.get("schedules")
         if not isinstance(names, list) or not names or len(names) > MAX_SCHEDULES:
             raise _invalid("schedules")
         context = (
             f"{call.request.public}/v1.0/$metadata#Collection(microsoft.graph.scheduleInformation)"
         )
-        value = [self._information(call, str(name), asked) for name in names]
+        value = [self._information(call, str(name), query) for name in names]
         return ok({"@odata.context": context, "value": value})
 
-    def _information(self, call: UserCall, name: str, asked: _ScheduleQuery) -> dict[str, Any]:
+    def _information(self, call: UserCall, name: str, query: _ScheduleQuery) -> dict[str, Any]:
         if name.casefold() != self._access.account.casefold():
             error = {
                 "message": f"Email address not resolved: {name}",
@@ -73,13 +73,14 @@ class GetScheduleEndpoint:
             }
             return {"scheduleId": name, "availabilityView": "", "error": error}
         calendar = self._access.state.calendars.primary(PROVIDER_B)
-        found = sorted(
-            self._access.between(calendar, asked.window), key=lambda one: one.content.start.instant
+        occurrences = sorted(
+            self._access.between(calendar, query.window),
+            key=lambda occurrence: occurrence.content.start.instant,
         )
         return {
             "scheduleId": name,
-            "availabilityView": _availability_view(found, asked),
-            "scheduleItems": [_item(call, one) for one in found],
+            "availabilityView": _availability_view(occurrences, query),
+            "scheduleItems": [_item(call, occurrence) for occurrence in occurrences],
             "workingHours": {
                 "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"],
                 "startTime": "08:00:00.0000000",
@@ -89,34 +90,38 @@ class GetScheduleEndpoint:
         }
 
 
-def _item(call: UserCall, one: Occurrence) -> dict[str, Any]:
-    content = one.content
-    shown: dict[str, Any] = {
+def _item(call: UserCall, occurrence: Occurrence) -> dict[str, Any]:
+    content = occurrence.content
+    record: dict[str, Any] = {
         "isPrivate": content.is_private,
-        "status": _status(one),
+        "status": _status(occurrence),
         "start": date_time_time_zone(content.start, call.zone),
         "end": date_time_time_zone(content.end, call.zone),
     }
     if not content.is_private:
-        shown |= {"subject": content.title or "", "location": content.location}
-    return shown
+        record |= {"subject": content.title or "", "location": content.location}
+    return record
 
 
-def _status(one: Occurrence) -> str:
-    if one.cancelled:
+def _status(occurrence: Occurrence) -> str:
+    if occurrence.cancelled:
         return "free"
-    tentative = one.content.status == "tentative" and one.content.shows_as == "busy"
-    return "tentative" if tentative else one.content.shows_as
+    tentative = occurrence.content.status == "tentative" and occurrence.content.shows_as == "busy"
+    return "tentative" if tentative else occurrence.content.shows_as
 
 
-def _availability_view(found: list[Occurrence], asked: _ScheduleQuery) -> str:
+def _availability_view(occurrences: list[Occurrence], query: _ScheduleQuery) -> str:
     digits = []
-    at = asked.since
-    while at < asked.until:
-        slot = Window(since=at, until=at + asked.step)
-        inside = [_DIGITS.get(_status(one), 0) for one in found if slot.overlaps(one.content)]
+    at = query.since
+    while at < query.until:
+        slot = Window(since=at, until=at + query.step)
+        inside = [
+            _DIGITS.get(_status(occurrence), 0)
+            for occurrence in occurrences
+            if slot.overlaps(occurrence.content)
+        ]
         digits.append(str(max(inside, key=lambda digit: _WEIGHT[digit], default=0)))
-        at += asked.step
+        at += query.step
     return "".join(digits)
 
 
@@ -143,11 +148,11 @@ def _read_query(wanted: Mapping[str, Any]) -> _ScheduleQuery:
 
 
 def _instant(wanted: Mapping[str, Any], name: str) -> datetime:
-    given = wanted.get(name.lower())
-    text = given.get("dateTime") if isinstance(given, dict) else None
-    if not isinstance(given, dict) or not isinstance(text, str) or not _LOCAL.fullmatch(text):
+    written = wanted.get(name.lower())
+    text = written.get("dateTime") if isinstance(written, dict) else None
+    if not isinstance(written, dict) or not isinstance(text, str) or not _LOCAL.fullmatch(text):
         raise _invalid(name)
-    place = iana_name(str(given.get("timeZone") or "UTC"))
+    place = iana_name(str(written.get("timeZone") or "UTC"))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -41,17 +41,17 @@ class EventReadEndpoints:
     def events(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/events``: single events and series, nothing expanded."""
         call.require_scope(*READ_BASIC)
-        found = self._access.masters(self._access.calendar(calendar))
-        return self._page(call, found, path="events")
+        occurrences = self._access.masters(self._access.calendar(calendar))
+        return self._page(call, occurrences, path="events")
 
     def view(self, call: UserCall, calendar: str = "") -> Response:
         """``GET …/calendarView``: what takes place in the window, series expanded."""
         call.require_scope(*READ_BASIC)
         window = _window(call)
-        found = list(self._access.between(self._access.calendar(calendar), window))
+        occurrences = list(self._access.between(self._access.calendar(calendar), window))
         # Without an order upstream begins with the latest; clients that want another say so.
-        found.sort(key=lambda one: one.content.start.instant, reverse=True)
-        return self._page(call, found, path="calendarView", never=_NOT_SELECTABLE)
+        occurrences.sort(key=lambda occurrence: occurrence.content.start.instant, reverse=True)
+        return self._page(call, occurrences, path="calendarView", unselectable=_NOT_SELECTABLE)
 
     def instances(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}/instances``."""
@@ -60,31 +60,31 @@ class EventReadEndpoints:
         series = self._access.find(event, calendar)
         if series.original is not None or series.event.recurrence is None:
             raise not_found()
-        found = [
-            occurrence
-            for occurrence in self._access.state.calendars.occurrences(series.event, window)
-            if self._access.is_seen(occurrence)
+        occurrences = [
+            candidate
+            for candidate in self._access.state.calendars.occurrences(series.event, window)
+            if self._access.is_seen(candidate)
         ]
-        found.sort(key=lambda one: one.content.start.instant)
-        return self._page(call, found, path=f"events('{event}')/instances")
+        occurrences.sort(key=lambda occurrence: occurrence.content.start.instant)
+        return self._page(call, occurrences, path=f"events('{event}')/instances")
 
     def get(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``GET …/events/{id}``: of occurrences too."""
         call.require_scope(*READ_BASIC)
         return self.answer_with(call, self._access.find(event, calendar))
 
-    def answer_with(self, call: UserCall, one: Occurrence, *, status: int = 200) -> Response:
+    def answer_with(self, call: UserCall, occurrence: Occurrence, *, status: int = 200) -> Response:
         """Answer with one event, as the call's options ask for it."""
         check_zone(call)
         options = query_options.parse(call.request.query, SHAPE, expandable={})
-        made = self._access.record(call, one)
-        shown = query_options.select_members(made, options.select)
-        headers = {"etag": made["@odata.etag"]}
+        record = self._access.record(call, occurrence)
+        selected = query_options.select_members(record, options.select)
+        headers = {"etag": record["@odata.etag"]}
         if status == 201:
-            path = f"/v1.0/users('{call.user.id}')/events('{made['id']}')"
+            path = f"/v1.0/users('{call.user.id}')/events('{record['id']}')"
             headers["location"] = f"{call.request.public}{path}"
         return ok(
-            {"@odata.context": call.odata_context("events/$entity"), **shown}, status, headers
+            {"@odata.context": call.odata_context("events/$entity"), **selected}, status, headers
         )
 
     def _page(
@@ -93,24 +93,24 @@ class EventReadEndpoints:
         events: Iterable[Occurrence],
         *,
         path: str,
-        never: frozenset[str] = frozenset(),
+        unselectable: frozenset[str] = frozenset(),
     ) -> Response:
         check_zone(call)
         options = _options(call)
-        found = self._chosen(call, events, options)
+        occurrences = self._chosen(call, events, options)
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.odata_context(path)}
         if options.count:
-            body["@odata.count"] = len(found)
-        select = tuple(name for name in options.select if name not in never)
+            body["@odata.count"] = len(occurrences)
+        select = tuple(name for name in options.select if name not in unselectable)
         if options.select and not select:
             select = ("id",)
         body["value"] = [
-            query_options.select_members(self._access.record(call, one), select)
-            for one in found[start : start + top]
+            query_options.select_members(self._access.record(call, occurrence), select)
+            for occurrence in occurrences[start : start + top]
         ]
-        if start + top < len(found):
+        if start + top < len(occurrences):
             link = query_options.next_link(call.url, call.request.query, skip=start + top)
             body["@odata.nextLink"] = link
         return ok(body)
@@ -121,10 +121,10 @@ class EventReadEndpoints:
         """Filter and sort by what the events are at UTC, whatever zone they are shown in."""
         if options.filter is None and not options.orderby:
             return list(events)
-        made = [
+        records = [
             _EventRecord(self._access.record(call, event, zone="UTC"), event) for event in events
         ]
-        return [row.one for row in query_options.filter_and_sort(made, options)]
+        return [row.one for row in query_options.filter_and_sort(records, options)]
 
 
 class _EventRecord:
@@ -132,9 +132,9 @@ class _EventRecord:
 
     __slots__ = ("one", "record")
 
-    def __init__(self, record: dict[str, Any], one: Occurrence) -> None:
+    def __init__(self, record: dict[str, Any], occurrence: Occurrence) -> None:
         self.record = record
-        self.one = one
+        self.one = occurrence
 
     def get(self, name: str) -> Any:
         return self.record.get(name)
@@ -153,17 +153,17 @@ def _options(call: UserCall) -> Options:
     return options
 
 
-def _seven_digits(found: re.Match[str]) -> str:
+def _seven_digits(match: re.Match[str]) -> str:
     """Write a time in a filter as the records have theirs, so that texts compare as times."""
-    clock = found[3] or "00:00:00"
+    clock = match[3] or "00:00:00"
     seconds = clock if len(clock) == 8 else f"{clock}:00"
-    fraction = (found[4] or ".").ljust(8, "0")
-    return f"{found[1]}'{found[2]}T{seconds}{fraction}'"
+    fraction = (match[4] or ".").ljust(8, "0")
+    return f"{match[1]}'{match[2]}T{seconds}{fraction}'"
 
 
 def _window(call: UserCall) -> Window:
-    given = {name.lower(): value for name, value in call.request.query}
-    since, until = given.get("startdatetime"), given.get("enddatetime")
+    parameters = {name.lower(): value for name, value in call.request.query}
+    since, until = parameters.get("startdatetime"), parameters.get("enddatetime")
     if not since or not until:
         raise GraphError(
             400,

@@ -32,36 +32,40 @@ class EventWriteEndpoints:
     def create(self, call: UserCall, calendar: str = "") -> Response:
         """``POST …/events``: 201."""
         call.require_scope(*WRITE)
-        found = self._access.writable(calendar)
+        stored = self._access.writable(calendar)
         body = call.json()
         content = event_bodies.read_content(body, None, account=self._account(), seed=str(uuid4()))
         recurrence = recurrence_patterns.from_pattern(body.get("recurrence"), content.start)
         with _validated():
             new = NewEvent(content=content, recurrence=recurrence)
-            (added,) = self._store.add_events(found, (new,))
+            (added,) = self._store.add_events(stored, (new,))
         return self._listing.answer_with(call, as_single_occurrence(added), status=201)
 
     def patch(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
-        one = self._writable(call, event, calendar)
+        occurrence = self._writable(call, event, calendar)
         body = call.json()
-        mine = event_views.is_mine(one.content, self._access.account)
+        mine = event_views.is_mine(occurrence.content, self._access.account)
         if not mine and _ORGANIZER_ONLY & body.keys():
             raise access_denied()
         content = event_bodies.read_content(
-            body, one.content, account=self._account(), seed=str(uuid4())
+            body, occurrence.content, account=self._account(), seed=str(uuid4())
         )
-        if one.original is not None:
+        if occurrence.original is not None:
             with _validated():
-                kept = self._store.set_override(one.event, one.original, content, cancelled=False)
+                series = self._store.set_override(
+                    occurrence.event, occurrence.original, content, cancelled=False
+                )
             return self._listing.answer_with(
-                call, self._store.occurrence(kept, one.original) or one
+                call, self._store.occurrence(series, occurrence.original) or occurrence
             )
-        recurrence = one.event.recurrence
+        recurrence = occurrence.event.recurrence
         if "recurrence" in body:
             recurrence = recurrence_patterns.from_pattern(body["recurrence"], content.start)
         with _validated():
-            changed = self._store.put(replace(one.event, content=content, recurrence=recurrence))
+            changed = self._store.put(
+                replace(occurrence.event, content=content, recurrence=recurrence)
+            )
         return self._listing.answer_with(call, as_single_occurrence(changed))
 
     def delete(self, call: UserCall, event: str, calendar: str = "") -> Response:
@@ -71,14 +75,14 @@ class EventWriteEndpoints:
 
     def cancel(self, call: UserCall, event: str, calendar: str = "") -> Response:
         """``POST …/cancel``: 202; by the organizer only, in whose calendar nothing is left."""
-        one = self._writable(call, event, calendar)
-        if not event_views.is_mine(one.content, self._access.account):
+        occurrence = self._writable(call, event, calendar)
+        if not event_views.is_mine(occurrence.content, self._access.account):
             raise GraphError(
                 400,
                 "ErrorAccessDenied",
                 "Your request can't be completed. You need to be an organizer to cancel a meeting.",
             )
-        self._remove(one)
+        self._remove(occurrence)
         return empty(202)
 
     def accept(self, call: UserCall, event: str, calendar: str = "") -> Response:
@@ -96,48 +100,54 @@ class EventWriteEndpoints:
         return self._respond(call, event, calendar, "tentative")
 
     def _respond(self, call: UserCall, event: str, calendar: str, response: str) -> Response:
-        one = self._writable(call, event, calendar)
+        occurrence = self._writable(call, event, calendar)
         account = self._access.account
-        if event_views.is_mine(one.content, account):
+        if event_views.is_mine(occurrence.content, account):
             raise GraphError(
                 400,
                 "ErrorInvalidRequest",
                 "Your request can't be completed. You can't respond to this meeting because "
                 "you're the meeting organizer.",
             )
-        content = _with_response(one.content, account, response)
-        if one.original is not None:
-            self._store.set_override(one.event, one.original, content, cancelled=False)
+        content = _with_response(occurrence.content, account, response)
+        if occurrence.original is not None:
+            self._store.set_override(
+                occurrence.event, occurrence.original, content, cancelled=False
+            )
         else:
-            self._store.put(replace(one.event, content=content))
+            self._store.put(replace(occurrence.event, content=content))
         return empty(202)
 
     def _writable(self, call: UserCall, event: str, calendar: str) -> Occurrence:
         call.require_scope(*WRITE)
-        one = self._access.find(event, calendar)
-        if not self._store.calendar_of(one.event).can_edit:
+        occurrence = self._access.find(event, calendar)
+        if not self._store.calendar_of(occurrence.event).can_edit:
             raise access_denied()
         wanted = call.request.headers.get("if-match", "*")
-        if wanted not in ("*", event_views.etag(one.event)):
+        if wanted not in ("*", event_views.etag(occurrence.event)):
             raise GraphError(
                 412,
                 "ErrorIrresolvableConflict",
                 "The send or update operation could not be performed because the change key "
                 "passed in the request does not match the current change key for the item.",
             )
-        return one
+        return occurrence
 
-    def _remove(self, one: Occurrence) -> None:
-        if one.original is None:
-            self._store.delete(one.event)
+    def _remove(self, occurrence: Occurrence) -> None:
+        if occurrence.original is None:
+            self._store.delete(occurrence.event)
             return
-        recurrence = one.event.recurrence
+        recurrence = occurrence.event.recurrence
         if recurrence is not None:
-            dropped = (*recurrence.dropped, one.original)
-            others = tuple(other for other in one.event.overrides if other.original != one.original)
+            dropped = (*recurrence.dropped, occurrence.original)
+            others = tuple(
+                other
+                for other in occurrence.event.overrides
+                if other.original != occurrence.original
+            )
             self._store.put(
                 replace(
-                    one.event,
+                    occurrence.event,
                     recurrence=replace(recurrence, dropped=dropped),
                     overrides=others,
                 )

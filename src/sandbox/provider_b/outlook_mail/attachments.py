@@ -32,12 +32,12 @@ def attachment_records(
     view: MessageView, options: Options, *, immutable: bool
 ) -> list[dict[str, Any]]:
     """Return the attachments of a message as *options* ask for them."""
-    found = [
+    records = [
         attachment_record(view.mail, part, options, immutable=immutable)
         for part in view.content.attachments
     ]
     return list(
-        query_options.cut_page(query_options.filter_and_sort(found, options), options, top=None)
+        query_options.cut_page(query_options.filter_and_sort(records, options), options, top=None)
     )
 
 

@@ -75,8 +75,8 @@ def check_etag(call: UserCall, mail: StoredMail) -> None:
     Raises:
         GraphError: The message has changed since the caller read it.
     """
-    given = call.request.headers.get("if-match", "*").strip()
-    if given not in ("*", etag(mail)):
+    expected = call.request.headers.get("if-match", "*").strip()
+    if expected not in ("*", etag(mail)):
         raise GraphError(
             412,
             "ErrorIrresolvableConflict",

@@ -219,8 +219,8 @@ def read_body(value: Any) -> tuple[str, str]:
 
 def _apply_member(composed: ComposedMessage, name: str, value: Any) -> ComposedMessage:
     if name in _RECIPIENT_MEMBERS:
-        found: dict[str, Any] = {_RECIPIENT_MEMBERS[name]: read_recipients(value or [])}
-        return replace(composed, **found)
+        recipients: dict[str, Any] = {_RECIPIENT_MEMBERS[name]: read_recipients(value or [])}
+        return replace(composed, **recipients)
     if name == "body":
         kind, content = read_body(value)
         return replace(composed, body_type=kind, body=content)
@@ -236,9 +236,9 @@ def _apply_member(composed: ComposedMessage, name: str, value: Any) -> ComposedM
     if name in ("from", "sender") and value is not None:
         return replace(composed, sender=read_recipient(value))
     if name == "attachments":
-        return replace(composed, files=tuple(read_attachment(one) for one in value or []))
+        return replace(composed, files=tuple(read_attachment(item) for item in value or []))
     if name == "internetMessageHeaders":
-        return replace(composed, headers=tuple(_read_header(one) for one in value or []))
+        return replace(composed, headers=tuple(_read_header(item) for item in value or []))
     return composed
 
 

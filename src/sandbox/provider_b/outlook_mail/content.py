@@ -30,8 +30,8 @@ class Content:
     def member(self, name: str) -> Any:
         """Return a member of the record that depends on nothing else; None when it has none."""
         if name not in self._members:
-            made = _FROM_CONTENT.get(name)
-            self._members[name] = made(self) if made is not None else None
+            read = _FROM_CONTENT.get(name)
+            self._members[name] = read(self) if read is not None else None
         return self._members[name]
 
     @cached_property
@@ -93,11 +93,11 @@ class Content:
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The words of the search index."""
-        found = {name: self._people_words(name) for name in ("from", "to", "cc", "bcc")}
-        found["subject"] = search.words(self.tree.header("Subject") or "")
-        found["body"] = search.words(self.text_from_best)
-        found["attachment"] = search.words(" ".join(part.filename for part in self.attachments))
-        return found
+        texts = {name: self._people_words(name) for name in ("from", "to", "cc", "bcc")}
+        texts["subject"] = search.words(self.tree.header("Subject") or "")
+        texts["body"] = search.words(self.text_from_best)
+        texts["attachment"] = search.words(" ".join(part.filename for part in self.attachments))
+        return texts
 
     def _people_words(self, header: str) -> str:
         return search.words(
@@ -114,10 +114,10 @@ class ContentCache:
 
     def __call__(self, mail: StoredMail) -> Content:
         """Return what *mail* says, reading it the first time only."""
-        kept = self._kept.get(mail.seq)
-        if kept is not None and kept[0] is mail.raw:
+        cached = self._kept.get(mail.seq)
+        if cached is not None and cached[0] is mail.raw:
             self._kept.move_to_end(mail.seq)
-            return kept[1]
+            return cached[1]
         content = Content(self._trees.of(mail))
         self._kept[mail.seq] = (mail.raw, content)
         if len(self._kept) > _MAX_CACHED:
@@ -136,9 +136,9 @@ def _recipient(person: Address) -> Json:
 
 def _author(content: Content, *headers: str) -> Json | None:
     for header in headers:
-        found = content.people(header)
-        if found:
-            return _recipient(found[0])
+        people = content.people(header)
+        if people:
+            return _recipient(people[0])
     return None
 
 

@@ -46,17 +46,18 @@ class FolderEndpoints:
         """``GET /mailFolders`` and ``…/childFolders``."""
         call.require_scope(*READ_BASIC)
         options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
-        below = self._mailbox.folders.below(self._mailbox.folder_key(folder))
-        found = query_options.filter_and_sort([self._record(one) for one in below], options)
+        children = self._mailbox.folders.below(self._mailbox.folder_key(folder))
+        records = query_options.filter_and_sort([self._record(one) for one in children], options)
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.odata_context("mailFolders")}
         if options.count:
-            body["@odata.count"] = len(found)
+            body["@odata.count"] = len(records)
         body["value"] = [
-            query_options.select_members(one, options.select) for one in found[start : start + top]
+            query_options.select_members(one, options.select)
+            for one in records[start : start + top]
         ]
-        if start + top < len(found):
+        if start + top < len(records):
             body["@odata.nextLink"] = query_options.next_link(
                 call.url, call.request.query, skip=start + top
             )
@@ -67,8 +68,8 @@ class FolderEndpoints:
         call.require_scope(*READ_BASIC)
         options = query_options.parse(call.request.query, _SHAPE, expandable={})
         self._mailbox.folder_key(folder)
-        found = self._mailbox.folders.find(folder)
-        record = self._record(found) if found is not None else {}
+        stored = self._mailbox.folders.find(folder)
+        record = self._record(stored) if stored is not None else {}
         context = {"@odata.context": call.odata_context("mailFolders/$entity")}
         return ok({**context, **query_options.select_members(record, options.select)})
 
@@ -80,13 +81,13 @@ class FolderEndpoints:
         if not isinstance(name, str) or not name.strip():
             raise GraphError(400, "ErrorInvalidParameter", "The folder's displayName is missing.")
         try:
-            made = self._mailbox.folders.add(name, parent)
+            created = self._mailbox.folders.add(name, parent)
         except FolderExists:
             raise GraphError(
                 409, "ErrorFolderExists", "A folder with the specified name already exists."
             ) from None
         context = {"@odata.context": call.odata_context("mailFolders/$entity")}
-        return ok({**context, **self._record(made)}, 201)
+        return ok({**context, **self._record(created)}, 201)
 
     def _record(self, folder: Folder) -> dict[str, Any]:
         inside = [

@@ -85,11 +85,11 @@ class Folders:
         """Return every folder but the root, well-known ones first."""
         known = tuple(Folder(key, _NAMES[key], ROOT) for key in WELL_KNOWN.values() if key != ROOT)
         rows = self._db.rows("SELECT number, name, parent FROM mail_folder ORDER BY number")
-        made = (
+        custom = (
             Folder(f"folder:{int(number or 0)}", str(name), str(above))
             for number, name, above in rows
         )
-        return (*known, *made)
+        return (*known, *custom)
 
     def below(self, key: str) -> tuple[Folder, ...]:
         """Return the direct children of a folder."""
@@ -100,7 +100,9 @@ class Folders:
         key = WELL_KNOWN.get(reference.lower())
         if key == ROOT or reference == folder_id(ROOT):
             return Folder(ROOT, _NAMES[ROOT], "")
-        return next((one for one in self.all() if key == one.key or one.id == reference), None)
+        return next(
+            (folder for folder in self.all() if key == folder.key or folder.id == reference), None
+        )
 
     def add(self, name: str, parent: str) -> Folder:
         """
@@ -109,7 +111,7 @@ class Folders:
         Raises:
             FolderExists: There is one of this name already.
         """
-        if any(one.name.casefold() == name.casefold() for one in self.below(parent)):
+        if any(folder.name.casefold() == name.casefold() for folder in self.below(parent)):
             raise FolderExists(name)
         number = self._db.next("mail-folder")
         self._db.run(

@@ -71,15 +71,15 @@ class MessageLists:
             QueryError: The options are refused, or do not go together.
         """
         options = self.options(call)
-        found = self._found(call, options, folder)
+        views = self._found(call, options, folder)
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = _start(options)
-        shown = found[start : start + top]
+        page_views = views[start : start + top]
         body: dict[str, Any] = {"@odata.context": call.odata_context("messages")}
         if options.count and options.search is None:
-            body["@odata.count"] = len(found)
-        body["value"] = [self.record(call, view, options) for view in shown]
-        if start + top < len(found):
+            body["@odata.count"] = len(views)
+        body["value"] = [self.record(call, view, options) for view in page_views]
+        if start + top < len(views):
             body["@odata.nextLink"] = _next(call, options, start + top)
         return ok(body)
 
@@ -111,15 +111,15 @@ class MessageLists:
         if self._kept_at != self._mails.last_change():
             self._kept.clear()
             self._kept_at = self._mails.last_change()
-        given = {name.lower(): value for name, value in call.request.query}
-        asked = (given.get(name, "") for name in ("$filter", "$orderby", "$search"))
-        question = (folder, *asked)
-        found = self._kept.get(question)
-        if found is None:
-            found = self._kept[question] = self._asked(options, folder)
+        parameters = {name.lower(): value for name, value in call.request.query}
+        values = (parameters.get(name, "") for name in ("$filter", "$orderby", "$search"))
+        key = (folder, *values)
+        views = self._kept.get(key)
+        if views is None:
+            views = self._kept[key] = self._asked(options, folder)
             if len(self._kept) > _MAX_CACHED:
                 self._kept.popitem(last=False)
-        return found
+        return views
 
     def _asked(self, options: Options, folder: str | None) -> Sequence[MessageView]:
         views = [
@@ -142,10 +142,10 @@ class MessageLists:
         return query_options.sort_records(views, options.orderby)
 
     def _indexed(self, view: MessageView) -> search.Searchable:
-        kept = self._index.get(view.mail.seq)
-        if kept is None or kept[0] is not view.mail.raw:
-            kept = self._index[view.mail.seq] = (view.mail.raw, view.searchable())
-        return kept[1]
+        cached = self._index.get(view.mail.seq)
+        if cached is None or cached[0] is not view.mail.raw:
+            cached = self._index[view.mail.seq] = (view.mail.raw, view.searchable())
+        return cached[1]
 
 
 def members_to_write(select: Sequence[str]) -> list[str]:
@@ -165,12 +165,12 @@ def can_read_bodies(call: UserCall) -> bool:
 
 def _check_combination(options: Options) -> None:
     if options.search is not None:
-        for name, given, word in (
+        for name, is_present, word in (
             ("$orderBy", bool(options.orderby), "SearchWithOrderBy"),
             ("$filter", options.filter is not None, "SearchWithFilter"),
             ("$skip", options.skip is not None, "SearchWithSkip"),
         ):
-            if given:
+            if is_present:
                 raise QueryError(
                     f"The query parameter '{name}' is not supported with '$search'.", code=word
                 )

@@ -48,10 +48,10 @@ class Mailbox:
             GraphError: The id is malformed, or names nothing.
         """
         check_id(message_id)
-        found = self.state.mails.find(PROVIDER_B, message_id)
-        if found is None:
+        mail = self.state.mails.find(PROVIDER_B, message_id)
+        if mail is None:
             raise not_found()
-        return found
+        return mail
 
     def view(self, mail: StoredMail) -> MessageView:
         """Return a message as a record."""
@@ -64,8 +64,8 @@ class Mailbox:
         Raises:
             GraphError: There is no such folder.
         """
-        found = self.folders.find(reference)
-        if found is None:
+        folder = self.folders.find(reference)
+        if folder is None:
             check_id(reference)
             raise not_found()
-        return found.key
+        return folder.key

@@ -25,7 +25,7 @@ def reply(
     *everyone* the original To and Cc come along, without the account.
     """
     to = content.people("Reply-To") or content.people("From")
-    if all(_is_account(one, account) for one in to):
+    if all(_is_account(person, account) for person in to):
         to = content.people("To")
     cc: tuple[Address, ...] = ()
     if everyone:
@@ -54,13 +54,13 @@ def forward(content: Content, mail: StoredMail, *, comment: str) -> ComposedMess
 def _without(
     account: str, people: Iterable[Address], *, but: Iterable[Address] = ()
 ) -> tuple[Address, ...]:
-    taken = {account.casefold(), *(one.address.casefold() for one in but)}
-    kept = []
+    taken = {account.casefold(), *(person.address.casefold() for person in but)}
+    others = []
     for person in people:
         if person.address.casefold() not in taken:
             taken.add(person.address.casefold())
-            kept.append(person)
-    return tuple(kept)
+            others.append(person)
+    return tuple(others)
 
 
 def _is_account(person: Address, account: str) -> bool:

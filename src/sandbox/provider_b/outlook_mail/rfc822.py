@@ -70,8 +70,8 @@ def _head(composed: ComposedMessage) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _people(found: Iterable[Address]) -> str:
-    return ",\r\n ".join(_person(one) for one in found)
+def _people(people: Iterable[Address]) -> str:
+    return ",\r\n ".join(_person(person) for person in people)
 
 
 def _person(person: Address) -> str:

@@ -55,8 +55,8 @@ class SendEndpoints:
         if call.is_mime:
             self._send(call, _read_mime(call))
             return empty(202)
-        given = {name.lower(): value for name, value in call.json().items() if "@" not in name}
-        message, save = given.get("message"), given.get("savetosentitems", True)
+        parameters = {name.lower(): value for name, value in call.json().items() if "@" not in name}
+        message, save = parameters.get("message"), parameters.get("savetosentitems", True)
         if not isinstance(message, dict):
             raise GraphError(
                 400, "ErrorInvalidParameter", "The value of the parameter 'Message' is empty."
@@ -136,12 +136,12 @@ class SendEndpoints:
         thread_id: str | None = None,
         labels: tuple[str, ...] = (),
     ) -> Response:
-        made = self._mails.add(
+        draft = self._mails.add(
             PROVIDER_B, raw, folder="drafts", is_read=True, thread_id=thread_id, labels=labels
         )
         if folder != "drafts":
-            made = self._mails.update(PROVIDER_B, made.id, folder=folder)
-        return self._answer_with(call, made, status=201)
+            draft = self._mails.update(PROVIDER_B, draft.id, folder=folder)
+        return self._answer_with(call, draft, status=201)
 
     def _send(
         self,
@@ -205,8 +205,8 @@ class ReplyOperation:
         Raises:
             GraphError: Comment and body together; a forward's recipients twice, or nowhere.
         """
-        given = {name.lower(): value for name, value in call.json().items() if "@" not in name}
-        comment, message = given.get("comment") or "", given.get("message") or {}
+        parameters = {name.lower(): value for name, value in call.json().items() if "@" not in name}
+        comment, message = parameters.get("comment") or "", parameters.get("message") or {}
         if not isinstance(comment, str) or not isinstance(message, dict):
             raise _invalid("The request body is not of the expected form.")
         if comment and message.get("body"):
@@ -221,12 +221,12 @@ class ReplyOperation:
             )
             return compose.apply_members(composed, message)
         composed = replies.forward(content, mail, comment=comment)
-        return compose.apply_members(composed, self._with_recipients(given, message))
+        return compose.apply_members(composed, self._with_recipients(parameters, message))
 
     def _with_recipients(
-        self, given: Mapping[str, Any], message: Mapping[str, Any]
+        self, parameters: Mapping[str, Any], message: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        outside, inside = given.get("torecipients"), message.get("toRecipients")
+        outside, inside = parameters.get("torecipients"), message.get("toRecipients")
         if outside and inside:
             raise _invalid("Specify toRecipients either as a parameter or in the message.")
         if not outside and not inside and not self.draft:
