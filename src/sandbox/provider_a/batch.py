@@ -1,7 +1,8 @@
 """
-Provider A's multipart batch, for mail and calendar alike, on ``/batch`` and ``/batch/<api>/<v>``.
+Multipart batches of Gmail and Google Calendar, on ``/batch`` and ``/batch/<api>/<version>``.
 
-Each part is a call of its own: answered, logged and faulted one by one. Source: wire.md 1A.1 (b).
+Each part runs as a call of its own, with its own call log entry, faults and status. See
+docs/spec/upstream/gmail.md#batch-reads.
 """
 
 import re
@@ -21,7 +22,7 @@ _LINE = re.compile(rb"\A\s*([A-Z]+) (\S+)(?: HTTP/[\d.]+)?[ \t]*\r?\n")
 
 
 def create_handler(_state: SandboxState) -> Handler:
-    """Return the wire below ``batch``."""
+    """Return the handler of paths below ``batch``."""
     return _batch
 
 
@@ -70,7 +71,7 @@ def _read_inner_request(request: Request, payload: bytes, batch: str) -> Request
     if line is None:
         return None
     target = line[2].decode("latin-1")
-    # Clients write the path as they would on its own, mount prefix included; the real one has none.
+    # Clients include the mount prefix in the path of a part; Google has no such prefix.
     path = re.sub(r"^https?://[^/]+", "", target).removeprefix(urlsplit(request.public).path)
     segments, query = parse_target(path)
     headers, _, body = payload[line.end() :].replace(b"\r\n", b"\n").partition(b"\n\n")

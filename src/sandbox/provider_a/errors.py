@@ -1,4 +1,4 @@
-"""A call that provider A refuses, raised where it is known and worded in one place."""
+"""Error responses as exceptions, and the check of scopes."""
 
 from sandbox.error_bodies import provider_a
 from sandbox.http import Response
@@ -9,10 +9,10 @@ FULL_SCOPE = "mail.google.com"
 
 class GoogleError(Exception):
     """
-    A error.
+    An error response of a Google API.
 
     Attributes:
-        reason: The word in ``errors[]``; "" for the status' usual one.
+        reason: The ``reason`` in ``errors[]``; "" for the default of the status.
     """
 
     def __init__(self, status: int, message: str = "", reason: str = "") -> None:
@@ -22,7 +22,7 @@ class GoogleError(Exception):
         self.reason = reason
 
     def response(self) -> Response:
-        """Word it."""
+        """Return the error as a response."""
         headers = {}
         if self.status == 403 and self.reason == "insufficientPermissions":
             headers["www-authenticate"] = (
@@ -38,7 +38,9 @@ class NotFound(GoogleError):
 
 def require_scope(grant: TokenGrant | None, *scopes: str) -> None:
     """
-    Pass when the token has any of *scopes* (last path segments, as ``gmail.modify``).
+    Check that the token has one of *scopes*, or full access.
+
+    A scope is named by its last path segment (``gmail.modify``).
 
     Raises:
         GoogleError: 403 insufficientPermissions.

@@ -1,8 +1,8 @@
 """
-Partial responses: the ``fields`` parameter, as provider A's mail and calendar both take it.
+Partial responses: the ``fields`` parameter of Gmail and Google Calendar.
 
-``a,b`` chooses members, ``a/b`` and ``a(b,c)`` go down, ``*`` is every member; lists are seen
-through. Source: reference/wire.md 1A.1.
+``a,b`` selects members, ``a/b`` and ``a(b,c)`` select below a member, ``*`` selects every member.
+A selection applies to each item of a list. See docs/spec/upstream/gmail.md#field-masks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,18 +11,18 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-# Member name -> what of it; None is all.
+# Member name -> selection below it; None selects everything.
 Selection = Mapping[str, "Selection | None"]
 
 
 class BadSelection(ValueError):
-    """The parameter cannot be read; the message names the place."""
+    """A ``fields`` parameter that cannot be parsed, or selects an unknown member."""
 
 
 @lru_cache(maxsize=512)
 def parse(text: str) -> Selection | None:
     """
-    Read a ``fields`` parameter; None (for "") selects everything.
+    Parse a ``fields`` parameter; the empty one returns None, which selects everything.
 
     Raises:
         BadSelection: It does not follow the grammar.
@@ -37,7 +37,7 @@ def parse(text: str) -> Selection | None:
 
 
 def names(selection: Selection) -> Iterator[str]:
-    """Yield every member name that a selection says, at any depth."""
+    """Yield every member name of a selection, at any depth."""
     for name, below in selection.items():
         yield name
         if below is not None:
@@ -46,10 +46,10 @@ def names(selection: Selection) -> Iterator[str]:
 
 def check(selection: Selection | None, known: AbstractSet[str]) -> None:
     """
-    Refuse member names that no resource of this API has.
+    Check the member names of a selection against those of the API.
 
     Raises:
-        BadSelection: There is one.
+        BadSelection: No resource has a member of this name.
     """
     for name in names(selection or {}):
         if name != "*" and name not in known:
@@ -57,7 +57,7 @@ def check(selection: Selection | None, known: AbstractSet[str]) -> None:
 
 
 def apply(content: Any, selection: Selection | None) -> Any:
-    """Return *content* with the selected members only; what is not there stays away."""
+    """Return *content* with the selected members only; absent members are ignored."""
     if selection is None:
         return content
     if isinstance(content, list):

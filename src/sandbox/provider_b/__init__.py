@@ -1,1 +1,11 @@
-"""Provider B as the sandbox serves it: mail over the second wire protocol."""
+"""
+Outlook mail and calendar by Microsoft Graph, over the stores of the sandbox.
+
+    endpoint          dispatch of calls below a user: account, preferences, permissions
+    responses         JSON and error responses
+    batch             JSON batches
+    directory         the user and the master categories
+    odata             OData query options
+    outlook_mail      mail
+    outlook_calendar  calendars
+"""

@@ -1,4 +1,4 @@
-"""Drafts of provider A: kept, changed, sent."""
+"""Endpoints of Gmail drafts."""
 
 from typing import Any
 

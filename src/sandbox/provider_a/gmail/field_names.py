@@ -1,4 +1,4 @@
-"""Every member name of provider A's mail resources; any other in ``fields`` is refused."""
+"""Member names of the Gmail resources, which ``fields`` may select."""
 
 KNOWN = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The label resources of provider A: list, read, make, rename, delete."""
+"""Endpoints of Gmail labels: list, read, create, rename, delete."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """
-Labels of provider A: a message's folder, flags and names as one set of label ids, and back.
+Gmail labels: the label ids of a message, from its folder, flags and names, and back.
 
-Source: reference/wire.md 1A.8, 1A.9, 7.
+See docs/spec/upstream/gmail.md#labels and docs/spec/upstream/gmail.md#modify.
 """
 
 import re
@@ -23,7 +23,7 @@ FOLDER_LABELS = MappingProxyType(
         "spam": "SPAM",
     }
 )
-# First match wins when a set of labels says where a message lies.
+# The first of these among the labels of a message is its folder.
 _FOLDER_ORDER = ("trash", "spam", "drafts", "inbox", "sent")
 _CATEGORIES = ("PERSONAL", "SOCIAL", "PROMOTIONS", "UPDATES", "FORUMS")
 SYSTEM_LABELS = (
@@ -40,23 +40,29 @@ SYSTEM_LABELS = (
 )
 _SYSTEM = frozenset(SYSTEM_LABELS)
 _READ_ONLY_LABELS = frozenset({"SENT", "DRAFT", "CHAT"})
-MAX_CHANGED_LABELS = 100  # label ids in one modify, each way
+MAX_CHANGED_LABELS = 100  # label ids that one call adds, and that it removes
 
 
 class BadLabels(ValueError):
-    """A change of labels that is refused with 400; the message says why."""
+    """A list of label ids that is rejected with 400."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserLabels:
-    """The user labels by id and by name, as one call sees them."""
+    """
+    The user labels.
+
+    Attributes:
+        ids: Label name to id.
+        names: Label id to name.
+    """
 
     ids: Mapping[str, str]
     names: Mapping[str, str]
 
 
 def user_labels(mails: MailStore) -> UserLabels:
-    """Read the user labels."""
+    """Return the user labels of the mailbox."""
     return _index_labels(mails.user_labels(PROVIDER_A))
 
 
@@ -89,10 +95,9 @@ def change(
     mails: MailStore, mail: StoredMail, *, add: Collection[str], remove: Collection[str]
 ) -> StoredMail:
     """
-    Put label ids on a message and take others off.
+    Add label ids to a message and remove others; the caller has run `check`.
 
-    Trash and spam take the message out of the inbox; leaving them does not bring it back.
-    The caller has run `check`.
+    TRASH and SPAM remove INBOX; removing them does not restore it.
     """
     before = label_ids(mail, mails)
     after = [label_id for label_id in before if label_id not in remove]
@@ -102,9 +107,7 @@ def change(
     if after == before:
         return mail
     names = user_labels(mails).names
-    folder = next(
-        (name for name in _FOLDER_ORDER if FOLDER_LABELS[name] in after), "archive"
-    )
+    folder = next((name for name in _FOLDER_ORDER if FOLDER_LABELS[name] in after), "archive")
     implied = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
     return mails.update(
         PROVIDER_A,
@@ -118,12 +121,12 @@ def change(
 
 def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple[str, ...], ...]:
     """
-    Read lists of label ids that a caller sent.
+    Return the lists of label ids that a client sent, as tuples; None is an empty list.
 
-    *internal* allows SENT and DRAFT to be named (messages.insert).
+    *internal* allows SENT and DRAFT (``messages.insert``).
 
     Raises:
-        BadLabels: Not lists of known ids, too many, or one that cannot be changed.
+        BadLabels: A group is no list of known ids, is too long, or has a read-only label.
     """
     known = user_labels(mails).names
     read = []
@@ -143,7 +146,7 @@ def check(mails: MailStore, *groups: Any, internal: bool = False) -> tuple[tuple
 
 
 def stored_state(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
-    """Return what a new message with these label ids is kept as (arguments of `MailStore.add`)."""
+    """Return folder, flags and names for these label ids, as arguments of `MailStore.add`."""
     names = user_labels(mails).names
     folder = next((name for name in _FOLDER_ORDER if FOLDER_LABELS[name] in ids), "archive")
     implied = {"UNREAD", "STARRED", FOLDER_LABELS.get(folder)}
@@ -158,12 +161,12 @@ def stored_state(mails: MailStore, ids: Sequence[str]) -> dict[str, Any]:
 
 
 def normalize_name(name: str) -> str:
-    """Return a label's name as a query spells it: ``Clients/Big One`` is ``clients-big-one``."""
+    """Return the search form of a label's name: ``Clients/Big One`` is ``clients-big-one``."""
     return re.sub(r"[\s/&]", "-", name.casefold())
 
 
 def resource(label_id: str, name: str, counts: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return the label resource; *counts* only where one label is read."""
+    """Return the label resource, with *counts* of messages and threads if given."""
     record: dict[str, Any] = {"id": label_id, "name": name}
     if label_id in _SYSTEM:
         hidden = label_id in {"CHAT", "UNREAD"}

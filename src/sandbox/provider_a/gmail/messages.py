@@ -1,7 +1,7 @@
 """
-Messages as provider A shows them: four formats, and the parts below them.
+Gmail message resources in the four formats.
 
-Source: reference/wire.md 1A.0, 1A.1.
+See docs/spec/upstream/gmail.md#message-to-email and docs/spec/upstream/gmail.md#formats.
 """
 
 import html
@@ -20,7 +20,7 @@ from sandbox.state import SandboxState
 
 FORMATS = ("minimal", "metadata", "full", "raw")
 
-LARGE_BODY = 256 * 1024  # bytes; a longer text comes as an attachmentId, without data
+LARGE_BODY = 256 * 1024  # bytes; a longer text has an attachmentId instead of data
 _SNIPPET = 200  # characters, before escaping
 _MAX_CACHED = 4096
 _ATTACHMENT_ID_PREFIX = "ANGjdJ"
@@ -36,7 +36,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 class MessageViews:
-    """Writes messages down; what can be kept between calls is kept."""
+    """Writes message resources, with a cache of their payloads."""
 
     def __init__(self, state: SandboxState) -> None:
         self._state = state
@@ -48,7 +48,7 @@ class MessageViews:
         """
         Return the resource in one of `FORMATS`.
 
-        *headers* confines ``metadata`` to these names (any case); empty means every header.
+        In ``metadata``, *headers* are the header names to include (any case); empty includes all.
         """
         labels = label_ids(mail, self._state.mails)
         snippet, payload, has_attachments = self._content(mail)
@@ -70,17 +70,17 @@ class MessageViews:
         return written
 
     def brief(self, mail: StoredMail) -> dict[str, Any]:
-        """Return what a write answers with: ids and labels."""
+        """Return the short resource of write responses: ids and labels."""
         labels = label_ids(mail, self._state.mails)
         written: dict[str, Any] = {"id": mail.id, "threadId": mail.thread_id}
         return {**written, "labelIds": labels} if labels else written
 
     def snippet(self, mail: StoredMail) -> str:
-        """Return the first words of a message, HTML-escaped."""
+        """Return the beginning of a message's text, HTML-escaped."""
         return self._content(mail)[0]
 
     def attachment(self, mail: StoredMail, attachment_id: str) -> dict[str, Any] | None:
-        """Return the bytes behind any attachmentId that was ever given for *mail*."""
+        """Return the attachment of any attachmentId issued for *mail*; None when it is unknown."""
         path = _part_path(attachment_id, mail.seq)
         if path is None:
             return None
@@ -103,13 +103,13 @@ class MessageViews:
 
 
 def encode_base64url(data: bytes) -> str:
-    """Write bytes as provider A does: base64url without padding."""
+    """Encode bytes as base64url without padding."""
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def decode_base64url(text: str) -> bytes:
     """
-    Read base64url with or without padding, standard base64 too.
+    Decode base64url or standard base64, with or without padding.
 
     Raises:
         ValueError: It is not base64.
@@ -121,7 +121,7 @@ def decode_base64url(text: str) -> bytes:
 
 
 def plain_text(tree: Part) -> str:
-    """Return what a reader sees of the body, on one line."""
+    """Return the visible text of the body on one line."""
     part = tree.body("plain")
     if part is not None and part.text.strip():
         return " ".join(part.text.split())
@@ -130,18 +130,18 @@ def plain_text(tree: Part) -> str:
 
 
 def strip_html(source: str) -> str:
-    """Return the words of an HTML text on one line."""
+    """Return the visible text of HTML on one line."""
     return " ".join(html.unescape(_TAG.sub(" ", _visible_html(source))).split())
 
 
 def _visible_html(source: str) -> str:
-    """Leave out what no reader sees; in time that grows with the length alone."""
+    """Remove scripts, styles, titles and comments, in linear time."""
     visible, at = [], 0
     while (opening := _INVISIBLE.search(source, at)) is not None:
         closing = _CLOSING[(opening[1] or "--").lower()].search(source, opening.end())
         visible.append(source[at : opening.start()])
         at = opening.start() if closing is None else closing.end()
-        if closing is None:  # never closed: only the tag itself is left out
+        if closing is None:  # never closed: remove only the tag itself
             break
     visible.append(source[at:])
     return " ".join(visible)
@@ -178,7 +178,7 @@ def _is_by_id(part: Part) -> bool:
 
 
 def _with_new_attachment_ids(payload: dict[str, Any], seq: int) -> dict[str, Any]:
-    """Copy a payload with new attachment ids: two reads never give the same ones."""
+    """Copy a payload with new attachment ids, which differ on every read."""
     written = dict(payload)
     body = payload["body"]
     if "attachmentId" in body:

@@ -1,4 +1,4 @@
-"""Pages of provider A's mail lists. A page token is a place in the order, so nothing is lost."""
+"""Pages of Gmail lists. A page token is a position, so changes between pages lose no message."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -10,20 +10,20 @@ from sandbox.provider_a.errors import GoogleError
 
 _MAX_SIZE = 500
 _DEFAULT_SIZE = 100
-# What the real service says for any longer result, whatever its length.
+# Gmail's estimate for every longer result.
 _ROUGH_ESTIMATE = 201
 _FIRST_PAGE = "0"
 
 
 def cut_page(request: Request, mails: Iterator[StoredMail]) -> tuple[list[StoredMail], str, int]:
     """
-    Cut a page out of *mails*, which is newest first.
+    Cut the requested page out of *mails*, which are newest first.
 
     Returns:
-        The page, the token of the next one ("" at the end), and the estimate of the whole.
+        The page, the token of the next page ("" at the end), and the estimated number of results.
 
     Raises:
-        GoogleError: 400, the size or the token is none.
+        GoogleError: 400, the size or the token is invalid.
     """
     size = _size(request)
     after = _read_token(request.first("pageToken"))

@@ -1,4 +1,4 @@
-"""The query parameters that each of provider A's mail paths takes; any other is refused."""
+"""Query parameters of each Gmail path; all others are rejected."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -46,10 +46,10 @@ _PARAMETERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
 
 def check(request: Request, path: tuple[str, ...]) -> None:
     """
-    Refuse query parameters that the path does not have; *path* is below the user.
+    Check the query parameters of a call; *path* is the path below the user.
 
     Raises:
-        GoogleError: 400, naming the first one.
+        GoogleError: 400 for the first unknown parameter.
     """
     exact = (request.method, *path)
     pattern = (*exact[:2], "*") if len(exact) == 3 and exact not in _PARAMETERS else exact

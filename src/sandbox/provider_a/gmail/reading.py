@@ -1,4 +1,4 @@
-"""Reading provider A's mail: messages, threads, attachments, profile and history."""
+"""Endpoints that read messages, threads, attachments, the profile and the history of Gmail."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ BODY = ("gmail.readonly", "gmail.modify")
 
 
 class ReadEndpoints:
-    """The reading endpoints; each returns JSON content."""
+    """The endpoints; each returns JSON content."""
 
     def __init__(self, state: SandboxState, messages: MessageViews) -> None:
         self._state = state
@@ -99,7 +99,7 @@ class ReadEndpoints:
         }
 
     def history(self, request: Request) -> Any:
-        """Answer what came, changed and went since a history id, in one page."""
+        """Return added, changed and deleted messages since a history id, in one page."""
         require_scope(request.grant, *READ)
         start = request.first("startHistoryId")
         if not start.isdigit():
@@ -135,7 +135,7 @@ class ReadEndpoints:
         Return a message by its id.
 
         Raises:
-            GoogleError: 400 for what is no id, 404 for what is not there.
+            GoogleError: 400 for a malformed id, 404 for an unknown one.
         """
         mail = self._mails.find(PROVIDER_A, message)
         if mail is None:
@@ -143,14 +143,14 @@ class ReadEndpoints:
         return mail
 
     def existing_thread(self, thread: str) -> tuple[StoredMail, ...]:
-        """Return a thread's messages, oldest first; refusals as in `existing`."""
+        """Return a thread's messages, oldest first; raises as `existing`."""
         mails = self._mails.thread(PROVIDER_A, thread)
         if not mails:
             raise _unknown_id(thread)
         return mails
 
     def _matching(self, request: Request) -> Iterator[StoredMail]:
-        """Yield what the list parameters ask for, newest first."""
+        """Return the messages that match the list parameters, newest first."""
         text = request.first("q")
         names = scope_names(request.grant)
         if text and "gmail.metadata" in names and not names & {*BODY, "mail.google.com"}:
@@ -161,7 +161,7 @@ class ReadEndpoints:
         wanted = frozenset(request.every("labelIds"))
         everything = query.reaches or request.first("includeSpamTrash").lower() in {"true", "1"}
         everything = everything or bool(wanted & {"TRASH", "SPAM"})
-        # The query is read now, so that its error is one of the call's and not of the first item.
+        # Parsed here rather than in the generator, so that errors are raised by this call.
         return self._filtered(query if text else None, wanted, everything=everything)
 
     def _filtered(

@@ -1,7 +1,7 @@
 """
-Provider A's mail wire: its paths, and what holds for every call.
+Paths of the Gmail API, and the checks of every call.
 
-Source: reference/wire.md 1A, 2.1, 7.
+See docs/spec/upstream/gmail.md.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _ROOT = ("gmail", "v1", "users")
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire below ``gmail``."""
+    """Return the handler of paths below ``gmail``."""
     messages = MessageViews(state)
     reading = ReadEndpoints(state, messages)
     writing = WriteEndpoints(state, messages, reading)
@@ -42,7 +42,7 @@ def create_handler(state: SandboxState) -> Handler:
 
 
 def respond(state: SandboxState, request: Request, run: Callable[[], Any]) -> Response:
-    """Run an endpoint: check whose mailbox it is, word refusals, cut to the wanted fields."""
+    """Check user and parameters, run an endpoint, and apply ``fields`` to its content."""
     try:
         user_index = request.segments.index("users") + 1
         _check_user(state, request.segments[user_index])

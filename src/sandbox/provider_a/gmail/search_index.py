@@ -1,4 +1,4 @@
-"""The words of a message, as provider A's search sees them."""
+"""Indexed words of a message, for Gmail's search."""
 
 import re
 import unicodedata
@@ -16,9 +16,9 @@ _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+")
 
 class IndexedMessage:
     """
-    A message's words. Kept as long as its bytes are; read when a query asks for them first.
+    Lazily indexed words of a message.
 
-    Many queries never do (`-in:drafts`), and reading takes a millisecond per message.
+    Parsing takes a millisecond per message, and many queries (`-in:drafts`) need no words.
     """
 
     def __init__(self, read: Callable[[], Part]) -> None:
@@ -50,7 +50,7 @@ class IndexedMessage:
 
     @cached_property
     def has_attachment(self) -> bool:
-        """Whether anything is attached that is no part of the body."""
+        """Whether the message has an attachment that is not inline."""
         return any(not attachment.is_inline for attachment in self._read().attachments())
 
     @cached_property
@@ -61,7 +61,7 @@ class IndexedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A message in question: *labels* are its system label ids and normalised user names."""
+    """A message to test; *labels* are its system label ids and normalized user label names."""
 
     mail: StoredMail
     index: IndexedMessage
@@ -69,12 +69,12 @@ class Candidate:
 
 
 def index_message(tree: Part | Callable[[], Part]) -> IndexedMessage:
-    """Return the words of a message: of its tree, or of what parses it once they are asked for."""
+    """Index a message, given its tree or a function that parses it on first use."""
     return IndexedMessage(tree if callable(tree) else lambda: tree)
 
 
 def words(text: str) -> str:
-    """Return the words of a text in order: ``" one two "``, "" when there is none."""
+    """Return the words of a text in order, ``" first second "``; "" when there is none."""
     parts = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
     return f" {' '.join(parts)} " if parts else ""
 

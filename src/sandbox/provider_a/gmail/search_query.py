@@ -1,9 +1,9 @@
 """
-The query language of provider A's mail, read into one test of a message.
+Parser of Gmail's query language.
 
-Words match whole words, any case, and words with punctuation match as a phrase of their parts.
-``OR`` binds tighter than standing side by side. An unknown ``key:value`` is a phrase.
-Source: reference/wire.md 1A.1, 7.
+A word matches whole words in any case; a word with punctuation is a phrase of its parts. ``OR``
+binds tighter than juxtaposition. An unknown ``key:value`` is a phrase. See
+docs/spec/upstream/gmail.md#query-language.
 """
 
 import re
@@ -25,7 +25,7 @@ class Query:
     A parsed query.
 
     Attributes:
-        reaches: Whether it asks for trash or spam itself, so that both are looked through.
+        reaches: Whether the query names trash or spam, so that both are searched.
     """
 
     test: Test
@@ -33,7 +33,7 @@ class Query:
 
 
 def parse(text: str, *, now: float) -> Query:
-    """Read a query; whatever is typed means something. *now* is in seconds since the epoch."""
+    """Parse a query; every text is a valid one. *now* is in seconds since the epoch."""
     parser = _Parser(_tokens(text), now)
     test = parser.everything()
     return Query(test=test, reaches=parser.reaches)
@@ -73,7 +73,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    """Recursive descent: everything = alternatives side by side; alternatives = terms by OR."""
+    """Recursive descent: a query is a sequence of alternatives, each of terms joined by OR."""
 
     def __init__(self, tokens: list[Token], now: float) -> None:
         self._tokens = tokens
@@ -108,7 +108,7 @@ class _Parser:
             case "minus":
                 reached = self.reaches
                 test = self._term() if self._peek() else None
-                self.reaches = reached  # "-in:trash" does not ask for the trash
+                self.reaches = reached  # "-in:trash" does not search the trash
                 return None if test is None else (lambda candidate: not test(candidate))
             case "plus":
                 return self._term() if self._peek() else None

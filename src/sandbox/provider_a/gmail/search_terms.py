@@ -1,4 +1,4 @@
-"""The terms of provider A's query language, each as a test of one message."""
+"""Operators of Gmail's query language, each as a test of a message."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -23,7 +23,9 @@ OPERATORS = (
     | {"has", "category", "rfc822msgid", "larger", "smaller", "size"}
 )
 
-_ACCOUNT_ZONE = ZoneInfo("America/Los_Angeles")  # dates without a time are read there, not in UTC
+_ACCOUNT_ZONE = ZoneInfo(
+    "America/Los_Angeles"
+)  # Gmail reads dates in the zone of the account, not in UTC
 _UNITS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}  # days
 _SIZES = {"": 1, "k": 1024, "m": 1024 * 1024, "g": 1024 * 1024 * 1024}
 
@@ -51,7 +53,7 @@ def _match_nothing(_: Candidate) -> bool:
 
 
 def all_of(tests: Iterable[Test]) -> Test:
-    """Return the test that every one of *tests* passes; true when there is none."""
+    """Return the conjunction of *tests*; it is true when there are none."""
     all_tests = tuple(tests)
     if len(all_tests) == 1:
         return all_tests[0]
@@ -59,7 +61,7 @@ def all_of(tests: Iterable[Test]) -> Test:
 
 
 def any_of(tests: Iterable[Test]) -> Test:
-    """Return the test that any one of *tests* passes."""
+    """Return the disjunction of *tests*."""
     all_tests = tuple(tests)
     return lambda candidate: any(test(candidate) for test in all_tests)
 
@@ -80,10 +82,9 @@ def _field_test(key: str, value: str) -> Test:
 
 def _prefix_words(value: str) -> str:
     """
-    Return what is found where the last word is, or a longer form of it.
+    Return the indexed form of *value*, in which the last word is a prefix.
 
-    Upstream knows the forms of a word in each language; here the words that begin with it are
-    taken for its forms.
+    Gmail stems words by language; the sandbox matches the words that begin with the term.
     """
     return words(value).removesuffix(" ")
 
@@ -141,7 +142,7 @@ def _time_test(key: str, value: str, now: float) -> Test:
 
 
 def _epoch_seconds(value: str) -> float | None:
-    """Read epoch seconds, or a date at the account's home."""
+    """Return epoch seconds of a number or of a date in the account's zone; None if neither."""
     if re.fullmatch(r"\d{5,}", value):
         return float(value)
     match = re.fullmatch(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})", value)

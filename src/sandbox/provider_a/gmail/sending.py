@@ -1,7 +1,7 @@
 """
-A message on its way out of provider A: what the server completes, and which thread it joins.
+Sent messages: the headers that Gmail adds, and the thread that a message joins.
 
-Source: reference/wire.md 1A.5, 1A.6.
+See docs/spec/upstream/gmail.md#send and docs/spec/upstream/gmail.md#reply.
 """
 
 import re
@@ -23,7 +23,7 @@ def complete_headers(raw: bytes, account: Account, now: float) -> bytes:
     Return the message with the account as its sender, a Date and a Message-ID.
 
     Raises:
-        GoogleError: Nobody to send it to, or an address that is none.
+        GoogleError: 400, the message has no recipient or a malformed address.
     """
     tree = parse(raw)
     _check_recipients(tree)
@@ -42,8 +42,10 @@ def complete_headers(raw: bytes, account: Account, now: float) -> bytes:
 
 def choose_thread(mails: MailStore, raw: bytes, thread_id: str | None) -> str:
     """
-    Return the thread that a sent message joins: *thread_id* when References or In-Reply-To name a
-    message of it and the subjects agree, else a new one.
+    Return the id of the thread that a sent message joins.
+
+    It is *thread_id* if References or In-Reply-To name a message of the thread and the subjects
+    agree, else a new thread.
 
     Raises:
         NotFound: There is no such thread.

@@ -1,7 +1,7 @@
 """
-Sending and inserting with the message as the upload: media, multipart and resumable.
+Messages as uploads: media, multipart and resumable.
 
-Source: reference/wire.md 1A.5; the discovery document's ``mediaUpload``.
+See docs/spec/upstream/gmail.md#send, and ``mediaUpload`` in Google's discovery document.
 """
 
 from dataclasses import replace
@@ -29,11 +29,11 @@ _MESSAGES = ("upload", "gmail", "v1", "users")
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire below ``upload/gmail``."""
+    """Return the handler of paths below ``upload/gmail``."""
     messages = MessageViews(state)
     uploads = _Uploads(WriteEndpoints(state, messages, ReadEndpoints(state, messages)))
 
-    async def wire(request: Request) -> Response | None:
+    async def handle(request: Request) -> Response | None:
         segments = request.segments
         if segments[:4] != _MESSAGES or segments[5:] not in {
             ("messages", "send"),
@@ -47,7 +47,7 @@ def create_handler(state: SandboxState) -> Handler:
                 return started
         return respond(state, request, lambda: uploads.take(request))
 
-    return wire
+    return handle
 
 
 class _Uploads:
@@ -56,7 +56,7 @@ class _Uploads:
         self._sessions: dict[str, dict[str, Any]] = {}
 
     def start(self, request: Request) -> Response | None:
-        """Open a resumable session; None when the call is already part of one."""
+        """Open a resumable session; None when the call belongs to one."""
         if request.method != "POST" or request.first("upload_id"):
             return None
         name = uuid4().hex
@@ -68,7 +68,7 @@ class _Uploads:
         return Response(headers={"location": location, "x-guploader-uploadid": name})
 
     def take(self, request: Request) -> Any:
-        """Take the message of an upload and do with it what the path says."""
+        """Send or insert the uploaded message, as the path says."""
         content, raw = self._read(request)
         if len(raw) > MAX_MESSAGE_BYTES:
             raise GoogleError(413, "Request payload size exceeds the limit.", "uploadTooLarge")
@@ -102,7 +102,7 @@ class _Uploads:
 
 
 def _second_part(body: bytes, kind: str) -> bytes:
-    """Return the second part's bytes untouched (the parser would read into the message)."""
+    """Return the bytes of the second part unparsed: the parser would alter the message."""
     boundary = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode("latin-1")).get_boundary()
     pieces = body.split(b"--" + (boundary or "").encode("latin-1"))
     part = pieces[2] if len(pieces) > 2 else b""

@@ -1,4 +1,4 @@
-"""Changing provider A's mail: sending, inserting, labels on messages and threads, deleting."""
+"""Endpoints that send, insert, label, trash and delete Gmail messages and threads."""
 
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
@@ -23,7 +23,7 @@ _MAX_IDS = 1000
 
 
 class WriteEndpoints:
-    """The changing endpoints; each returns JSON content, None for 204."""
+    """The endpoints; each returns JSON content, None for 204."""
 
     def __init__(self, state: SandboxState, messages: MessageViews, reading: ReadEndpoints) -> None:
         self._state = state
@@ -37,7 +37,7 @@ class WriteEndpoints:
         return self.send_raw(read_raw(content), read_thread_id(content))
 
     def send_raw(self, raw: bytes, thread_id: str | None) -> Any:
-        """Send a message; the answer is its ids and labels."""
+        """Send a message; returns its ids and labels."""
         account = self._mails.account(PROVIDER_A)
         ready = sending.complete_headers(raw, account, self._state.clock())
         thread = sending.choose_thread(self._mails, ready, thread_id)
@@ -57,7 +57,7 @@ class WriteEndpoints:
         return self.insert_raw(read_raw(content), content, dated=source == "dateHeader")
 
     def insert_raw(self, raw: bytes, content: dict[str, Any], *, dated: bool) -> Any:
-        """Put a message into the mailbox; *dated* takes the received time from its Date header."""
+        """Add a message to the mailbox; *dated* takes the received time from its Date header."""
         (ids,) = check_labels(self._state, content.get("labelIds"), internal=True)
         thread = read_thread_id(content)
         added = self._mails.add(
@@ -78,7 +78,7 @@ class WriteEndpoints:
     def batch_modify(self, request: Request) -> None:
         require_scope(request.grant, MODIFY)
         content = read_body(request)
-        # Ids that are not there are passed over, as by the real service.
+        # Gmail ignores unknown ids.
         mails = [self._mails.find(PROVIDER_A, mail_id) for mail_id in _ids(content)]
         self._relabelled([mail for mail in mails if mail is not None], content)
 
@@ -144,10 +144,10 @@ class WriteEndpoints:
 
 def read_body(request: Request) -> dict[str, Any]:
     """
-    Return the JSON object of a call.
+    Return the JSON object of a request body.
 
     Raises:
-        GoogleError: 400, it is none.
+        GoogleError: 400, the body is no JSON object.
     """
     try:
         content = request.json()
@@ -160,10 +160,10 @@ def read_body(request: Request) -> dict[str, Any]:
 
 def read_raw(content: dict[str, Any]) -> bytes:
     """
-    Return the message bytes of a call.
+    Return the decoded ``raw`` message of a request body.
 
     Raises:
-        GoogleError: 400, there are none.
+        GoogleError: 400, ``raw`` is missing or not base64.
     """
     text = content.get("raw")
     if not isinstance(text, str) or not text:
@@ -180,10 +180,10 @@ def read_raw(content: dict[str, Any]) -> bytes:
 
 def read_thread_id(content: dict[str, Any]) -> str | None:
     """
-    Return the threadId of a call.
+    Return the threadId of a request body; None when there is none.
 
     Raises:
-        GoogleError: 400, it is no text.
+        GoogleError: 400, it is no string.
     """
     thread = content.get("threadId")
     if thread is not None and not isinstance(thread, str):
@@ -198,7 +198,7 @@ def check_labels(
     Return lists of label ids.
 
     Raises:
-        GoogleError: 400, see `mail_labels.check`.
+        GoogleError: 400, `labels.check` rejects them.
     """
     try:
         return labels.check(state.mails, *groups, internal=internal)

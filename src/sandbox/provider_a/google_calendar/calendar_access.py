@@ -1,4 +1,4 @@
-"""Whose calendars provider A's wire shows: found by id, with the account's standing in them."""
+"""Scopes of Google Calendar, and lookup of the account's calendars and events."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,14 +41,14 @@ READ_CALENDARS = (
 WRITE_CALENDARS = (ALL, "calendar.app.created", "calendar.calendars")
 READ_BUSY = (*READ, "calendar.events.freebusy", "calendar.freebusy")
 
-# From the least to the most that one may do in a calendar.
+# Access roles, from the weakest to the strongest.
 ROLES: Mapping[str, int] = MappingProxyType(
     {"freeBusyReader": 0, "reader": 1, "writerWithoutPrivateAccess": 2, "writer": 3, "owner": 4}
 )
 
 
 class NotFound(GoogleError):
-    """Calendar says it shorter than mail."""
+    """404 with the message of Calendar, which differs from Gmail's."""
 
     def __init__(self) -> None:
         super().__init__(404, "Not Found", "notFound")
@@ -56,7 +56,7 @@ class NotFound(GoogleError):
 
 def require_scope(request: Request, scopes: tuple[str, ...]) -> None:
     """
-    Pass when the token has any of *scopes* (last path segments).
+    Check that the token has one of *scopes* (last path segments).
 
     Raises:
         GoogleError: 403 insufficientPermissions.
@@ -69,13 +69,13 @@ def require_scope(request: Request, scopes: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CalendarAccess:
-    """The account's calendars, as every endpoint finds things in them."""
+    """Lookup of the account's calendars, events and occurrences."""
 
     state: SandboxState
 
     @property
     def account(self) -> Account:
-        """Whose calendars they are."""
+        """The owner of the calendars."""
         return self.state.mails.account(PROVIDER_A)
 
     def calendars(self) -> tuple[StoredCalendar, ...]:
@@ -83,11 +83,11 @@ class CalendarAccess:
         return self.state.calendars.calendars(PROVIDER_A)
 
     def name_of(self, calendar: StoredCalendar) -> str:
-        """Return a calendar's id on the wire; the primary one is called by its owner's address."""
+        """Return the API's id of a calendar; the primary calendar has its owner's address as id."""
         return self.account.email if calendar.is_primary else calendar.id
 
     def find_calendar(self, name: str) -> StoredCalendar | None:
-        """Return the calendar of an id, ``primary`` or the account's address."""
+        """Return a calendar by its id, ``primary`` or the account's address; None if unknown."""
         wanted = name.lower()
         for calendar in self.calendars():
             known = (
@@ -101,10 +101,10 @@ class CalendarAccess:
 
     def calendar(self, name: str) -> StoredCalendar:
         """
-        As `find_calendar`.
+        Return a calendar as `find_calendar` does.
 
         Raises:
-            NotFound: There is none.
+            NotFound: There is no such calendar.
         """
         calendar = self.find_calendar(name)
         if calendar is None:
@@ -116,8 +116,8 @@ class CalendarAccess:
         Return a calendar that the account may change.
 
         Raises:
-            NotFound: There is none.
-            GoogleError: 403, somebody else keeps it.
+            NotFound: There is no such calendar.
+            GoogleError: 403, the account may only read it.
         """
         calendar = self.calendar(name)
         if not calendar.can_edit:
@@ -126,16 +126,16 @@ class CalendarAccess:
         return calendar
 
     def event(self, calendar: StoredCalendar, name: str) -> StoredEvent | None:
-        """Return the event or series of an id, deleted ones too; None for occurrences."""
+        """Return an event or series by its id, deleted ones too; None if the id is another."""
         events = self.state.calendars.find(PROVIDER_A, name)
         return next((event for event in events if event.calendar == calendar.seq), None)
 
     def occurrence(self, calendar: StoredCalendar, name: str) -> Occurrence:
         """
-        Return what an id names: an event, a series as a whole, or one of its occurrences.
+        Return an event, a series as a whole, or an occurrence of a series by its id.
 
         Raises:
-            NotFound: Nothing.
+            NotFound: The id is unknown.
         """
         event = self.event(calendar, name)
         if event is not None:
@@ -151,5 +151,5 @@ class CalendarAccess:
 
 
 def role(calendar: StoredCalendar) -> str:
-    """Return what the account may do in a calendar."""
+    """Return the account's access role in a calendar."""
     return "owner" if calendar.can_edit else "reader"

@@ -1,4 +1,4 @@
-"""The calendars of provider A's account: the list, the calendars themselves, the colours."""
+"""Endpoints of the calendar list, of calendars and of colours."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -101,7 +101,7 @@ class CalendarEndpoints:
         return self._resource(self._store.put_calendar(changed))
 
     def delete(self, request: Request, calendar: str) -> None:
-        """``calendars.delete``: secondary ones only."""
+        """``calendars.delete``: secondary calendars only."""
         require_scope(request, WRITE_CALENDARS)
         stored = self._access.writable(calendar)
         if stored.is_primary:
@@ -141,7 +141,6 @@ class CalendarEndpoints:
         return self._common(calendar, "calendar#calendar")
 
     def _common(self, calendar: StoredCalendar, kind: str) -> dict[str, Any]:
-        # A primary calendar is called by its owner's address until somebody renames it.
         record: dict[str, Any] = {
             "kind": kind,
             "etag": etag(calendar.change),
@@ -157,10 +156,10 @@ class CalendarEndpoints:
 
 def read_body(request: Request) -> dict[str, Any]:
     """
-    Read a JSON object.
+    Return the JSON object of a request body.
 
     Raises:
-        GoogleError: 400.
+        GoogleError: 400, the body is no JSON object.
     """
     try:
         body = request.json()
@@ -179,7 +178,7 @@ def _palette(colours: Sequence[str]) -> dict[str, Any]:
 
 
 def _nearest_colour_id(colour: str) -> str:
-    """Return the number of the colour that is most like *colour*."""
+    """Return the id of the palette colour that is nearest to *colour*."""
 
     def parts(text: str) -> tuple[int, ...]:
         return tuple(int(text[at : at + 2], 16) for at in (1, 3, 5))

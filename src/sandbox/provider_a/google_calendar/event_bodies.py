@@ -1,4 +1,4 @@
-"""What a client of provider A writes about an event, read over what was there before."""
+"""Reads an event from a request to Google Calendar."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,10 +32,10 @@ def read_content(
     body: Body, old: EventContent | None, *, zone: str, account: Account
 ) -> EventContent:
     """
-    Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
+    Read an event's content; members that *body* lacks are those of *old* (None for a new event).
 
     Raises:
-        GoogleError: 400.
+        GoogleError: 400, a member is missing or invalid.
     """
     base = _read_times(body, old, zone)
     changes = _read_members(body)
@@ -55,7 +55,7 @@ def read_content(
 
 def read_recurrence(body: Body, start: EventTime) -> Recurrence | None:
     """
-    Read ``read_recurrence``, None when it is empty or not there.
+    Read ``recurrence``; None when it is empty or absent.
 
     Raises:
         GoogleError: 400.
@@ -171,7 +171,7 @@ def _read_video_link(written: Any) -> str | None:
 
 
 def _read_dates(parameters: str, value: str, start: EventTime) -> Iterator[EventTime]:
-    """Read the dates of an RDATE or EXDATE line."""
+    """Yield the dates of an RDATE or EXDATE line."""
     named = re.search(r";TZID=([^;:]+)", parameters, re.IGNORECASE)
     zone = times.check_zone(named[1]) if named else start.zone
     for text in value.split(","):

@@ -1,4 +1,4 @@
-"""One event as provider A's calendar shows it."""
+"""Writes events as resources of Google Calendar."""
 
 import hashlib
 from base64 import urlsafe_b64encode
@@ -11,7 +11,7 @@ from sandbox.provider_a.google_calendar import times
 from sandbox.provider_a.google_calendar.calendar_access import CalendarAccess
 
 EVENT_PAGE_URL = "https://calendar.example/event?eid="
-_DEFAULT_REMINDER = 10  # minutes; the calendars' own
+_DEFAULT_REMINDER = 10  # minutes; the default of the calendars
 _EVENT_COLOURS = 11
 
 
@@ -24,10 +24,10 @@ def resource(
     most_attendees: int | None = None,
 ) -> dict[str, Any]:
     """
-    Show an occurrence, a single event or a whole series.
+    Write an occurrence, a single event or a whole series.
 
-    *display* is the zone whose clock times are told by. A cancelled occurrence has lost everything
-    but its name.
+    *display* is the time zone of the written times. A cancelled occurrence of a series has only
+    its ids and its original start.
     """
     event, content = occurrence.event, occurrence.content
     name = (
@@ -60,7 +60,7 @@ def resource(
 
 
 def etag(change: int) -> str:
-    """Write an ETag."""
+    """Return the ETag of a change number."""
     return f'"{change * 2_000_003:016d}"'
 
 
@@ -104,7 +104,7 @@ def _people(access: CalendarAccess, content: EventContent, most: int | None) -> 
         return record
     guests = list(content.attendees)
     if most is not None and len(guests) > most:
-        # Who is left out when there are too many: everybody but the account's owner.
+        # Google Calendar keeps the account's owner alone when there are too many attendees.
         guests = [guest for guest in guests if guest.email.lower() == me][:1] or guests[:most]
         record["attendeesOmitted"] = True
     record["attendees"] = [_attendee(guest, organiser, me) for guest in guests]

@@ -1,8 +1,8 @@
 """
-Reading events on provider A: lists, single events, the occurrences of a series.
+Endpoints that list and read events, and the instances of a series.
 
-A page holds as many candidates as were asked for, and then loses those that do not match: it may be
-short, or empty, though there are more. Source: reference/wire.md 1B.1, 1B.2.
+A page takes its size in candidates before they are filtered, so it may be short or empty although
+more events follow. See docs/spec/upstream/google-calendar.md#list-events.
 """
 
 import re
@@ -33,18 +33,18 @@ DEFAULT_SIZE, MAX_SIZE = 250, 2500
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _NOT_WITH_SYNC_TOKEN = ("timeMin", "timeMax", "q", "orderBy", "updatedMin", "iCalUID")
 
-Position = tuple[str, str]  # what the order goes by, then the id
+Position = tuple[str, str]  # sort key, then the id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EventQuery:
     """
-    What a list is asked for.
+    Parameters of a list of events.
 
     Attributes:
-        expands: Whether series are shown as their occurrences.
-        shows_deleted: Whether cancelled events are shown.
-        since_change: Only what changed after this change (a sync token); None for no token.
+        expands: Whether series are expanded to their occurrences.
+        shows_deleted: Whether cancelled events are included.
+        since_change: Change number of the sync token; only later changes match. None if absent.
     """
 
     window: Window
@@ -79,7 +79,7 @@ class EventReadEndpoints:
         )
 
     def get(self, request: Request, calendar: str, event: str) -> Any:
-        """``events.get``: deleted events too, as cancelled."""
+        """``events.get``: deleted events are returned as cancelled."""
         require_scope(request, READ_EVENTS)
         stored = self._access.calendar(calendar)
         return self.shown(request, stored, self._access.occurrence(stored, event))
@@ -108,7 +108,7 @@ class EventReadEndpoints:
         )
 
     def shown(self, request: Request, calendar: StoredCalendar, occurrence: Occurrence) -> Any:
-        """Show one event as the request's parameters ask for it."""
+        """Write one event by the parameters of the request."""
         return event_views.resource(
             self._access,
             calendar,
@@ -136,7 +136,7 @@ class EventReadEndpoints:
                 yield occurrence
 
     def _whole(self, event: StoredEvent, query: _EventQuery) -> Iterator[Occurrence]:
-        """Yield an event or series as it is kept, and what differs from the series."""
+        """Yield an event or series as a whole, and the exceptions of the series."""
         if event.recurrence is None:
             yield from self._expanded(event, query)
             return
@@ -201,7 +201,7 @@ class EventReadEndpoints:
         return about
 
 
-# What is asked for
+# Query parameters
 
 
 def _read_query(request: Request) -> _EventQuery:
@@ -215,7 +215,7 @@ def _read_query(request: Request) -> _EventQuery:
     return _EventQuery(
         window=_window(request),
         expands=expands,
-        # Both ways of asking for news tell what is gone.
+        # Incremental lists always include deletions.
         shows_deleted=_flag(request, "showDeleted")
         or since_change is not None
         or updated is not None,
@@ -275,11 +275,11 @@ def _flag(request: Request, name: str) -> bool:
     return text == "true"
 
 
-# What matches
+# Matching
 
 
 def _matches(occurrence: Occurrence, query: _EventQuery) -> bool:
-    # Without expanding, an instance that is off is shown, because its series does not say so.
+    # Without expansion, a cancelled instance is included, because its series does not list it.
     is_hidden = occurrence.cancelled and (query.expands or not occurrence.is_bare)
     if is_hidden and not query.shows_deleted:
         return False
@@ -298,13 +298,13 @@ def _contains_words(occurrence: Occurrence, words: tuple[str, ...]) -> bool:
 
 
 def _has_word(word: str, text: str) -> bool:
-    """Whether *text* has a word that begins with *word* (which may be several, in order)."""
+    """Whether *text* has a word that begins with *word*, or with the words of a phrase in order."""
     normalized = " ".join(re.findall(r"[\w@.+-]+", word))
     return bool(normalized) and re.search(rf"(?<![\w]){re.escape(normalized)}", text) is not None
 
 
 def _ends_after(occurrence: Occurrence, since: datetime | None) -> bool:
-    """Whether it ends after *since*: even what has no length, when it is there."""
+    """Whether an occurrence ends after *since*, also when it has no duration."""
     return since is None or occurrence.content.end.instant > since
 
 

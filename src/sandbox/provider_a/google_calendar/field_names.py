@@ -1,4 +1,4 @@
-"""Every member name of provider A's calendar resources; any other in ``fields`` is refused."""
+"""Member names of the Google Calendar resources, which ``fields`` may select."""
 
 KNOWN = frozenset(
     {

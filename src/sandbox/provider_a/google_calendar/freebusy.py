@@ -1,4 +1,4 @@
-"""``freeBusy`` of provider A: when calendars are taken, and nothing of why."""
+"""The endpoint of busy periods, ``freeBusy``."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from sandbox.provider_a.google_calendar.calendar_access import (
 from sandbox.provider_a.google_calendar.calendars import read_body
 
 MAX_CALENDARS = 50
-# What users of the real service have found: longer ranges are refused.
+# Observed by users of Google Calendar; not documented.
 MAX_RANGE = timedelta(days=90)
 
 
@@ -27,7 +27,7 @@ class FreeBusyEndpoint:
         self._access = access
 
     def query(self, request: Request) -> Any:
-        """``freebusy.query``: a calendar that cannot be read has errors in place of times."""
+        """``freebusy.query``: an unknown calendar has ``errors`` and no busy periods."""
         require_scope(request, READ_BUSY)
         body = read_body(request)
         since = _moment(body, "timeMin")
@@ -81,7 +81,7 @@ def _is_busy(occurrence: Occurrence) -> bool:
 def _merge_periods(
     spans: Iterator[tuple[datetime, datetime]], window: Window
 ) -> list[tuple[datetime, datetime]]:
-    """Join what overlaps or touches, cut to the window."""
+    """Merge periods that overlap or touch, clipped to the window."""
     merged: list[tuple[datetime, datetime]] = []
     for start, end in sorted(spans):
         first = start if window.since is None else max(start, window.since)

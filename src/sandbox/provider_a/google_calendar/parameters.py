@@ -1,4 +1,4 @@
-"""The query parameters that each of provider A's calendar paths takes; any other is refused."""
+"""Query parameters of each Google Calendar path; all others are rejected."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -58,10 +58,10 @@ _PARAMETERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
 
 def check(request: Request, below: tuple[str, ...]) -> None:
     """
-    Refuse query parameters that the path does not have; *below* is the path below the version.
+    Check the query parameters of a call; *below* is the path below the version.
 
     Raises:
-        GoogleError: 400, naming the first one.
+        GoogleError: 400 for the first unknown parameter.
     """
     known = _known(request.method, below) | parameters.COMMON_PARAMETERS
     for name, _ in request.query:

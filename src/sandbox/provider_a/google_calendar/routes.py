@@ -1,7 +1,7 @@
 """
-Provider A's calendar wire: its paths, and what holds for every call.
+Paths of the Google Calendar API, and the checks of every call.
 
-Source: reference/wire.md 1B, 2.1, 7.
+See docs/spec/upstream/google-calendar.md.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _ROOT = ("calendar", "v3")
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire below ``calendar/v3``."""
+    """Return the handler of paths below ``calendar/v3``."""
     access = CalendarAccess(state)
     routes = _routes(access)
 
@@ -39,7 +39,7 @@ def create_handler(state: SandboxState) -> Handler:
 
 
 def _respond(request: Request, below: tuple[str, ...], run: Callable[[], Any]) -> Response:
-    """Run an endpoint: word refusals, cut to the wanted fields."""
+    """Check the parameters, run an endpoint, and apply ``fields`` to its content."""
     try:
         parameters.check(request, below)
         selection = partial_response.parse(request.first("fields"))

@@ -1,4 +1,4 @@
-"""Times as provider A's calendar writes and reads them: RFC 3339 with an offset, or a date."""
+"""Times of Google Calendar: RFC 3339 with an offset, or a date."""
 
 import re
 from datetime import UTC, date, datetime
@@ -15,7 +15,7 @@ _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?", re.ASCII)
 
 
 def event_time(when: EventTime, display: str, *, with_zone: bool = True) -> dict[str, Any]:
-    """Write a time by the clock of the zone *display*; the zone it was planned in goes beside."""
+    """Write a time in the zone *display*, with the time zone that the event was planned in."""
     if when.day is not None:
         return {"date": when.day.isoformat()}
     written: dict[str, Any] = {"dateTime": rfc3339(when.instant, display)}
@@ -25,23 +25,23 @@ def event_time(when: EventTime, display: str, *, with_zone: bool = True) -> dict
 
 
 def rfc3339(instant: datetime, display: str = "UTC") -> str:
-    """Write a moment by the clock of a zone, ``Z`` for no offset at UTC."""
+    """Write an instant in a zone; UTC has the suffix ``Z``."""
     text = instant.astimezone(load_zone(display)).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z") if display in {"UTC", "Etc/UTC"} else text
 
 
 def milliseconds(at: int) -> str:
-    """Write milliseconds since the epoch, as ``updated`` has them."""
+    """Write milliseconds since the epoch as RFC 3339, as in ``updated``."""
     text = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
 def query_instant(request: Request, name: str) -> datetime | None:
     """
-    Read a moment among the query parameters, which needs an offset.
+    Read an instant from a query parameter; None when it is absent.
 
     Raises:
-        GoogleError: 400.
+        GoogleError: 400, it is invalid or has no offset.
     """
     text = request.first(name)
     return read_instant(text) if text else None
@@ -52,7 +52,7 @@ def read_instant(text: object) -> datetime:
     Read RFC 3339 with an offset as UTC.
 
     Raises:
-        GoogleError: 400.
+        GoogleError: 400, it is invalid.
     """
     if not isinstance(text, str) or not _INSTANT.fullmatch(text):
         raise GoogleError(400, "Bad Request", "badRequest")
@@ -74,7 +74,7 @@ def query_zone(request: Request, otherwise: str) -> str:
 
 def check_zone(name: object) -> str:
     """
-    Return a zone's name as it is.
+    Return the name of a known time zone unchanged.
 
     Raises:
         GoogleError: 400, there is no such zone.
@@ -89,10 +89,10 @@ def check_zone(name: object) -> str:
 
 def read_event_time(written: object, which: str, otherwise: str) -> EventTime:
     """
-    Read ``start`` or ``end`` of a body; *otherwise* is the calendar's zone.
+    Read ``start`` or ``end`` of an event; *otherwise* is the calendar's time zone.
 
     Raises:
-        GoogleError: 400, it is missing or cannot be read.
+        GoogleError: 400, it is missing or invalid.
     """
     if not isinstance(written, dict):
         raise GoogleError(400, f"Missing {which} time.", "required")

@@ -1,4 +1,4 @@
-"""Writing events on provider A: making, changing, deleting them, one occurrence alone too."""
+"""Endpoints that create, change and delete events."""
 
 import re
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class EventWriteEndpoints:
         return self._add(request, stored, read_body(request))
 
     def import_(self, request: Request, calendar: str) -> Any:
-        """``events.import``: a private copy of somebody's event, known by its iCalUID."""
+        """``events.import``: a private copy of an existing event, identified by its iCalUID."""
         require_scope(request, WRITE_EVENTS)
         stored = self._access.writable(calendar)
         body = read_body(request)
@@ -58,11 +58,11 @@ class EventWriteEndpoints:
         return self._change(request, stored, as_single_occurrence(old), body, whole=True)
 
     def patch(self, request: Request, calendar: str, event: str) -> Any:
-        """``events.patch``: what the body lacks stays."""
+        """``events.patch``: members that the body lacks stay."""
         return self._write(request, calendar, event, whole=False)
 
     def update(self, request: Request, calendar: str, event: str) -> Any:
-        """``events.update``: what the body lacks goes."""
+        """``events.update``: members that the body lacks are cleared."""
         return self._write(request, calendar, event, whole=True)
 
     def delete(self, request: Request, calendar: str, event: str) -> None:
@@ -168,10 +168,10 @@ class EventWriteEndpoints:
 
     def _own_part(self, old: EventContent, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """
-        Return what somebody who is only a guest may change: the own answer and the reminder.
+        Return the part of *body* that an attendee may change: the own response and the reminder.
 
         Raises:
-            GoogleError: 403, the body changes what belongs to the organizer.
+            GoogleError: 403, the body changes a member that only the organizer may change.
         """
         if event_bodies.ORGANIZER_ONLY & body.keys():
             message = "Shared properties can only be changed by the organizer of the event."

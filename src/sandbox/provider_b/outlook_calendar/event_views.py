@@ -104,13 +104,13 @@ def event_record(
     body_type: str,
 ) -> Json:
     """
-    Write an event out.
+    Write an event as a resource.
 
     Args:
-        one: The event; a series as a whole has no *original*.
+        occurrence: The event; a series as a whole has no *original*.
         account: The owner's address.
-        zone: Whose clock times are told by, as it was named; None for UTC.
-        immutable: Which of the two id spaces to write.
+        zone: Time zone of the written times, as the client named it; None for UTC.
+        immutable: Whether to write immutable ids.
         body_type: "html" or "text".
     """
     event, content = occurrence.event, occurrence.content

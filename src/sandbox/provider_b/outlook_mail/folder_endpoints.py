@@ -47,15 +47,17 @@ class FolderEndpoints:
         call.require_scope(*READ_BASIC)
         options = query_options.parse(call.request.query, _SHAPE, expandable={}, max_top=1000)
         children = self._mailbox.folders.below(self._mailbox.folder_key(folder))
-        records = query_options.filter_and_sort([self._record(one) for one in children], options)
+        records = query_options.filter_and_sort(
+            [self._record(child) for child in children], options
+        )
         top = options.top or call.page_size or _DEFAULT_TOP
         start = options.skip or 0
         body: dict[str, Any] = {"@odata.context": call.odata_context("mailFolders")}
         if options.count:
             body["@odata.count"] = len(records)
         body["value"] = [
-            query_options.select_members(one, options.select)
-            for one in records[start : start + top]
+            query_options.select_members(record, options.select)
+            for record in records[start : start + top]
         ]
         if start + top < len(records):
             body["@odata.nextLink"] = query_options.next_link(
