@@ -157,7 +157,7 @@ def assemble(
 
 @dataclass(frozen=True, kw_only=True)
 class _Infrastructure:
-    """What the services are built on; nothing here knows about tokens or requests."""
+    """Infrastructure below the services; it knows neither tokens nor requests."""
 
     database: Database
     reader: RowReader

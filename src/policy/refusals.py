@@ -239,7 +239,7 @@ class FieldNotVisible(Refusal):
 
 
 class BlockedAction(Enum):
-    """What the caller tried to do with the blocked resource."""
+    """The action that the caller tried on the blocked resource."""
 
     READ = auto()
     LIST_CHILDREN = auto()

@@ -110,7 +110,7 @@ def test_every_answer_of_the_surfaces_is_as_described(tmp_path, demo, surfaces):
 
 
 def test_every_masked_answer_is_as_described(tmp_path, demo, surfaces):
-    """What does not depend on the seed was all in the run before: these are by chance alone."""
+    """Random cases only: the deterministic ones were all in the previous run."""
     words = ("--include-path-regex", ACCESS, "--phases", "fuzzing")
     fuzz(tmp_path, demo, demo["tokens"]["masked"], surfaces, *words)
 

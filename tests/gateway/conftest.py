@@ -87,7 +87,7 @@ async def database(store):
 
 @pytest.fixture
 def connected(database):
-    """What stores operator "o", resource 1 and connection 1, which is active."""
+    """A function that stores operator "o", resource 1 and connection 1, which is active."""
 
     async def connect(*, provider="PROVIDER_A", **more):
         async with database.writing() as session:
@@ -183,7 +183,7 @@ async def emptied(gateway):
 
 @pytest.fixture
 def emptying():
-    """What empties a process's store, for modules with processes of their own."""
+    """A function that empties a process's store, for modules with processes of their own."""
     return empty
 
 

@@ -131,7 +131,7 @@ STRUCTURAL = {"id", "provider", "thread_id", "is_read", "has_attachments"}
 
 
 def pick(email, wanted):
-    """What a connector returns: attributes that were not wanted are not there."""
+    """Return the record as a connector does: without the attributes that were not wanted."""
     kept = {
         name: value
         for name, value in msgspec.structs.asdict(email).items()

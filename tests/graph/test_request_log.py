@@ -1,4 +1,4 @@
-"""What a request leaves for the operator's side: what it asked, and which layer stopped it."""
+"""The request log: the root fields that a request asked for, and the layer that denied it."""
 
 import pytest
 

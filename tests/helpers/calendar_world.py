@@ -74,7 +74,7 @@ def whole_days(start: int, end: int, title: str, *, zone: str = "UTC", **more: A
 @dataclass
 class Agendas:
     """
-    What is in the calendars, by names.
+    The calendars and events, by names.
 
     Attributes:
         calendars: "work" and "home" of provider A, "office" and "club" of provider B.

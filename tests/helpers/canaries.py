@@ -1,5 +1,5 @@
 """
-What comes out beside the answers (logs, spans, figures, decisions) quotes nothing that went in.
+Logs, spans, metrics and decision rows quote no text that passed a gateway.
 
 While a test runs, every text that passes a gateway is remembered: path segments, query values,
 request and answer bodies, credentials. When it ends, none of them may stand in a line, span, label
@@ -33,7 +33,7 @@ _OURS = {"requestId"}  # members of answers that may be told
 
 
 class Canaries:
-    """What went through gateways and what they wrote, since `forget`."""
+    """Texts that passed gateways, and the output that they wrote, since `forget`."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""What generated requests name: things of the demo's world, and things made to be managed."""
+"""Ids for generated requests: objects of the demo's world, and objects created to be managed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -120,7 +120,7 @@ def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was made by the management API."""
+    """The objects that the management API created."""
 
     operator: str
     resource: int

@@ -1,5 +1,5 @@
 """
-What every mail connector promises, whatever its upstream; run by `test_adapters`.
+The contract of every mail connector, whatever its upstream; run by `test_adapters`.
 
 Each test takes `account`, an empty `mailworld.Account` of the provider in question.
 """

@@ -89,7 +89,7 @@ class Account:
 
     @property
     def calls(self):
-        """What upstream was asked, inner calls of batches one by one."""
+        """Return the calls to upstream, each inner call of a batch on its own."""
         return [call for call in self.upstream.calls if not call["path"].endswith("batch/gmail/v1")]
 
     def asked(self, name):

@@ -55,7 +55,7 @@ AT = {"changed_at": "2026-11-02T09:00:00.000Z"}
 @dataclass
 class TaskWorld:
     """
-    What is where.
+    The boards, the project and the connections.
 
     Attributes:
         ids: Names to ids: boards, items, tags, users, sections, fields, comments.

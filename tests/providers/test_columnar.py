@@ -8,7 +8,7 @@ from providers.records.mail import Attachment, Participant
 
 @dataclass
 class Sent:
-    """What upstream sent; what must not be read is not there."""
+    """A response of upstream without the members that must not be read."""
 
     address: str
 

@@ -16,7 +16,7 @@ BASE = "https://up.test/v1.0"
 
 @pytest.fixture
 def asked():
-    """What upstream was asked."""
+    """Return the calls to upstream."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""What columns tell of an item, and which of them tell what is hidden."""
+"""Item fields derived from columns, and columns that reveal hidden fields."""
 
 from datetime import UTC, datetime
 

@@ -23,7 +23,7 @@ def exporter(monkeypatch):
 
 @pytest.fixture
 def spans(exporter, client):
-    """What was sent to the collector since the client was made."""
+    """Return the spans sent to the collector since the client was created."""
     exporter.clear()
     return exporter.get_finished_spans
 

@@ -43,7 +43,7 @@ class ConsentFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PendingConsent:
-    """Where to send the person, and when the consent expires (milliseconds)."""
+    """A consent that was begun: the URL to open, and its expiry in milliseconds."""
 
     authorize_url: str
     expires_at: int

@@ -18,7 +18,7 @@ from rest_compat.table import Endpoint
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedDenial:
     """
-    What stopped a call or a root field of a document.
+    The denial of a call or of a root field of a document.
 
     Attributes:
         error: The code in the response; None where it is null.

@@ -95,7 +95,7 @@ class Subject:
 
     @cached_property
     def caller(self) -> Caller:
-        """Who calls with the token, as `gateway.auth.authenticator` would have it."""
+        """Return the caller of the token, as `gateway.auth.authenticator` would."""
         token, settings = self.token, self.settings
         grant = Grant.read(settings)
         expires_at = token.expires_at

@@ -28,7 +28,7 @@ TICK = 0.5  # seconds between two checks
 
 
 class ConnectionPhase(Enum):
-    """What a connection is doing; see `gateway.http.protocol`."""
+    """Phase of a connection; see `gateway.http.protocol`."""
 
     IDLE = "no request, or a request that arrived whole"
     HEAD = "receiving a head"
@@ -38,7 +38,7 @@ class ConnectionPhase(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How many connections a process holds; addresses in *proxies* have no limit of their own."""
+    """Connection limits of a process; addresses in *proxies* have no limit of their own."""
 
     connections: int = 1000
     per_address: int = 100

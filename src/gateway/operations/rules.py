@@ -189,7 +189,7 @@ def view(rule: CollabRule) -> views.CollabRule:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the rules decide; *rule_id* is None when no rule matches and the default decides."""
+    """Decision of the rules; *rule_id* is None when no rule matches and the default decides."""
 
     allowed: bool
     rule_id: int | None

@@ -1,5 +1,5 @@
 """
-What the process reports about itself; never content, ids or addresses.
+Logs, metrics and traces; they hold no content, ids or addresses.
 
 logs       structured log lines
 metrics    Prometheus metrics

@@ -1,5 +1,5 @@
 """
-Who may call a root field: checked before anything else, and printed into the SDL.
+Guards of root fields: checked before anything else, and printed into the SDL.
 
     @guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage)
     async def emails(info: Info, …) -> …
@@ -45,7 +45,7 @@ class Requires:
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """
-    What a root field asks of the token.
+    The surface and the operations that a root field requires of the token.
 
     Attributes:
         surface: None when any valid token will do.

@@ -1,4 +1,4 @@
-"""What was read is read again when anything was committed, here or elsewhere, and only then."""
+"""Cached rows are read again after a commit of any process, and only then."""
 
 import pytest
 from sqlmodel import col, update

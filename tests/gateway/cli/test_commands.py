@@ -1,4 +1,4 @@
-"""What holds for every command: help, `--json`, exit codes, completion, and no traceback."""
+"""Rules of every command: help, `--json`, exit codes, completion, and no traceback."""
 
 import json
 import os

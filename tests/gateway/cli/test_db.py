@@ -39,7 +39,7 @@ def a_token(number):
 
 @pytest.fixture
 def file(tmp_path):
-    """Where a copy goes."""
+    """The path of a backup."""
     return tmp_path / "copy"
 
 
@@ -293,7 +293,7 @@ def test_a_copy_made_during_writes_is_one_snapshot(deployed, run, rows, file, tm
 
 @pytest.mark.slow
 def test_passwords_are_not_among_the_arguments_of_processes(postgres, tmp_path):
-    """What a process was started with, every user of the machine may read."""
+    """Every user of the machine can read the arguments of a process."""
     program = tmp_path / "pg_dump"
     program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 1\n')
     program.chmod(0o755)

@@ -138,7 +138,7 @@ def test_an_unreachable_gateway_is_reported(run, place, url):
 
 
 def test_a_redirect_is_not_followed(run, place):
-    """What answers in a gateway's place hears the token once, and leads it nowhere else."""
+    """A server in the gateway's place gets the token once and cannot redirect it elsewhere."""
     with socket.create_server(("127.0.0.1", 0)) as first:
         port, heard = first.getsockname()[1], []
 

@@ -1,4 +1,4 @@
-"""What the suite saw refused is explained, and the proposed change helps."""
+"""Every refused call of the suites is explained, and the proposed change lifts the refusal."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What machines ask: ready or not, and the figures, which name nothing of anybody."""
+"""Health checks and metrics; metrics name no person, token or content."""
 
 import re
 

@@ -208,7 +208,7 @@ PROBES = [
 
 @pytest.mark.parametrize("setting", DEFAULTS)
 async def test_a_setting_is_described_as_it_is_read(document, setting):
-    """What may be sent is what its reader takes; what is stored fits the answer's description."""
+    """The described setting accepts what its reader accepts, and stored values fit the response."""
     sent = validator(document, "TokenSettingsChange", setting)
     stored = validator(document, "TokenSettings", setting)
 

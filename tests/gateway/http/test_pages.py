@@ -1,4 +1,4 @@
-"""What a browser gets: our own pages, under a strict policy."""
+"""Pages for browsers: from our own origin, under a strict content security policy."""
 
 import pytest
 

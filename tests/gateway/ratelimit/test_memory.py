@@ -1,4 +1,4 @@
-"""What one process knows of shared limits: its share, counted from what it let through before."""
+"""Shared limits in one process without Redis: its share, counted from earlier requests."""
 
 import pytest
 

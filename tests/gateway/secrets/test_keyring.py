@@ -1,4 +1,4 @@
-"""What is sealed opens in its own place, under any key of the ring, and nowhere else."""
+"""Sealed values open in their own context, under any key of the ring, and nowhere else."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a document is charged for, admitted for and written down as is what graphql-core runs."""
+"""The charges, gates and decision rows of a document match what graphql-core runs."""
 
 import json
 from collections import Counter as Multiset
@@ -41,7 +41,7 @@ LEAVES = {"String": "text", "Boolean": True, "Int": 1, "Long": 1, "Float": 1.5}
 
 
 class Truth:
-    """What graphql-core does with a request, on values of every type."""
+    """The result of graphql-core for a request, on values of every type."""
 
     def __init__(self, request):
         self.ran = {}
@@ -65,7 +65,7 @@ class Truth:
 
     @property
     def rows(self):
-        """What the decision log should tell of each root field."""
+        """Return the expected decision row of each root field."""
         multiset = Multiset()
         for name, arguments in self.ran.values():
             named = [arguments.get(one) for one in NAMES]
@@ -75,7 +75,7 @@ class Truth:
 
     @property
     def admitted(self):
-        """What a mutation asks before its key is looked at."""
+        """Return the gates that a mutation passes before its key is read."""
         needs = [NEEDS[name] for name, _ in self.ran.values() if name in WRITES]
         return Multiset((one.surface, *one.operations) for one in needs)
 
@@ -137,7 +137,7 @@ def graph():
 
 
 class Served:
-    """What `POST /graphql` did with a request: ran, admitted, charged and wrote down."""
+    """The effects of `POST /graphql`: what it ran, admitted, charged and logged."""
 
     def __init__(self, graph, world):
         graph.ran.clear()

@@ -1,4 +1,4 @@
-"""Who may call what: the layers before, and the connections after, the parameters."""
+"""Gates of the email surface: layers before the parameters, connections after them."""
 
 from dataclasses import replace
 

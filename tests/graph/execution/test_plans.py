@@ -1,4 +1,4 @@
-"""What a plan does of its own: null without looking, know what is wanted, stay within bounds."""
+"""Plans: masked fields are null unread, requested fields are known, and the cache is bounded."""
 
 import re
 

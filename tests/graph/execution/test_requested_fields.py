@@ -1,4 +1,4 @@
-"""What a selection wants of a record is all that a mailbox is asked for."""
+"""A mailbox is asked only for the attributes that the selection requests."""
 
 import pytest
 

@@ -29,7 +29,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 @dataclass
 class CaseContext:
-    """What resolvers are given: values that depend on the case and the path alone."""
+    """Values for resolvers, which depend on the case and the path alone."""
 
     subject: Subject
     seed: str
@@ -50,7 +50,7 @@ class CaseContext:
 
 @dataclass
 class Tally:
-    """What the cases were made of, so that nobody is content with empty ones."""
+    """Counts of the cases' contents, so that empty cases are noticed."""
 
     runs: int = 0
     failed: int = 0

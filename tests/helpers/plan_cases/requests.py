@@ -52,7 +52,7 @@ FIELDS = {
 
 @dataclass(frozen=True)
 class Request:
-    """What is posted; the document is valid, the variables need not be."""
+    """A posted request; the document is valid, the variables need not be."""
 
     text: str
     variables: dict

@@ -1,4 +1,4 @@
-"""What the calendar connectors ask, and what they make of answers usual, odd and broken."""
+"""Requests of the calendar connectors, and their mapping of usual, odd and broken responses."""
 
 import json
 from datetime import UTC, datetime, timedelta

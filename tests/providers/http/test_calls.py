@@ -1,4 +1,4 @@
-"""What a call sends, and what becomes of its answer."""
+"""Requests of the HTTP client, and the outcomes of their responses."""
 
 import asyncio
 import gzip

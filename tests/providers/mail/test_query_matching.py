@@ -1,4 +1,4 @@
-"""What a mail filter means, and that reading page by page finds just that."""
+"""The meaning of mail filters, also when a mailbox is scanned page by page."""
 
 from contextlib import aclosing
 

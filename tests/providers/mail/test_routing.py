@@ -1,4 +1,4 @@
-"""Which mailbox an id leads to."""
+"""Routing of ids to mailboxes."""
 
 from dataclasses import dataclass, field
 

@@ -22,7 +22,7 @@ async def world(world_template, tmp_path_factory):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tasks(world):
-    """What is on the boards and in the project; nothing in it is changed."""
+    """The boards and the project; no test changes them."""
     import task_world
     import world as worlds
 

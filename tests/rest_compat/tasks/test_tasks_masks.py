@@ -1,4 +1,4 @@
-"""What a token may not see: masks pushed down to the provider, filters, scopes, gates."""
+"""Masks of the tasks surface, pushed down to the provider; filters, scopes, gates."""
 
 import pytest
 

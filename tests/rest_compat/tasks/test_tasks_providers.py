@@ -1,4 +1,4 @@
-"""Which provider a call goes to, and what its failures come to."""
+"""The provider that a call goes to, and the responses to its failures."""
 
 import pytest
 from sqlmodel import col, select

@@ -1,4 +1,4 @@
-"""What Alembic runs for every command: it works on the connection that it is handed."""
+"""Alembic environment: runs every command on the connection that it gets."""
 
 from alembic import context
 

@@ -91,7 +91,7 @@ class SingleRoot:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """
-    How one operation runs.
+    The plan of one operation.
 
     Attributes:
         roots: The root fields, collected.

@@ -1,4 +1,4 @@
-"""What tokens are about to make, so that no allow rule of it is lost."""
+"""Rule intents: resources that tokens are about to create, so that no allow rule is lost."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What it takes to find out what became of something that a token was about to make."""
+"""Fingerprints of rule intents, to find a created resource again."""
 
 import sqlalchemy as sa
 from alembic import op
