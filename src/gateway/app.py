@@ -41,7 +41,7 @@ from gateway.lifecycle import Lifecycle, Worker
 from gateway.management import error_handlers, routes
 from gateway.management.auth import require_admin
 from gateway.ratelimit.memory import MemoryLimiter
-from gateway.ratelimit.shared import SharedLimiter
+from gateway.ratelimit.redis import RedisLimiter
 from gateway.ratelimit.windows import UnlimitedCounter, configured_windows
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.rule_intents.recovery import RuleIntentRecovery
@@ -310,7 +310,7 @@ def _closers(
         base.background.drain,
         close_reader,
         base.clients.aclose,
-        *([counter.aclose] if isinstance(counter, SharedLimiter) else []),
+        *([counter.aclose] if isinstance(counter, RedisLimiter) else []),
         base.database.close,
         *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),
     )
@@ -381,7 +381,7 @@ def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
         return UnlimitedCounter()
     if settings.redis_url:
         url = settings.redis_url.get_secret_value()
-        return SharedLimiter(url, processes=settings.limiting_processes, clock=clock)
+        return RedisLimiter(url, processes=settings.limiting_processes, clock=clock)
     return MemoryLimiter(clock=clock)
 
 

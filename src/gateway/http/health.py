@@ -16,7 +16,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 
 from gateway.auth.authenticator import read_bearer
-from gateway.ratelimit.shared import SharedLimiter
+from gateway.ratelimit.redis import RedisLimiter
 from gateway.services import Services
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
@@ -78,7 +78,7 @@ async def _connection_counts(services: Services) -> dict[tuple[str, str], int] |
 
 
 def _shared_limits_state(services: Services) -> str:
-    if not isinstance(services.counter, SharedLimiter):
+    if not isinstance(services.counter, RedisLimiter):
         return OFF
     return LOST if services.counter.lost else OK
 

@@ -25,7 +25,7 @@ class HitLog:
         windows: Those of the last charge.
         span: How long a request is kept, in microseconds: the longest window seen.
         synced: The number of the loss up to which the shared count knows all of them; see
-            `SharedLimiter`.
+            `RedisLimiter`.
         moments: When each came.
         names: What the shared count knows each as; empty when nothing is shared.
     """

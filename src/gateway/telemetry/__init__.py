@@ -1,7 +1,7 @@
 """
 Logs, metrics and traces; they hold no content, ids or addresses.
 
-logs       structured log lines
-metrics    Prometheus metrics
-tracing    OpenTelemetry spans, loaded only when a collector is configured
+    logs       structured log lines
+    metrics    Prometheus metrics
+    tracing    OpenTelemetry spans, loaded only when a collector is configured
 """

@@ -100,7 +100,7 @@ class _StoreReplaced(Exception):
         self.epoch = epoch
 
 
-class SharedLimiter:
+class RedisLimiter:
     """`policy.quota.RequestCounter` over Redis."""
 
     def __init__(

@@ -11,7 +11,7 @@ import pytest_asyncio
 from database_servers import redis_server
 from redis.asyncio import Redis
 
-from gateway.ratelimit.shared import SharedLimiter
+from gateway.ratelimit.redis import RedisLimiter
 from policy.quota import Charge, RateLimitResult, Window
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ PATIENT = 5.0  # seconds: these tests count what Redis says, however busy the ma
 # One process of several: waits for the line "go", asks 200 times at once, prints what passed.
 MEMBER = """
 import asyncio, json, sys
-from gateway.ratelimit.shared import SharedLimiter
+from gateway.ratelimit.redis import SharedLimiter
 from policy.quota import Charge, Window
 
 async def main():
@@ -62,9 +62,7 @@ async def limiters(redis, running):
     made = []
 
     def make(processes=4, timeout_seconds=PATIENT):
-        made.append(
-            SharedLimiter(running.url, processes=processes, timeout_seconds=timeout_seconds)
-        )
+        made.append(RedisLimiter(running.url, processes=processes, timeout_seconds=timeout_seconds))
         return made[-1]
 
     yield make
@@ -192,7 +190,7 @@ async def test_a_burst_beyond_the_connections_is_no_loss(limiters):
 async def lonely(tmp_path):
     """Return a Redis of this test alone, and a limiter of a group of four that uses it."""
     with redis_server(tmp_path) as server:
-        limiter = SharedLimiter(server.url, processes=4)
+        limiter = RedisLimiter(server.url, processes=4)
         yield server, limiter
         await limiter.aclose()
 
@@ -267,7 +265,7 @@ async def test_a_returned_redis_learns_what_passed_without_it(lonely):
 
 async def test_a_group_that_loses_redis_stays_below_twice_the_limit(lonely):
     server, _ = lonely
-    group = [SharedLimiter(server.url, processes=4) for _ in range(4)]
+    group = [RedisLimiter(server.url, processes=4) for _ in range(4)]
     before = sum([await passed(limiter, 30) for limiter in group])
     server.kill()
     during = sum([await passed(limiter, 100) for limiter in group])
