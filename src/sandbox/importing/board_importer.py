@@ -1,4 +1,4 @@
-"""Load a real table onto a board of the sandbox: a row becomes an item, a column a typed column."""
+"""Import of a CSV file into a board: a row becomes an item, a column a typed column."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from sandbox.importing import csv_tables
 from sandbox.importing.report import ALREADY_THERE, CannotImport, ImportReport, Progress
 from sandbox.storage.database import Database
 
-BATCH = 500  # rows between two words to *progress*
+BATCH = 500  # rows between two calls of *progress*
 
 _NAMES = ("name", "title", "task", "item", "summary", "subject", "titel", "aufgabe", "namn")
 _GROUPS = ("group", "section", "gruppe", "grupp", "bucket")
@@ -44,12 +44,12 @@ _TYPES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
     """
-    How a table's columns become a board's.
+    Mapping of a table's columns to a board's columns.
 
     Attributes:
-        name, group: Which column is the item's name, and which its group.
-        columns: Place in a row to the column there.
-        people: Names and addresses, in lower case, to the ids of users.
+        name, group: Indexes of the columns with the item's name and its group.
+        columns: Index in a row -> board column.
+        people: Case-folded name or address -> user id.
     """
 
     name: int
@@ -62,10 +62,10 @@ def import_board(
     store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
-    Load a CSV file onto a board.
+    Import a CSV file into a board.
 
-    Options: ``board_name`` (the file's name when not given). A board of that name gets the columns
-    and groups that it lacks, and the rows that it does not have.
+    Options: ``board_name`` (default: the file's name). An existing board of this name gets the
+    missing columns, groups and rows.
     """
     del into
     unknown = sorted(options.keys() - {"board_name"})
@@ -159,7 +159,7 @@ class _BoardImport:
         return column
 
     def _add(self, plan: _Plan, cells: Sequence[csv_tables.Cell], existing: set[str]) -> str | None:
-        """Add a row; return why not when it cannot be added."""
+        """Add a row; return None, or the reason why it was skipped."""
         name = _cell_text(cells[plan.name]).strip()
         if not name:
             return "has no name"
@@ -219,7 +219,7 @@ class _BoardImport:
 
 
 def _create_importer(store: BoardStore) -> User:
-    """Make the user whom imported items belong to when the account has none yet."""
+    """Create the author of imported items, for an account without users."""
     return store.users.put(
         User(
             id=store.new_id("user"),
@@ -261,7 +261,7 @@ def _distinct_texts(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
 
 
 def _to_api_value(column_type: str, cell: csv_tables.Cell, people: Mapping[str, str]) -> Any:
-    """Return a cell as a call would give it to a column of this type."""
+    """Return the API value of a cell for a column of this type."""
     text = _cell_text(cell)
     match column_type:
         case "checkbox":
@@ -292,7 +292,7 @@ def _fingerprint(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _without_timestamps(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the values without the time at which they were written."""
+    """Yield the values without their change timestamps."""
     for column_id, value in values.items():
         if isinstance(value, dict):
             yield column_id, repr({key: item for key, item in value.items() if key != "changed_at"})

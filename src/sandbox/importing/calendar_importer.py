@@ -1,4 +1,4 @@
-"""Load a calendar file into a calendar of its own in the sandbox."""
+"""Import of a calendar file into a calendar of the sandbox."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,9 +17,9 @@ def import_calendar(
     store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
-    Load every event and series of an .ics file, into a calendar of the name that the file gives.
+    Import the events of an .ics file into the calendar that the file names.
 
-    A second time nothing comes in that is there already. There are no options.
+    Events that exist already are skipped. There are no options.
     """
     if options:
         raise CannotImport(f"A calendar is imported without the options {sorted(options)}.")

@@ -1,4 +1,4 @@
-"""Load real files into a library, and a real table into a list, of the sandbox's root site."""
+"""Import of a folder into a library, and of a CSV file into a list, of the root site."""
 
 import re
 import stat
@@ -30,10 +30,9 @@ def import_folder(
     database: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
-    Load a folder and all in it into a library of the same name on the root site.
+    Import a folder recursively into a library of the same name on the root site.
 
-    A file that is there already stays as it is when its bytes are the same, and gets the new ones
-    when not. There are no options.
+    An existing file is skipped if its bytes are the same, else updated. There are no options.
     """
     del into
     if options:
@@ -45,10 +44,10 @@ def import_table(
     database: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
-    Load a CSV file into a list of the root site.
+    Import a CSV file into a list of the root site.
 
-    Options: ``list_name`` (the file's name when not given). A list of that name gets the columns
-    that it lacks, and the rows that it does not have.
+    Options: ``list_name`` (default: the file's name). An existing list of this name gets the
+    missing columns and rows.
     """
     del into
     unknown = sorted(options.keys() - {"list_name"})
@@ -58,7 +57,7 @@ def import_table(
         table = csv_tables.read(path)
     except csv_tables.NotATable as problem:
         raise CannotImport(str(problem)) from None
-    return _table(database, options.get("list_name") or path.stem, table, progress)
+    return _import_rows(database, options.get("list_name") or path.stem, table, progress)
 
 
 def _open(database: Database) -> tuple[ContentStore, ContentBuilder, r.Site]:
@@ -85,7 +84,7 @@ class _FolderImport:
         self._processed = 0
 
     def run(self) -> ImportReport:
-        self._fill(self._library(), self._path)
+        self._import_entries(self._library(), self._path)
         self._builder.save()
         self._progress(self._processed)
         return ImportReport(imported=self._imported, skipped=tuple(self._skipped))
@@ -102,7 +101,7 @@ class _FolderImport:
         self._builder.save()
         return imported
 
-    def _fill(self, folder: r.Item, path: Path) -> None:
+    def _import_entries(self, folder: r.Item, path: Path) -> None:
         for entry, reason in _entries(path):
             shown_path = str(entry.relative_to(self._path))
             self._processed += 1
@@ -117,11 +116,11 @@ class _FolderImport:
             if reason:
                 self._skipped.append((shown_path, reason))
             elif entry.is_dir():
-                self._folder(folder, name, entry, shown_path)
+                self._import_subfolder(folder, name, entry, shown_path)
             else:
-                self._file(folder, name, entry, shown_path)
+                self._import_file(folder, name, entry, shown_path)
 
-    def _folder(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
+    def _import_subfolder(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
         existing = self._store.child(parent, name)
         if existing is not None and not existing.is_folder:
             self._skipped.append((shown_path, "there is a file of this name"))
@@ -131,9 +130,9 @@ class _FolderImport:
                 parent, name, modified=format_time(path.stat().st_mtime)
             )
             self._builder.save()
-        self._fill(existing, path)
+        self._import_entries(existing, path)
 
-    def _file(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
+    def _import_file(self, parent: r.Item, name: str, path: Path, shown_path: str) -> None:
         existing = self._store.child(parent, name)
         if existing is not None and existing.is_folder:
             self._skipped.append((shown_path, "there is a folder of this name"))
@@ -172,7 +171,7 @@ class _FolderImport:
 
 
 def _entries(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield what lies in a folder, by name, with the reason why it cannot come in."""
+    """Yield the entries of a folder by name, each with a reason to skip it, or ""."""
     for entry in sorted(path.iterdir(), key=lambda entry: entry.name):
         if entry.is_symlink():
             yield entry, "a link"
@@ -193,11 +192,11 @@ def _copy(path: Path, store: ContentStore) -> str:
 # -- tables
 
 
-def _table(
+def _import_rows(
     database: Database, name: str, table: csv_tables.Table, progress: Progress
 ) -> ImportReport:
     store, builder, site = _open(database)
-    title_index = _title_place(table)
+    title_index = _title_index(table)
     columns = [
         _column(column, is_lead=index == title_index) for index, column in enumerate(table.columns)
     ]
@@ -221,13 +220,13 @@ def _table(
         new_columns = tuple(column for column in columns if column.name not in known)
         target = msgspec.structs.replace(target, columns=(*target.columns, *new_columns))
         builder.add(target)
-    existing_rows = Counter(_print(row.fields) for row in store.rows(target.id))
+    existing_rows = Counter(_fingerprint(row.fields) for row in store.rows(target.id))
     skipped = [(f"line {line}", reason) for line, reason in table.unusable]
     imported = 0
     for line, cells in table.rows:
         fields = _fields(columns, cells)
-        if existing_rows[_print(fields)]:
-            existing_rows[_print(fields)] -= 1
+        if existing_rows[_fingerprint(fields)]:
+            existing_rows[_fingerprint(fields)] -= 1
             skipped.append((f"line {line}", ALREADY_THERE))
             continue
         builder.row(target, fields)
@@ -240,8 +239,8 @@ def _table(
     return ImportReport(imported=imported, skipped=tuple(skipped))
 
 
-def _title_place(table: csv_tables.Table) -> int:
-    """Return which column names a row: the one called so, else the first."""
+def _title_index(table: csv_tables.Table) -> int:
+    """Return the index of the title column: the one named so, else the first."""
     for title in ("title", "name"):
         for index, column in enumerate(table.columns):
             if column.title.casefold() == title:
@@ -266,7 +265,7 @@ def _column(column: csv_tables.Column, *, is_lead: bool) -> r.Column:
 
 
 def _api_name(title: str) -> str:
-    """Return a column's name for programs: what is no letter or digit is escaped."""
+    """Return a column's API name: all but letters and digits is escaped."""
     escaped = _NOT_IN_A_NAME.sub(lambda sign: f"_x{ord(sign[0]):04x}_", title)
     return f"_x003{escaped[0]}_{escaped[1:]}" if escaped[0].isdigit() else escaped
 
@@ -279,5 +278,5 @@ def _fields(columns: list[r.Column], cells: tuple[csv_tables.Cell, ...]) -> dict
     return fields
 
 
-def _print(fields: Mapping[str, Any]) -> bytes:
+def _fingerprint(fields: Mapping[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)

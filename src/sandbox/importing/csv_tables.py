@@ -1,4 +1,4 @@
-"""Tables out of CSV files: the separator, the character set and the kind of each column guessed."""
+"""CSV files as typed tables; separator, character set and column types are detected."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ _DOTTED = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
 
 
 class NotATable(ValueError):
-    """The file has no heading row, or is no text; the message says why and may be shown."""
+    """The file is not a table; the message says why and may be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class Column:
     A column.
 
     Attributes:
-        kind: One of the words above.
-        choices: The words of a choice column, in the order they came.
+        kind: TEXT, LONG_TEXT, NUMBER, BOOLEAN, MOMENT or CHOICE.
+        choices: Values of a choice column, in order of appearance.
     """
 
     title: str
@@ -50,9 +50,9 @@ class Table:
     A table.
 
     Attributes:
-        rows: (line number, values in the order of *columns*); None for an empty cell. Moments are
+        rows: (line number, values in the order of *columns*); None for an empty cell; times as
             ISO texts in UTC.
-        unusable: (line number, reason) of what was left out.
+        unusable: (line number, reason) of the rows left out.
     """
 
     columns: tuple[Column, ...]
@@ -65,7 +65,7 @@ def read(path: Path) -> Table:
     Read a CSV file whose first row names the columns.
 
     Raises:
-        NotATable: It cannot be read as one.
+        NotATable: The file is empty, binary, or has no heading row.
     """
     text = _text(path.read_bytes())
     separator = _separator(text)
@@ -111,7 +111,7 @@ def _text(raw: bytes) -> str:
 
 
 def _separator(text: str) -> str:
-    """Return what parts the cells of the heading row, outside of quotes."""
+    """Return the most frequent separator in the heading row, outside quotes."""
     heading = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
     return max((",", ";", "\t", "|"), key=heading.count)
 
@@ -155,12 +155,12 @@ def _column(title: str, cells: Sequence[str], separator: str) -> Column:
 def _cell(column: Column, cell: str) -> Cell:
     if not cell:
         return None
-    parsers: Mapping[str, Any] = {BOOLEAN: _yes, NUMBER: _number, MOMENT: _moment}
+    parsers: Mapping[str, Any] = {BOOLEAN: _is_yes, NUMBER: _number, MOMENT: _moment}
     value: Cell = parsers.get(column.kind, str)(cell)
     return value
 
 
-def _yes(cell: str) -> bool:
+def _is_yes(cell: str) -> bool:
     return cell.casefold() in _YES
 
 

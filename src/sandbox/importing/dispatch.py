@@ -1,8 +1,8 @@
 """
-Load real material into the sandbox: `import_path` picks the importer by target and kind of file.
+Entry point of imports: `import_path` selects the importer by target and kind of file.
 
-Nothing is dropped in silence: what does not come in is named in the report with its reason.
-Source: decisions 14, "Real input".
+Everything skipped is listed in the report with its reason.
+See docs/spec/sandbox.md#importing-real-data.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from sandbox.storage.database import Database
 
 FOLDER, ANY_FILE = "/", ""
 
-# By target and by what the path ends with: a suffix in lower case, a folder, or any other file.
+# Keys: target, and kind of path: a lower-case suffix, a folder, or any other file.
 IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
     {(mailbox, kind): import_mail for mailbox in MAILBOXES for kind in (FOLDER, ANY_FILE)}
     | {(mailbox, calendar_importer.SUFFIX): import_calendar for mailbox in MAILBOXES}
@@ -31,23 +31,26 @@ IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
     }
 )
 
-# Kinds that no importer for "any file" is to try its luck with.
-_OWN_KINDS = frozenset((".ics", ".csv", ".pst", ".msg", ".zip"))
+# Suffixes that the importers of any other file do not accept.
+_DEDICATED_SUFFIXES = frozenset((".ics", ".csv", ".pst", ".msg", ".zip"))
 
 
 def import_path(
     store: Database, *, into: str, path: Path, progress: Progress | None = None, **options: str
 ) -> ImportReport:
     """
-    Load a file or a folder into one upstream of the sandbox.
+    Import a file or a folder into one upstream of the sandbox.
 
-    *into* is "provider-a", "provider-b", "collab" or "tasks". *progress* is told now and then how
-    many messages have been looked at. An option with an empty value counts as not given; which
-    options there are, the importers say.
+    Args:
+        store: The sandbox's database.
+        into: "provider-a", "provider-b", "collab" or "tasks".
+        path: The file or folder.
+        progress: Called periodically with the number of entries processed so far.
+        options: Options of the importer; empty values are ignored.
 
     Raises:
-        CannotImport: There is no such file, no such target, no importer for this kind of file
-            there, or an option it does not know.
+        CannotImport: The file, the target, the importer for this kind of file or an option does
+            not exist.
     """
     if not path.exists():
         raise CannotImport(f"There is nothing at {path}.")
@@ -70,7 +73,7 @@ def _importer(into: str, path: Path) -> Importer:
         )
     kind = FOLDER if path.is_dir() else path.suffix.lower()
     importer = IMPORTERS.get((into, kind))
-    if importer is None and kind not in _OWN_KINDS | {FOLDER}:
+    if importer is None and kind not in _DEDICATED_SUFFIXES | {FOLDER}:
         importer = IMPORTERS.get((into, ANY_FILE))
     if importer is None:
         raise CannotImport(f"What ends in {kind!r} cannot be imported into {into}.")
@@ -78,4 +81,4 @@ def _importer(into: str, path: Path) -> Importer:
 
 
 def _ignore_progress(_processed: int) -> None:
-    """Tell nobody."""
+    """Discard progress."""

@@ -1,7 +1,7 @@
 """
-iCalendar text as components of lines, read so that one broken part spoils no other.
+Fault-tolerant parser of iCalendar syntax: components and content lines.
 
-Source: RFC 5545, 3.1, 3.2, 3.3.
+See RFC 5545, 3.1, 3.2, 3.3.
 """
 
 import re
@@ -31,8 +31,8 @@ class Line:
 
     Attributes:
         name: Upper case.
-        params: By name in upper case; of several values the first.
-        value: As it stands, escapes and all.
+        params: First value by upper-case name.
+        value: The raw value, escapes included.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The value as text, escapes undone."""
+        """The unescaped value."""
         return unescape(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duration:
-    """A duration: *days* are counted by the clock, what is *exact* passes."""
+    """A duration: nominal *days* and *exact* time."""
 
     days: timedelta
     exact: timedelta
@@ -56,12 +56,12 @@ class Duration:
 @dataclass(slots=True)
 class Component:
     """
-    What stands between BEGIN and END.
+    A component: the lines between BEGIN and END.
 
     Attributes:
         name: Upper case.
-        source: Its unfolded text, inner components included.
-        broken: Lines that cannot be read, as they stand.
+        source: Unfolded lines, inner components included.
+        broken: Lines that cannot be parsed.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Component:
         return (line for line in self.lines if line.name == name)
 
     def text(self, *names: str) -> str:
-        """Return the text of the first line of any of these names that has one; else ""."""
+        """Return the first text that is not blank of the lines *names*, else ""."""
         for name in names:
             for line in self.every(name):
                 if line.text.strip():
@@ -88,7 +88,7 @@ class Component:
 
 
 def decode(data: bytes) -> str:
-    """Read the bytes of a file: UTF-8, or what is left of older days."""
+    """Decode the bytes of a file: UTF-8, else Windows-1252, else Latin-1."""
     for charset in ("utf-8-sig", "windows-1252"):
         try:
             return data.decode(charset)
@@ -101,12 +101,12 @@ def read(text: str) -> list[Component]:
     """
     Return the outermost components, in order.
 
-    What is not closed ends where its parent does; lines outside of any component are passed over.
+    An unclosed component ends with its parent; lines outside of components are ignored.
     """
     roots: list[Component] = []
     open_components: list[Component] = []
     for raw in _FOLD.sub("", text).splitlines():
-        line = _line(raw)
+        line = _parse_line(raw)
         if line is not None and line.name == "BEGIN":
             component = Component(line.value.strip().upper())
             (open_components[-1].inner if open_components else roots).append(component)
@@ -125,23 +125,23 @@ def read(text: str) -> list[Component]:
 
 
 def split_values(value: str) -> Iterator[str]:
-    """Split a value at its commas, escaped ones excepted, and undo the escapes."""
+    """Split a value at its unescaped commas, and unescape the parts."""
     for part in re.split(r"(?<!\\),", value):
         if part.strip():
             yield unescape(part).strip()
 
 
 def unescape(value: str) -> str:
-    """Undo the escapes of a text value."""
+    """Unescape a text value."""
     return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
 
 
 def parse_duration(text: str) -> Duration:
     """
-    Read a duration.
+    Parse a duration.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is malformed.
     """
     match = _DURATION.fullmatch(text.strip().upper())
     if match is None or text.strip().upper()[-1:] in {"P", "T"}:
@@ -154,25 +154,25 @@ def parse_duration(text: str) -> Duration:
     )
 
 
-def _line(raw: str) -> Line | None:
+def _parse_line(raw: str) -> Line | None:
     match = _LINE.fullmatch(raw.strip())
     if match is None:
         return None
     params = {
-        name.upper(): _CARET.sub(_uncareted, _first(value))
+        name.upper(): _CARET.sub(_decode_caret, _first_value(value))
         for name, value in _PARAM.findall(match["params"])
     }
     return Line(match["name"].upper(), params, match["value"])
 
 
-def _first(value: str) -> str:
-    """Return the first of a parameter's values, without its quotes."""
+def _first_value(value: str) -> str:
+    """Return the first value of a parameter, unquoted."""
     if value.startswith('"'):
         return value[1:].partition('"')[0]
     return value.partition(",")[0].strip()
 
 
-def _uncareted(match: re.Match[str]) -> str:
+def _decode_caret(match: re.Match[str]) -> str:
     return {"^^": "^", "^'": '"'}.get(match[0], "\n")
 
 

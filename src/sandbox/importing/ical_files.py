@@ -1,7 +1,7 @@
 """
-The events of a calendar file, ready for the calendar store.
+Reader of calendar files: events for the calendar store.
 
-Source: RFC 5545, 3.6.1, 3.8.
+See RFC 5545, 3.6.1, 3.8.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from sandbox.importing.ical_series import FileEvent, assemble_series
 from sandbox.importing.ical_times import OUT_OF_RANGE, TimeReader, read_dates
 from sandbox.importing.ical_zones import NoMatchingZone, ZoneTable, iana_zone
 
-# Rules that take out (EXRULE) are followed so far; the rules that put in need no end.
+# Horizon of exclusion rules (EXRULE), which are expanded; inclusion rules stay rules.
 _EXCLUDED = timedelta(days=3660)
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedEvent:
-    """Something that does not come in: what it is called, and why."""
+    """An event that is not imported, and the reason."""
 
     name: str
     reason: str
@@ -33,11 +33,11 @@ class SkippedEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarFile:
     """
-    What one calendar of a file holds.
+    Content of a calendar file.
 
     Attributes:
-        name: As the file calls it; "" when it does not.
-        zone: The one it says it is in; None when it does not.
+        name: Name of the calendar, "" for none.
+        zone: Time zone of the calendar, None when it states none.
         events: In the order of the file.
     """
 
@@ -49,12 +49,12 @@ class CalendarFile:
 
 def read(data: bytes, *, zone: str, account: str) -> CalendarFile:
     """
-    Read a file: all its calendars as one.
+    Read a file; its calendars are merged into one.
 
-    *zone* is where times without a zone are; *account* is the address whose answers count.
+    *zone* applies to times without a zone; *account* is the owner's address.
 
     Raises:
-        ValueError: It is no calendar file at all.
+        ValueError: It is not a calendar file.
     """
     roots = ical_components.read(ical_components.decode(data))
     calendars = [root for root in roots if root.name == "VCALENDAR"]
@@ -88,8 +88,8 @@ class _Reader:
         self.unusable: list[SkippedEvent] = []
 
     def calendar(self, component: Component) -> None:
-        """Take in what one VCALENDAR holds."""
-        calls_off = component.text("METHOD").upper() == "CANCEL"
+        """Read the components of one VCALENDAR."""
+        is_cancellation = component.text("METHOD").upper() == "CANCEL"
         for broken in component.broken:
             self.refuse("VCALENDAR", f"a line that cannot be read: {broken[:60]}")
         for place, inner in enumerate(component.inner, 1):
@@ -100,28 +100,28 @@ class _Reader:
                 self.refuse(name, f"a {inner.name} is no event")
                 continue
             try:
-                self.events.append(self._event(inner, name, calls_off=calls_off))
+                self.events.append(self._event(inner, name, is_cancellation=is_cancellation))
             except ValueError as problem:
                 self.refuse(name, str(problem))
             except OverflowError:
                 self.refuse(name, OUT_OF_RANGE)
 
     def refuse(self, name: str, reason: str) -> None:
-        """Say what does not come in."""
+        """Report a skipped event or line."""
         self.unusable.append(SkippedEvent(name, reason))
 
-    def _event(self, component: Component, name: str, *, calls_off: bool) -> FileEvent:
+    def _event(self, component: Component, name: str, *, is_cancellation: bool) -> FileEvent:
         for broken in component.broken:
             self.refuse(name, f"a line that cannot be read: {broken[:60]}")
         try:
-            events = self._told(component, name, self._times)
+            events = self._read_event(component, name, self._times)
         except NoMatchingZone as unlike:
-            events = self._told(component, name, replace(self._times, clock=unlike.clock))
-        if calls_off:
+            events = self._read_event(component, name, replace(self._times, clock=unlike.clock))
+        if is_cancellation:
             events = replace(events, content=replace(events.content, status="cancelled"))
         return events
 
-    def _told(self, component: Component, name: str, times: TimeReader) -> FileEvent:
+    def _read_event(self, component: Component, name: str, times: TimeReader) -> FileEvent:
         start, end = times.span(component)
         content = read_content(component, start, end, account=self._account)
         recurrence, overrides = self._recurrence(component, name, content, times)
@@ -138,7 +138,7 @@ class _Reader:
             content=content,
             recurrence=recurrence,
             overrides=overrides,
-            created_ms=self._entered(component),
+            created_ms=self._created_ms(component),
             clock=times.clock,
         )
 
@@ -160,7 +160,7 @@ class _Reader:
             if end is not None:
                 longer = replace(content.starting_at(when), end=end)
                 overrides.append(Override(original=when, content=longer))
-        dropped = tuple(self._dropped(component, name, start, times))
+        dropped = tuple(self._exclusions(component, name, start, times))
         if not rules and not added:
             return None, ()
         recurrence = Recurrence(rules=rules, added=tuple(added), dropped=dropped)
@@ -180,7 +180,7 @@ class _Reader:
             else:
                 yield rule
 
-    def _dropped(
+    def _exclusions(
         self, component: Component, name: str, start: EventTime, times: TimeReader
     ) -> Iterator[EventTime]:
         for line, text in read_dates(component, "EXDATE"):
@@ -197,7 +197,7 @@ class _Reader:
             except ValueError:
                 self.refuse(name, f"a rule that cannot be followed: {line.value[:60]}")
 
-    def _entered(self, component: Component) -> int | None:
+    def _created_ms(self, component: Component) -> int | None:
         for name in ("CREATED", "LAST-MODIFIED", "DTSTAMP"):
             line = component.first(name)
             if line is None:

@@ -1,4 +1,4 @@
-"""What an event of a calendar file says: its texts, its people, its alarms."""
+"""Properties of an event in a calendar file: texts, people, reminders."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 def read_content(
     component: Component, start: EventTime, end: EventTime, *, account: str
 ) -> EventContent:
-    """Return what an event says; *account* is the address whose answer is the owner's."""
+    """Return the content of an event; *account* is the calendar owner's address."""
     guests = tuple(read_attendees(component))
     own_responses = [
         guest.response for guest in guests if guest.email.casefold() == account.casefold()
@@ -75,7 +75,7 @@ def _importance(component: Component) -> str:
 
 
 def _reminder(component: Component) -> int | None:
-    """Return how many minutes before the start the first alarm rings."""
+    """Return the earliest reminder in minutes before the start, or None."""
     minutes: list[int] = []
     for alarm in component.inner:
         line = alarm.first("TRIGGER") if alarm.name == "VALARM" else None
@@ -90,12 +90,12 @@ def _reminder(component: Component) -> int | None:
 
 
 def parse_integer(text: str) -> int:
-    """Read a whole number, 0 when it is none."""
+    """Parse an integer of at most nine digits, else 0."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def read_organiser(component: Component) -> Attendee | None:
-    """Return who called the meeting; None when nobody did."""
+    """Return the organiser, or None."""
     line = component.first("ORGANIZER")
     if line is None or not email_address(line):
         return None
@@ -103,7 +103,7 @@ def read_organiser(component: Component) -> Attendee | None:
 
 
 def read_attendees(component: Component) -> Iterator[Attendee]:
-    """Yield who is asked, in order, each address once."""
+    """Yield the attendees in order, each address once."""
     seen = set()
     for line in component.every("ATTENDEE"):
         email = email_address(line)
@@ -120,7 +120,7 @@ def read_attendees(component: Component) -> Iterator[Attendee]:
 
 
 def email_address(line: Line) -> str:
-    """Return the mail address of a calendar user; what is no ``mailto:`` may name one beside."""
+    """Return a calendar user's address, from ``mailto:`` or the EMAIL parameter, else ""."""
     value = line.value.strip()
     if value.lower().startswith("mailto:"):
         return unescape(value[7:]).strip()

@@ -1,4 +1,4 @@
-"""Puts the events of a calendar file together: series with what differs from them."""
+"""Merges the recurring events of a calendar file with their changed occurrences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,20 +14,20 @@ from sandbox.calendar.records import (
 )
 from sandbox.calendar.recurrence import SeriesStarts
 
-# Series in a zone that is like none become lists of dates, so far past their start or today.
+# Horizon, after start or today, to which series in unknown time zones are expanded.
 _LISTED = timedelta(days=1830)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEvent:
     """
-    One event of a file, read.
+    One event of a file.
 
     Attributes:
-        name: What a report calls it.
-        sequence: The larger, the newer.
-        original: Of an occurrence that differs: the start that names it in its series.
-        clock: By what its times are told, when that is like no zone that is known.
+        name: Name in the report.
+        sequence: Revision; larger is newer.
+        original: Of a changed occurrence: its original start in the series.
+        clock: Time zone of its times, when no IANA zone matches.
     """
 
     uid: str
@@ -43,10 +43,10 @@ class FileEvent:
 
 def assemble_series(events: Sequence[FileEvent]) -> tuple[list[NewEvent], list[FileEvent]]:
     """
-    Put series and what differs from them together.
+    Merge series with their changed occurrences.
 
     Returns:
-        What comes in, and what does not because there is a newer version.
+        The events to import, and the events that have a newer version.
     """
     masters: dict[str, FileEvent] = {}
     outdated = []
@@ -65,23 +65,23 @@ def assemble_series(events: Sequence[FileEvent]) -> tuple[list[NewEvent], list[F
             continue
         master = masters.get(event.uid)
         if master is None or master.recurrence is None:
-            standalone.append(_alone(event))
+            standalone.append(_separate_event(event))
         else:
             changed.setdefault(event.uid, []).append(event)
-    wholes = [_whole(master, changed.get(uid, ())) for uid, master in masters.items()]
+    wholes = [_merge_series(master, changed.get(uid, ())) for uid, master in masters.items()]
     return [*standalone, *wholes], outdated
 
 
-def _alone(event: FileEvent) -> NewEvent:
-    """Return an occurrence whose series is not in the file, as an event of its own."""
+def _separate_event(event: FileEvent) -> NewEvent:
+    """Return an occurrence without its series as a separate event."""
     original = event.original or event.content.start
     new_event = NewEvent(
         uid=f"{event.uid}_{original.stamp}", content=event.content, created_ms=event.created_ms
     )
-    return new_event if event.clock is None else _settled(new_event, event.clock)
+    return new_event if event.clock is None else _localise(new_event, event.clock)
 
 
-def _whole(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
+def _merge_series(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
     overrides = {override.original: override for override in master.overrides}
     for event in changed:
         original = _occurrence_of(master, event.original or event.content.start)
@@ -95,11 +95,11 @@ def _whole(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
         overrides=tuple(overrides.values()),
         created_ms=master.created_ms,
     )
-    return new_event if master.clock is None else _settled(new_event, master.clock)
+    return new_event if master.clock is None else _localise(new_event, master.clock)
 
 
 def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
-    """Return the start of the series that is meant, which some name by its day alone."""
+    """Return the start of the occurrence at *original*, which may name only its day."""
     if not original.is_day or master.content.start.is_day or master.recurrence is None:
         return original
     day = original.instant - timedelta(days=1)
@@ -108,45 +108,47 @@ def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
     return next((start for start in nearby if start.local.date() == original.day), original)
 
 
-# A clock that is like no other
+# Time zones that match no IANA zone
 
 
-def _settled(new_event: NewEvent, clock: tzinfo) -> NewEvent:
+def _localise(new_event: NewEvent, clock: tzinfo) -> NewEvent:
     """
-    Turn times that *clock* tells, written as UTC, into moments.
+    Convert times in *clock*, stored as if UTC, into instants.
 
-    Rules cannot follow such a clock, so they become the dates that they give.
+    Rules cannot be expanded in such a time zone, so they are replaced by their dates.
     """
     start = new_event.content.start
     recurrence = new_event.recurrence
     if recurrence is not None:
         until = max(start.instant, datetime.now(UTC)) + _LISTED
         starts = SeriesStarts(start, recurrence).between(None, until)
-        actual_starts = {_real(start, clock) for start in starts}
-        first = _real(start, clock)
+        actual_starts = {_to_instant(start, clock) for start in starts}
+        first = _to_instant(start, clock)
         recurrence = Recurrence(
             added=tuple(sorted(actual_starts - {first}, key=lambda start: start.instant)),
             dropped=() if first in actual_starts else (first,),
         )
     return replace(
         new_event,
-        content=_real_content(new_event.content, clock),
+        content=_localise_content(new_event.content, clock),
         recurrence=recurrence,
-        overrides=tuple(_real_overrides(new_event.overrides, clock)),
+        overrides=tuple(_localise_overrides(new_event.overrides, clock)),
     )
 
 
-def _real_overrides(overrides: Sequence[Override], clock: tzinfo) -> Iterator[Override]:
+def _localise_overrides(overrides: Sequence[Override], clock: tzinfo) -> Iterator[Override]:
     for override in overrides:
-        content = None if override.content is None else _real_content(override.content, clock)
-        yield replace(override, original=_real(override.original, clock), content=content)
+        content = None if override.content is None else _localise_content(override.content, clock)
+        yield replace(override, original=_to_instant(override.original, clock), content=content)
 
 
-def _real_content(content: EventContent, clock: tzinfo) -> EventContent:
-    return replace(content, start=_real(content.start, clock), end=_real(content.end, clock))
+def _localise_content(content: EventContent, clock: tzinfo) -> EventContent:
+    return replace(
+        content, start=_to_instant(content.start, clock), end=_to_instant(content.end, clock)
+    )
 
 
-def _real(when: EventTime, clock: tzinfo) -> EventTime:
+def _to_instant(when: EventTime, clock: tzinfo) -> EventTime:
     if when.is_day:
         return when
     return from_instant(when.local.replace(tzinfo=clock))

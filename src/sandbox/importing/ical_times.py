@@ -1,7 +1,7 @@
 """
-The times of a calendar file: days, moments, periods, by the zones that the file means.
+Dates, times and periods of a calendar file, in the time zones of the file.
 
-Source: RFC 5545, 3.3.4 to 3.3.6, 3.3.9.
+See RFC 5545, 3.3.4 to 3.3.6, 3.3.9.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ OUT_OF_RANGE = "a time that is out of range"
 @dataclass(frozen=True, slots=True)
 class TimeReader:
     """
-    How the times of one event are read.
+    Reader of the times of one event.
 
     Attributes:
-        zone: Whose clock a time without a zone is told by.
-        clock: When the event's zone is like none that is known: what its own definition makes.
-            Every time is then told by it, written as if that were UTC (see `calendarseries`).
+        zone: Time zone of times without one.
+        clock: Time zone by the file's own definition, when no IANA zone matches. Every time is
+            then converted to it and stored as if UTC (see `ical_series`).
     """
 
     zones: ZoneTable
@@ -36,7 +36,7 @@ class TimeReader:
         Return start and end.
 
         Raises:
-            ValueError: There is no start, a time cannot be read, or the end is before the start.
+            ValueError: The start is missing, a time is malformed, or the end is before the start.
         """
         line = component.first("DTSTART")
         if line is None:
@@ -44,7 +44,7 @@ class TimeReader:
         start = self.when(line, self.zone)
         end_line, length = component.first("DTEND"), component.first("DURATION")
         if end_line is not None:
-            end = _like(start, self.when(end_line, start.zone))
+            end = _match_end_type(start, self.when(end_line, start.zone))
         elif length is not None:
             end = _after(start, parse_duration(length.value))
         else:
@@ -59,15 +59,15 @@ class TimeReader:
 
     def when(self, line: Line, otherwise: str) -> EventTime:
         """
-        Read a line that holds one time; one without any zone is in *otherwise*.
+        Read the time of a line; *otherwise* is the zone of a time without one.
 
         Raises:
-            ValueError: It cannot be read.
+            ValueError: It is malformed or out of range.
         """
         return self.read(line.value.strip(), line, otherwise)
 
     def read(self, text: str, line: Line, otherwise: str) -> EventTime:
-        """As `when`, one of the times of a line."""
+        """Read one of several times of a line, like `when`."""
         day = _day(text[:8])
         if day.year not in YEARS:
             raise ValueError(OUT_OF_RANGE)
@@ -83,9 +83,9 @@ class TimeReader:
         return from_local(local, named or otherwise)
 
     def period(self, line: Line, text: str, start: EventTime) -> tuple[EventTime, EventTime | None]:
-        """Read a date of a series that starts at *start*, and the end that it has of its own."""
+        """Read an added date of the series at *start*, and its own end, if any."""
         first, slash, last = text.partition("/")
-        when = _of_its_kind(self.read(first, line, start.zone), start)
+        when = _match_type(self.read(first, line, start.zone), start)
         if not slash:
             return when, None
         if "P" in last.upper():
@@ -100,7 +100,7 @@ class TimeReader:
 
 
 def read_dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
-    """Yield every value of the lines that hold several."""
+    """Yield (line, value) for each comma-separated value of the lines *name*."""
     for line in component.every(name):
         for text in line.value.split(","):
             if text.strip():
@@ -108,15 +108,15 @@ def read_dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:
 
 
 def _after(start: EventTime, length: Duration) -> EventTime:
-    """Add a duration: days by the clock, hours as they pass."""
+    """Add a duration: days in local time, hours as elapsed time."""
     later = start.later(length.days)
     if start.is_day:
         return later
     return from_instant(later.instant + length.exact, start.zone)
 
 
-def _of_its_kind(when: EventTime, start: EventTime) -> EventTime:
-    """Make a date of a timed series one of its times, and a time of whole days a day."""
+def _match_type(when: EventTime, start: EventTime) -> EventTime:
+    """Convert between date and time, so that the value has the type of *start*."""
     if when.is_day == start.is_day:
         return when
     if start.is_day:
@@ -124,8 +124,8 @@ def _of_its_kind(when: EventTime, start: EventTime) -> EventTime:
     return from_local(datetime.combine(when.local, start.local.time()), start.zone)
 
 
-def _like(start: EventTime, end: EventTime) -> EventTime:
-    """Make an end that is of another kind than its start one of the same."""
+def _match_end_type(start: EventTime, end: EventTime) -> EventTime:
+    """Convert an end between date and time, to the type of *start*."""
     if start.is_day == end.is_day:
         return end
     return from_local(end.local, end.zone, is_day=start.is_day)
@@ -141,7 +141,7 @@ def _day(text: str) -> date:
 
 
 def _clock(text: str) -> time:
-    """Read ``T093000`` behind a date; a second that is inserted (60) counts as the one before."""
+    """Parse ``T093000`` after a date; a leap second (60) counts as 59."""
     digits = text[9:15]
     is_clock = len(digits) == 6 and digits.isascii() and digits.isdecimal()
     if text[8] not in "Tt" or not is_clock or text[15:] not in {"", "Z", "z"}:

@@ -1,6 +1,7 @@
 """
-Which zone of the IANA data a calendar file means: by name, by an older or vendor's name, or by what
-its own definition does.
+Time zones of a calendar file, matched to IANA zones.
+
+A zone is matched by its name, by an older or vendor's name, or by its own definition.
 """
 
 import re
@@ -16,16 +17,16 @@ from sandbox.calendar.records import load_zone
 from sandbox.importing.ical_components import Component
 
 _SAMPLE = timedelta(days=6, hours=7)
-_SAMPLES = 130  # about two years, from the beginning of the year that is asked about
+_SAMPLES = 130  # about two years, from the start of the year in question
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 
 
 class NoMatchingZone(ValueError):
     """
-    No zone of the IANA data is like it.
+    No IANA zone matches the definition.
 
     Attributes:
-        clock: What its own definition makes of times.
+        clock: Time zone by the file's own definition.
     """
 
     def __init__(self, clock: tzinfo) -> None:
@@ -43,13 +44,13 @@ class ZoneTable:
 
     def name(self, tzid: str, year: int) -> str | None:
         """
-        Return the IANA name for what the file calls *tzid*, as it is from *year* on.
+        Return the IANA name of the zone *tzid*, as of *year*.
 
-        None when the name says nothing and the file does not define it.
+        None when the name is unknown and the file does not define it.
 
         Raises:
-            UnlikeAnyZone: It is defined, but like no zone there is.
-            ValueError: Its definition cannot be read.
+            UnlikeAnyZone: It is defined, but no IANA zone matches.
+            ValueError: Its definition is malformed.
         """
         key = tzid, year
         if key not in self._resolved:
@@ -57,20 +58,20 @@ class ZoneTable:
         return self._resolved[key]
 
     def _resolve(self, tzid: str, year: int) -> str | None:
-        named = _named(tzid)
+        named = _resolve_name(tzid)
         if named is not None:
             return named
         definition = self._defined.get(tzid)
         if definition is None:
             return None
-        named = _named(definition.text("X-LIC-LOCATION"))
+        named = _resolve_name(definition.text("X-LIC-LOCATION"))
         if named is not None:
             return named
-        return _alike(_clock(definition, tzid), year)
+        return _match_offsets(_clock(definition, tzid), year)
 
 
 def iana_zone(name: str) -> str | None:
-    """Return a zone's name when it is one of the IANA data."""
+    """Return *name* when it is an IANA zone, else None."""
     if not _NAME.fullmatch(name):
         return None
     try:
@@ -80,8 +81,8 @@ def iana_zone(name: str) -> str | None:
     return name
 
 
-def _named(tzid: str) -> str | None:
-    """Read a name of the IANA data, also one behind a vendor's prefix, or of another vendor."""
+def _resolve_name(tzid: str) -> str | None:
+    """Resolve an IANA name, also after a vendor's prefix, or a Windows zone name."""
     parts = [part for part in tzid.split("/") if part]
     for start in range(max(0, len(parts) - 3), len(parts)):
         zone_name = iana_zone("/".join(parts[start:]))
@@ -99,18 +100,18 @@ def _clock(definition: Component, tzid: str) -> tzinfo:
     return clock
 
 
-def _alike(clock: tzinfo, year: int) -> str:
-    """Find the zone whose clocks show the same all through the years that matter."""
+def _match_offsets(clock: tzinfo, year: int) -> str:
+    """Return the IANA zone with the same offsets over the sampled years."""
     start = datetime(year, 1, 3, tzinfo=UTC)
     moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
-    # Zones that others are named after come first, so that the usual ones are found.
+    # The zones of the Windows table come first: they are the usual ones.
     for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
-        if _same(clock, load_zone(name), moments):
+        if _have_same_offsets(clock, load_zone(name), moments):
             return name
     raise NoMatchingZone(clock)
 
 
-def _same(first: tzinfo, second: tzinfo, moments: list[datetime]) -> bool:
+def _have_same_offsets(first: tzinfo, second: tzinfo, moments: list[datetime]) -> bool:
     return all(
         moment.astimezone(first).utcoffset() == moment.astimezone(second).utcoffset()
         for moment in moments

@@ -1,8 +1,8 @@
 """
-Messages in files: mbox in its variants, .eml, .emlx, maildir, and folders of all of these.
+Messages in mbox variants, .eml, .emlx and maildir files, and in folders of these.
 
-Bytes are kept to the letter, but for what belongs to the container: the From_ line, the empty line
-before the next one and the ``>`` put before lines that look like one.
+The bytes of a message are unchanged, except for what belongs to the mbox container: the From_
+line, the empty line before the next one, and the ``>`` before quoted From_ lines.
 """
 
 import mmap
@@ -17,7 +17,7 @@ from pathlib import Path
 MAX_MESSAGE_BYTES = 40 * 1024 * 1024  # bytes of one message
 
 _FROM_LINE = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
-# sender, day, month, day of the month, time, year somewhere behind: a From_ line, not prose
+# sender, weekday, time and year: a From_ line rather than prose
 _ENVELOPE = re.compile(
     rb"^From (?:\S+|\".*?\"\S*)?\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,?\s.*\d\d?:\d\d.*\d{4}|"
     rb"^From \S+@\S+\s*$|^From (?:-|MAILER-DAEMON)?\s*$"
@@ -37,10 +37,10 @@ class StoredMessage:
     A message in a file.
 
     Attributes:
-        name: For the report: the file's path below what was asked for, ``#n`` inside an mbox.
-        flags: Maildir flags; None where the container has none.
-        box: The name of the mailbox or folder it lies in; "" when there is none.
-        container_ms: When the container says that it came in, or the file's time; milliseconds.
+        name: For the report: path below the imported path, with ``#n`` inside an mbox.
+        flags: Maildir flags; None for containers without flags.
+        box: Name of the mailbox or folder, "" for none.
+        container_ms: Arrival time by the container, or the file's time; epoch milliseconds.
     """
 
     name: str
@@ -52,14 +52,14 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class SkippedMessage:
-    """What cannot be imported, and why."""
+    """A message or file that cannot be imported, and the reason."""
 
     name: str
     reason: str
 
 
 def read(path: Path) -> Iterator[StoredMessage | SkippedMessage]:
-    """Yield every message at *path*, a file or a folder; files in the order of their names."""
+    """Yield all messages of a file or folder; files in the order of their names."""
     if not path.is_dir():
         yield from _file(path, path.name, sure=True)
         return
@@ -77,7 +77,7 @@ def read(path: Path) -> Iterator[StoredMessage | SkippedMessage]:
 
 
 def _file(path: Path, name: str, *, sure: bool) -> Iterator[StoredMessage | SkippedMessage]:
-    """Read one file; unless *sure* that it is mail, only a name or content that says so will do."""
+    """Read one file; unless *sure* that it is mail, its name or content must show it."""
     try:
         if not path.is_file():
             yield SkippedMessage(name, "not a regular file")
@@ -89,14 +89,14 @@ def _file(path: Path, name: str, *, sure: bool) -> Iterator[StoredMessage | Skip
                 yield SkippedMessage(name, "empty")
             elif start == b"From " or path.suffix.lower() == ".mbox":
                 with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                    yield from _mbox(content, name, _box_of(path), _mtime_ms(path))
+                    yield from _mbox(content, name, _box_name(path), _mtime_ms(path))
             elif not sure and path.suffix.lower() not in {".eml", ".emlx"}:
                 yield SkippedMessage(name, "neither .eml nor mbox")
             elif size > MAX_MESSAGE_BYTES:
                 yield SkippedMessage(name, _too_large())
             else:
                 raw = start + opened.read()
-                raw = _without_count(raw) if path.suffix.lower() == ".emlx" else raw
+                raw = _extract_emlx(raw) if path.suffix.lower() == ".emlx" else raw
                 yield _message(raw, name, container_ms=_mtime_ms(path))
     except OSError as error:
         yield SkippedMessage(name, f"cannot be read: {error.strerror or type(error).__name__}")
@@ -120,7 +120,7 @@ def _message(
 def _mbox(
     content: mmap.mmap, name: str, box: str, mtime_ms: int
 ) -> Iterator[StoredMessage | SkippedMessage]:
-    start = _next_from(content, 0)
+    start = _find_from_line(content, 0)
     if start is None:
         yield SkippedMessage(name, "no From_ line: not an mbox file")
         return
@@ -136,17 +136,17 @@ def _mbox(
         if end - line_end > MAX_MESSAGE_BYTES:
             yield SkippedMessage(label, _too_large())
         else:
-            raw = _unquoted(content[line_end:end])
+            raw = _unquote(content[line_end:end])
             yield _message(raw, label, container_ms=when, box=box)
         start = following
 
 
 def _end_of_message(content: mmap.mmap, start: int) -> tuple[int, int | None]:
-    """Return where the message that starts at *start* ends, and where the next From_ line is."""
+    """Return the end of the message at *start*, and the offset of the next From_ line."""
     counted = _counted_end(content, start)
     if counted is not None:
-        return counted, _next_from(content, counted)
-    following = _next_from(content, start)
+        return counted, _find_from_line(content, counted)
+    following = _find_from_line(content, start)
     if following is None:
         return len(content), None
     end = following
@@ -157,7 +157,7 @@ def _end_of_message(content: mmap.mmap, start: int) -> tuple[int, int | None]:
 
 
 def _counted_end(content: mmap.mmap, start: int) -> int | None:
-    """Return the end by Content-Length (mboxcl, mboxcl2), None when there is none to be trusted."""
+    """Return the end by Content-Length (mboxcl, mboxcl2), None when it is absent or wrong."""
     blank = _BLANK.search(content, start, start + 256 * 1024)
     if blank is None:
         return None
@@ -171,8 +171,8 @@ def _counted_end(content: mmap.mmap, start: int) -> int | None:
     return end if not after or after.startswith(b"From ") else None
 
 
-def _next_from(content: mmap.mmap, start: int) -> int | None:
-    """Return the place of the next From_ line at or after *start*."""
+def _find_from_line(content: mmap.mmap, start: int) -> int | None:
+    """Return the offset of the next From_ line at or after *start*."""
     for match in _FROM_LINE.finditer(content, start):
         position, end = match.span()
         before = content[max(0, position - 4) : position]
@@ -183,13 +183,13 @@ def _next_from(content: mmap.mmap, start: int) -> int | None:
     return None
 
 
-def _unquoted(raw: bytes) -> bytes:
-    """Take one ``>`` off quoted From_ lines, unless unquoted ones show that nothing was quoted."""
+def _unquote(raw: bytes) -> bytes:
+    """Unquote From_ lines, unless unquoted ones show that the file does not quote."""
     return raw if _PLAIN_FROM.search(raw) else _QUOTED_FROM.sub(rb"\1", raw)
 
 
 def _envelope_ms(line: bytes) -> int | None:
-    """Return the time in a From_ line, taken for UTC where it names no zone."""
+    """Return the time of a From_ line in epoch milliseconds, UTC by default."""
     words = line.decode("ascii", "replace").split()
     for index, word in enumerate(words):
         if word[:3] in {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}:
@@ -241,14 +241,14 @@ def _maildir(folder: Path, root: Path) -> Iterator[StoredMessage | SkippedMessag
             yield _message(raw, name, container_ms=when, flags=letters, box=box)
 
 
-def _without_count(raw: bytes) -> bytes:
-    """Return the message inside an .emlx file: a count of bytes, the message, a property list."""
+def _extract_emlx(raw: bytes) -> bytes:
+    """Return the message of an .emlx file: byte count, message, property list."""
     count, _, rest = raw.partition(b"\n")
     return rest[: int(count)] if count.strip().isdigit() else raw
 
 
-def _box_of(path: Path) -> str:
-    """Return the mailbox an mbox file stands for; some programs call every file "mbox"."""
+def _box_name(path: Path) -> str:
+    """Return the mailbox name of an mbox file; some programs name every file "mbox"."""
     return path.parent.stem if path.name == "mbox" else path.stem
 
 

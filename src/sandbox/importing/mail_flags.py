@@ -1,8 +1,8 @@
 """
-What an imported message brings along: folder, labels, read and starred, and when it came in.
+Folder, labels, flags and arrival time of an imported message.
 
-Mailboxes keep these in headers of their own (``X-Gmail-Labels``, ``X-Mozilla-Status``, ``Status``),
-in maildir flags or in the name of the mailbox.
+Mail programs store these in headers of their own (``X-Gmail-Labels``, ``X-Mozilla-Status``,
+``Status``), in maildir flags or in the name of the mailbox.
 """
 
 import re
@@ -72,11 +72,11 @@ _NO_LABELS = frozenset({"nonjunk", "$forwarded", "$mdnsent", "$notjunk", "notjun
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageState:
     """
-    What is known of a message besides its bytes. Nothing known means read and in the inbox.
+    State of a message in its mailbox. By default it is read and in the inbox.
 
     Attributes:
         system_labels: Labels of `SYSTEM_LABELS`, which only provider A has.
-        deleted: Deleted in its own mailbox, where the bytes merely have not been removed.
+        deleted: Marked as deleted, though the mailbox still contains it.
     """
 
     folder: str = "inbox"
@@ -88,7 +88,7 @@ class MessageState:
 
 
 def read_state(message: StoredMessage) -> MessageState:
-    """Return what *found* brings along; a later source of `_SOURCES` wins over an earlier one."""
+    """Return the state of *message*; later sources of `_SOURCES` override earlier ones."""
     head = _HEADERS.parsebytes(message.raw)
     state: dict[str, object] = {}
     state = reduce(lambda so_far, source: so_far | source(message, head), _SOURCES, state)
@@ -97,10 +97,9 @@ def read_state(message: StoredMessage) -> MessageState:
 
 def received_ms(message: StoredMessage) -> int:
     """
-    Return when *found* came in, in milliseconds since the epoch, UTC.
+    Return the arrival time of *message* in epoch milliseconds.
 
-    The topmost Received header tells, else Date, else the container: the From_ line of an mbox or
-    the file's own time.
+    It is that of the topmost Received header, else of Date, else of the container.
     """
     head = _HEADERS.parsebytes(message.raw)
     received_dates = [_text(value).rpartition(";")[2] for value in head.get_all("Received", [])[:1]]
@@ -168,7 +167,7 @@ def _by_takeout(_message: StoredMessage, head: Message) -> dict[str, object]:
     value = head.get("X-Gmail-Labels")
     if value is None:
         return {}
-    words = list(_listed(decode(_text(value))))
+    words = list(_split_labels(decode(_text(value))))
     lower = {word.lower() for word in words}
     folders = [_FOLDERS[word] for word in lower if word in _FOLDERS]
     ranked = ("trash", "spam", "drafts", "inbox", "sent", "archive")
@@ -190,7 +189,7 @@ _SOURCES: tuple[Callable[[StoredMessage, Message], dict[str, object]], ...] = (
 )
 
 
-def _listed(value: str) -> Iterator[str]:
+def _split_labels(value: str) -> Iterator[str]:
     for quoted, plain in _LABEL.findall(value):
         word = (quoted.replace('\\"', '"') or plain).strip()
         if word:
@@ -218,7 +217,7 @@ def _text(value: object) -> str:
 
 
 def _moment_ms(value: str) -> int | None:
-    """Read a header's date; None when it cannot be read or lies before 1970."""
+    """Parse a header's date; None when it is malformed or before 1970."""
     parsed = parsedate_tz(value.strip())
     if parsed is None:
         return None
@@ -231,7 +230,7 @@ def _moment_ms(value: str) -> int | None:
 
 
 def _box_name(box: str) -> str:
-    """Return the readable name of a maildir subfolder, where dots stand for slashes."""
+    """Return the decoded name of a maildir subfolder, with slashes for dots."""
     if not box.startswith("."):
         return box
     return "/".join(_from_utf7(part) for part in box[1:].split("."))

@@ -1,4 +1,4 @@
-"""Load real mail into a mailbox of the sandbox."""
+"""Import of mail files into a mailbox of the sandbox."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ def import_mail(
     store: Database, *, into: str, path: Path, progress: Progress, options: Mapping[str, str]
 ) -> ImportReport:
     """
-    Load mail from an mbox file, an .eml file, a maildir or a folder of these.
+    Import mail from an mbox file, an .eml file, a maildir or a folder of these.
 
-    Options: ``folder`` (one of `FOLDERS`, for every message), ``label`` (one more for every one).
+    Options: ``folder`` (one of `FOLDERS`, for all messages), ``label`` (added to all messages).
     """
     folder, label = _mail_options(options)
     mails = MailStore(store)
@@ -78,7 +78,7 @@ def _new_mail(
 
 
 def _write(mails: MailStore, into: str, batch: list[NewMail]) -> int:
-    """Write what has been collected, with its labels as they are spelt there; empty *batch*."""
+    """Store and empty *batch*, with labels in their existing spelling; return the number stored."""
     spellings = {
         name: mails.add_label(into, name).name for name in dict.fromkeys(_user_labels(batch))
     }

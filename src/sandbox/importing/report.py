@@ -1,4 +1,4 @@
-"""What every importer is given and gives back."""
+"""Interface and report of the importers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from sandbox.storage.database import Database
 
 ALREADY_THERE = "already there"
 
-Progress = Callable[[int], None]  # told now and then how much has been looked at
+Progress = Callable[[int], None]  # called with the number of entries processed so far
 
 
 class CannotImport(ValueError):
-    """The whole request makes no sense; the message says why and may be shown."""
+    """The import is not possible at all; the message says why and may be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
     """
-    What an import did.
+    Result of an import.
 
     Attributes:
-        imported: How many messages (events, files, rows) came in.
-        skipped: What did not: its name and the reason, in the order of reading.
+        imported: Number of imported messages, events, files or rows.
+        skipped: (name, reason) of each skipped entry, in reading order.
     """
 
     imported: int
@@ -36,10 +36,9 @@ class ImportReport:
 
 class Importer(Protocol):
     """
-    Load *path* into *into*.
+    Import *path* into the upstream *into*.
 
-    Options are those of the command that were given, by name; an importer refuses what it does not
-    know with `CannotImport`.
+    *options* are the command's options by name; unknown ones raise `CannotImport`.
     """
 
     def __call__(

@@ -1,4 +1,4 @@
-"""What makes programs stumble: odd names, notebooks, locks, unreadable labels, tight libraries."""
+"""Edge cases: odd names, notebooks, locks, unreadable labels, full libraries."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -12,7 +12,7 @@ from sandbox.world.people import STUDIO_ACCOUNT
 
 HASH_OF_NOTHING = quick_hash(b"")
 _JONAS = "jonas@harbourlight.example"
-# Names that upstream takes and that programs get wrong.
+# Names that upstream accepts and clients often mishandle.
 ODD_NAMES = (
     "100% oak.txt", "a & b + c.txt", "it's here.txt", "#1 list.txt", "semi;colon, comma.txt",
     "Ångström 船.txt", "e\u0301 decomposed.txt", "\u202eright to left.txt", "emoji 🛶.txt",
@@ -25,12 +25,12 @@ ODD_NAMES = (
 def create_edge_cases(
     builder: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
-    """Make them all."""
+    """Create all edge cases."""
     _company(builder, sites[""], day)
     _regatta(builder, sites["/sites/regatta"])
-    _tight(builder, sites["/sites/office"])
+    _full_library(builder, sites["/sites/office"])
     _personal(builder, sites, labels, day)
-    _closed(builder, sites["/sites/council"])
+    _restricted_site(builder, sites["/sites/council"])
 
 
 def _company(builder: ContentBuilder, site: r.Site, day: date) -> None:
@@ -75,7 +75,7 @@ def _regatta(builder: ContentBuilder, site: r.Site) -> None:
     builder.file(deep, "bottom.txt", ("text", "Twelve folders down."))
 
 
-def _tight(builder: ContentBuilder, site: r.Site) -> None:
+def _full_library(builder: ContentBuilder, site: r.Site) -> None:
     root = builder.library(site, "Archive", description="Nearly full", quota=24_000)
     builder.file(root, "old ledgers.txt", ("text", *("an old ledger line" for _ in range(1200))))
 
@@ -109,6 +109,6 @@ def _personal(
         builder.add(msgspec.structs.replace(locked, is_locked=True))
 
 
-def _closed(builder: ContentBuilder, site: r.Site) -> None:
+def _restricted_site(builder: ContentBuilder, site: r.Site) -> None:
     root = builder.library(site, "Minutes")
     builder.file(root, "Minutes May.docx", ("docx", "What the council spoke about"), author=_JONAS)

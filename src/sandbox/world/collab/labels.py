@@ -6,7 +6,7 @@ from uuid import NAMESPACE_URL, uuid5
 from sandbox.collab import records as r
 from sandbox.collab.builders import ContentBuilder
 
-# name, color, whether it protects, whether it can still be put on something, the one above
+# name, color, is protecting, is active, name of the parent
 _LABELS = (
     ("Public", "Green", False, True, ""),
     ("General", "Blue", False, True, ""),
@@ -19,7 +19,7 @@ _LABELS = (
 
 
 def create_labels(builder: ContentBuilder) -> Mapping[str, r.Label]:
-    """Make the tenant's labels, by their names; the least sensitive first."""
+    """Create the tenant's labels; return them by name, the least sensitive first."""
     labels: dict[str, r.Label] = {}
     for priority, (name, color, protects, active, parent) in enumerate(_LABELS):
         labels[name] = r.Label(

@@ -1,4 +1,4 @@
-"""The lists of the demo world: berths, customers, work orders, stock, and one of every template."""
+"""Lists of the demo world: berths, customers, work orders, stock, and every template."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -25,7 +25,7 @@ _STOCK = ("Larch plank", "Oak plank", "Bronze screw", "Copper rivet", "Varnish",
 
 
 def column(name: str, kind: str, **more: Any) -> r.Column:
-    """Return a column whose title is its name with the escapes undone."""
+    """Return a column; its default title is its unescaped name."""
     title = more.pop("title", name.replace("_x0020_", " "))
     return r.Column(name=name, title=title, kind=kind, **more)
 
@@ -40,12 +40,12 @@ def choices(*words: str, is_multiple: bool = False) -> dict[str, Any]:
 
 
 def timestamp(day: date, hour: int = 9) -> str:
-    """Return a time of a day as it is kept."""
+    """Return a time of a day in the stored format."""
     return f"{day.isoformat()}T{hour:02}:00:00Z"
 
 
 def create_lists(builder: ContentBuilder, sites: Mapping[str, r.Site], day: date) -> None:
-    """Make every list."""
+    """Create all lists."""
     _berths(builder, sites["/sites/yard"], day)
     _orders(builder, sites["/sites/yard"], day)
     _movements(builder, sites["/sites/store"], day)
@@ -145,7 +145,7 @@ def _orders(builder: ContentBuilder, site: r.Site, day: date) -> None:
 
 
 def _movements(builder: ContentBuilder, site: r.Site, day: date) -> None:
-    """Make a list above the threshold: one of its indexed columns is narrow, one is not."""
+    """Create a list above the threshold: one indexed column is selective, another is not."""
     builder.library(site, "Documents", segment="Shared Documents")
     rng = Random("stock")
     site_list = builder.list_in(

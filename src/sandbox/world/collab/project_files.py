@@ -1,4 +1,4 @@
-"""The projects of yard and studio and the books of the office: some thousand files in folders."""
+"""Project files of yard and studio and accounts of the office: thousands of files."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
@@ -11,7 +11,7 @@ from sandbox.collab import records as r
 from sandbox.collab.builders import ContentBuilder
 
 FIRST_BOAT = "H-101 Vesper"
-RARE_WORD = "garboard"  # in forty surveys and nowhere else
+RARE_WORD = "garboard"  # only in the first survey of 32 boats
 _BOATS = (
     "Vesper", "Sturnus", "Alma", "Havsörn", "Kittiwake", "Petrea", "Bris", "Lotta", "Näcken",
     "Sula", "Thetis", "Vega", "Ydun", "Zephyr", "Aurora", "Brage", "Cirrus", "Dunlin", "Ellida",
@@ -36,7 +36,7 @@ _STUDIO = ("henrik@harbourlight-studio.example", "saskia@harbourlight-studio.exa
 
 
 class ProjectFiles:
-    """Makes one project's files: its own chance, its people, and days that move on."""
+    """Creates the files of one project, with its own random numbers, authors and times."""
 
     def __init__(
         self, builder: ContentBuilder, name: str, people: tuple[str, ...], start: date
@@ -47,12 +47,12 @@ class ProjectFiles:
         self.rng = Random(name)
 
     def when(self) -> str:
-        """Return a moment after the one before."""
+        """Return a time after the previous one."""
         self._now += timedelta(hours=self.rng.randint(2, 60), minutes=self.rng.randint(0, 59))
         return f"{self._now.isoformat()}Z"
 
     def folder(self, parent: r.Item, name: str) -> r.Item:
-        """Make a folder."""
+        """Add a folder."""
         when = self.when()
         author = self.rng.choice(self._people)
         return self._builder.folder(
@@ -60,7 +60,7 @@ class ProjectFiles:
         )
 
     def file(self, parent: r.Item, name: str, kind: str, *lines: str, **more: Any) -> r.Item:
-        """Make a file of a recipe."""
+        """Add a file generated from a recipe."""
         when = self.when()
         return self._builder.file(
             parent,
@@ -77,15 +77,13 @@ class ProjectFiles:
 def create_project_files(
     builder: ContentBuilder, sites: Mapping[str, r.Site], labels: Mapping[str, r.Label], day: date
 ) -> None:
-    """Make the libraries of yard, studio and office."""
+    """Create the libraries of yard, studio and office."""
     _yard(builder, sites["/sites/yard"], labels, day)
     _studio(builder, sites["/sites/studio"], labels, day)
     _office(builder, sites["/sites/office"], labels, day)
 
 
-def _labelled(
-    builder: ContentBuilder, item: r.Item, label: r.Label, method: str = "standard"
-) -> None:
+def _label(builder: ContentBuilder, item: r.Item, label: r.Label, method: str = "standard") -> None:
     builder.add(msgspec.structs.replace(item, label=label.id, label_method=method))
 
 
@@ -153,7 +151,7 @@ def _survey(
             folder, f"Survey {boat} {year}.docx", "docx", f"Survey of {boat}, part {year}", *lines
         )
         if year == 3:
-            _labelled(builder, survey, labels["Confidential - Yard"])
+            _label(builder, survey, labels["Confidential - Yard"])
     project.file(folder, "Moisture.csv", "text", "part;percent", *(
         f"{part};{project.rng.randint(12, 31)}" for part in _PARTS))  # fmt: skip
     deep = project.folder(project.folder(folder, "Below the waterline"), "Fastenings")
@@ -182,7 +180,7 @@ def _invoices(
     contract = project.file(
         folder, f"Contract {boat}.pdf", "pdf", f"Contract for {boat}", "Signed by both sides"
     )
-    _labelled(builder, contract, labels["Confidential"], "privileged")
+    _label(builder, contract, labels["Confidential"], "privileged")
     for number in range(1, 5):
         project.file(folder, f"Invoice {2000 + project.rng.randint(1, 999)}-{number}.pdf", "pdf",
                      f"Invoice {number} for {boat}",
@@ -216,7 +214,7 @@ def _studio(
                              f"{project.rng.choice(_ROOMS)}.")  # fmt: skip
         contract = project.file(contracts, f"{house} - lease.pdf", "pdf", f"Lease of {house}")
         label = labels["Confidential - Studio" if number % 2 else "Highly confidential"]
-        _labelled(builder, contract, label, "auto")
+        _label(builder, contract, label, "auto")
 
 
 def _weeks(project: ProjectFiles) -> Iterator[str]:
@@ -243,5 +241,5 @@ def _office(
             project.file(folder, "bank.csv", "text", "date;amount", f"{year}-{month:02}-05;{total}")
             wages = project.file(folder, "wages.pdf", "pdf", f"Wages {year}-{month:02}")
             if month % 3 == 0:
-                _labelled(builder, wages, labels["Highly confidential"])
+                _label(builder, wages, labels["Highly confidential"])
             project.file(folder, "receipt.png", "png", str(year), str(month))

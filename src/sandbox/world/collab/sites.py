@@ -1,7 +1,7 @@
 """
-The demo world's collaboration content: the sites of Harbourlight and what lies in them.
+Collaboration content of the demo world: the sites of Harbourlight and their content.
 
-The same day gives the same content: nothing here looks at a clock or at chance.
+The content depends on the day only.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from sandbox.world.collab import edge_cases, labels, lists, project_files
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
 
 HOST, PEOPLE_HOST = "harbourlight.example", "people.harbourlight.example"
-APPLICATION = "access-gateway"  # the client whose sites are selected ones
-SELECTED_PATHS = ("/sites/studio", "/sites/store")  # the first may be written to, the other read
+APPLICATION = "access-gateway"  # the application with access to selected sites
+SELECTED_PATHS = ("/sites/studio", "/sites/store")  # writable, readable
 
 _SEEDED = "world:collab"  # meta key: the day the world was made for
 _JONAS = "jonas@harbourlight.example"
@@ -28,14 +28,13 @@ _YARD_PEOPLE = (_JONAS, "mikael@harbourlight.example", "astrid@harbourlight.exam
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollabWorld:
     """
-    What the collaboration world holds.
+    Summary of the seeded content.
 
     Attributes:
-        day: The day it was made for (UTC).
-        created: Whether this call wrote it, rather than an earlier one.
-        sites: A site's path to its id; the root site's is "".
-        subjects: An id (raw) for every kind of rule, and of things that behave oddly; see
-            `SUBJECTS`.
+        day: The day it was created for (UTC).
+        created: Whether this call created it, rather than an earlier one.
+        sites: Site path -> site id; the root site's path is "".
+        subjects: Role -> upstream id of a notable resource; see `SUBJECTS`.
     """
 
     day: date
@@ -45,12 +44,12 @@ class CollabWorld:
 
     @property
     def selected_site_ids(self) -> tuple[str, ...]:
-        """The sites that were granted to the application."""
+        """The sites granted to the application."""
         return tuple(self.sites[path] for path in SELECTED_PATHS)
 
 
 def seed(database: Database, store: ContentStore, now: datetime | None = None) -> CollabWorld:
-    """Write the content once; later calls leave the shelf alone and say what it holds."""
+    """Create the content, unless an earlier call did, and return its summary."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
     store.refresh()
     seeded_day = database.meta(_SEEDED)
@@ -109,7 +108,7 @@ def _sites(builder: ContentBuilder) -> dict[str, r.Site]:
     return sites
 
 
-# What a test or a demo may want to name.
+# Roles of the resources that tests and demos refer to.
 SUBJECTS: Mapping[str, str] = MappingProxyType(
     {
         "site": "the yard's site",
