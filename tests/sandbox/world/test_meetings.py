@@ -7,14 +7,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from sandbox.calendar.records import Attendee
 from sandbox.mail.ids import MAILBOXES
 from sandbox.world.accounts import demo_accounts
 from sandbox.world.calendar.calendars import calendar_plans, planned_meetings
-from sandbox.world.calendar.meetings import Invitee, Meeting, OccurrenceChange, instant, occurrences
+from sandbox.world.calendar.meetings import Meeting, OccurrenceChange, instant, occurrences
 
 DAYS = (date(2026, 11, 20), date(2027, 2, 28), date(2026, 3, 29), date(2028, 1, 1))
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
-ANN = Invitee(email="ann@x.example", response="accepted")
+ANN = Attendee(email="ann@x.example", response="accepted")
 
 
 def desk_of(box, day):

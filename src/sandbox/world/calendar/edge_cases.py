@@ -1,7 +1,4 @@
-"""
-What a plan of ordinary meetings lacks and real calendars have: no title, no length, too many
-guests, other clocks, a night that moves.
-"""
+"""Unusual events: without title or length, with many attendees, in other zones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,18 +19,18 @@ from sandbox.world.people import PEOPLE
 
 _HOME = "Europe/Stockholm"
 _NEW_YORK = "America/New_York"
-_MANY = 40
-_ANSWERS = ("accepted", "needsAction", "declined", "tentative")
+_ATTENDEE_COUNT = 40
+_RESPONSES = ("accepted", "needsAction", "declined", "tentative")
 _DANA = Attendee(email="dana.ruiz@hudson-boats.example", name="Dana Ruiz", response="accepted")
 
 
 def edge_case_events(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    """Yield (key of the calendar, event) for *account*, the same for the same day."""
+    """Yield (calendar key, event) for *account*; the same day gives the same events."""
     yield from _yard(account) if account.mailbox == PROVIDER_A else _studio(account)
 
 
 def _yard(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    days = _Days(account.today)
+    days = _DayTimes(account.today)
     me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     yield (
         "yard",
@@ -69,18 +66,20 @@ def _yard(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
                 video_link="https://meet.hudson-boats.example/nora",
                 reminder=5,
             ),
-            # It follows the clocks of New York, which change on other days than ours.
+            # New York changes its clocks on other days than Stockholm.
             recurrence=Recurrence(rules=("FREQ=WEEKLY;BYDAY=WE",)),
         ),
     )
     yield (
         "yard",
-        _crowd(account, days.at(8, "15:00"), days.at(8, "16:30"), "Season opening: all hands"),
+        _large_meeting(
+            account, days.at(8, "15:00"), days.at(8, "16:30"), "Season opening: all hands"
+        ),
     )
 
 
 def _studio(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
-    days = _Days(account.today)
+    days = _DayTimes(account.today)
     me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     yield (
         "family",
@@ -138,12 +137,12 @@ def _studio(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
     )
     yield (
         "studio",
-        _crowd(account, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone"),
+        _large_meeting(account, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone"),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Days:
+class _DayTimes:
     today: date
 
     def at(
@@ -156,18 +155,18 @@ class _Days:
         return from_local(datetime.combine(day, time.fromisoformat(clock)), zone)
 
 
-def _crowd(account: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
-    """Return a meeting of `_MANY` guests, Nora among them."""
+def _large_meeting(account: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
+    """Return a meeting with many attendees, Nora among them."""
     me = Attendee(email=account.address, name=account.owner.name, response="accepted")
     others = [person for person in PEOPLE.values() if not person.key.startswith("nora")]
-    guests = [
+    attendees = [
         Attendee(
             email=person.email,
             name=person.name,
-            response=pick(_ANSWERS, title, person.key),
+            response=pick(_RESPONSES, title, person.key),
             is_optional=number % 5 == 4,
         )
-        for number, person in enumerate(others[: _MANY - 1])
+        for number, person in enumerate(others[: _ATTENDEE_COUNT - 1])
     ]
     return NewEvent(
         uid=f"{account.mailbox}-crowd@planner.harbourlight.example",
@@ -178,7 +177,7 @@ def _crowd(account: DemoAccount, start: EventTime, end: EventTime, title: str) -
             start=start,
             end=end,
             organiser=me,
-            attendees=(me, *guests),
+            attendees=(me, *attendees),
             reminder=30,
         ),
     )

@@ -1,8 +1,8 @@
 """
-Planned meetings as values, independent of any wire, and what recurrence makes of them.
+Planned meetings and their occurrences, independent of any API.
 
-A time is an aware datetime in the zone it was planned in; an all-day meeting has dates, the end not
-part of it.
+A time is an aware datetime in the meeting's zone; an all-day meeting has dates, and its end date is
+not part of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rrulestr
 
+from sandbox.calendar.records import Attendee
+
 MeetingTime = datetime | date
 
 
@@ -22,9 +24,9 @@ class CalendarPlan:
     A calendar of one account.
 
     Attributes:
-        key: How `Meeting.calendar` names it; unique within the account.
+        key: Its name in `Meeting.calendar`; unique within the account.
         mailbox: The account: "provider-a" or "provider-b".
-        can_edit: False for calendars that somebody else keeps.
+        can_edit: False for other people's calendars.
         colour: "#rrggbb".
     """
 
@@ -38,24 +40,13 @@ class CalendarPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invitee:
-    """Somebody asked: *response* is "accepted", "declined", "tentative" or "needsAction"."""
-
-    email: str
-    name: str = ""
-    response: str = "needsAction"
-    is_optional: bool = False
-    is_resource: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OccurrenceChange:
     """
-    What differs in one occurrence of a series.
+    A change of one occurrence of a series.
 
     Attributes:
-        cancelled: It will not take place, but stays to be seen as cancelled.
-        start, end, title: The new ones; None leaves that of the series.
+        cancelled: The occurrence stays visible as cancelled.
+        start, end, title: The new values; None for those of the series.
     """
 
     cancelled: bool = False
@@ -70,17 +61,17 @@ class Meeting:
     One planned event or series.
 
     Attributes:
-        uid: The iCalendar UID; equal in every account that has a copy.
+        uid: The iCalendar UID; the same in every account that has a copy.
         calendar: Key of the `CalendarPlan`.
-        organiser: Who called it, and their address; need not be among the attendees.
+        organiser: Need not be among the attendees.
         start, end: Of the only or first occurrence.
         zone: IANA name of the zone it was planned in.
         rule: An RFC 5545 recurrence rule without ``RRULE:``; None for a single event.
-        dropped: Starts of occurrences taken out without a trace (EXDATE).
-        changes: By the start that the rule gives: occurrences that differ.
+        dropped: Starts of occurrences that are left out (EXDATE).
+        changes: Changed occurrences, by their start by the rule.
         status: "confirmed", "tentative" or "cancelled".
         shows_as: "busy", "free", "tentative", "oof" or "workingElsewhere".
-        my_response: What the account's owner answered; "accepted" when she organises it.
+        my_response: The owner's response; "accepted" if she is the organiser.
         reminder: Minutes before; None for none.
     """
 
@@ -89,8 +80,8 @@ class Meeting:
     title: str
     description: str = ""
     location: str = ""
-    organiser: Invitee
-    attendees: tuple[Invitee, ...] = ()
+    organiser: Attendee
+    attendees: tuple[Attendee, ...] = ()
     start: MeetingTime
     end: MeetingTime
     zone: str
@@ -116,10 +107,10 @@ class Meeting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """
-    One time at which a meeting takes place, or would have.
+    One occurrence of a meeting, perhaps cancelled.
 
     Attributes:
-        original: The start that the rule gives, which names the occurrence.
+        original: Its start by the rule, which identifies it.
         is_exception: Whether anything differs from the series.
     """
 
@@ -134,21 +125,21 @@ class Occurrence:
 
 def occurrences(meeting: Meeting, since: datetime, until: datetime) -> Iterator[Occurrence]:
     """
-    Yield what of *meeting* overlaps [since, until) (UTC), in the order of the rule.
+    Yield the occurrences of *meeting* that overlap [since, until) (UTC), in the order of the rule.
 
-    Cancelled ones are yielded and marked; dropped ones are not. A moved one counts where it was
-    moved to. All-day ones count by their dates at UTC.
+    Cancelled ones are yielded, dropped ones are not. A moved one counts at its new time, an all-day
+    one by its dates in UTC.
     """
     for original in _starts(meeting, until + timedelta(days=62)):
         if original in meeting.dropped:
             continue
-        found = _occurrence(meeting, original)
-        if instant(found.start) < until and instant(found.end) > since:
-            yield found
+        occurrence = _occurrence(meeting, original)
+        if instant(occurrence.start) < until and instant(occurrence.end) > since:
+            yield occurrence
 
 
 def instant(moment: MeetingTime) -> datetime:
-    """Return *moment* in UTC; a date is its midnight at UTC."""
+    """Return *moment* in UTC; for a date, midnight in UTC."""
     if isinstance(moment, datetime):
         return moment.astimezone(UTC)
     return datetime.combine(moment, time(), UTC)
@@ -157,13 +148,13 @@ def instant(moment: MeetingTime) -> datetime:
 def start_on_rule(
     start: MeetingTime, end: MeetingTime, rule: str | None
 ) -> tuple[MeetingTime, MeetingTime]:
-    """Move *start* and *end* on to the first day that *rule* gives."""
+    """Move *start* and *end* to the first day that matches *rule*."""
     if rule is None:
         return start, end
     first = _local(start)
-    found = rrulestr(rule, dtstart=first).after(first, inc=True)
-    later: timedelta = timedelta() if found is None else found - first
-    return start + later, end + later
+    match = rrulestr(rule, dtstart=first).after(first, inc=True)
+    shift: timedelta = timedelta() if match is None else match - first
+    return start + shift, end + shift
 
 
 def _occurrence(meeting: Meeting, original: MeetingTime) -> Occurrence:
@@ -182,30 +173,28 @@ def _occurrence(meeting: Meeting, original: MeetingTime) -> Occurrence:
 
 
 def _starts(meeting: Meeting, until: datetime) -> Iterator[MeetingTime]:
-    """Yield the starts by the rule, as local times, so that a clock change moves none of them."""
+    """Yield the starts, expanded in local time so that a clock change moves none of them."""
     if meeting.rule is None:
         yield meeting.start
         return
     first = _local(meeting.start)
     last = until.astimezone(ZoneInfo(meeting.zone)).replace(tzinfo=None)
-    for found in rrulestr(meeting.rule, dtstart=first):
-        if found > last:
+    for start in rrulestr(meeting.rule, dtstart=first):
+        if start > last:
             return
-        yield found.replace(tzinfo=ZoneInfo(meeting.zone)) if _timed(meeting) else found.date()
+        yield _zoned(meeting, start)
 
 
 def _end_for(meeting: Meeting, original: MeetingTime) -> MeetingTime:
-    """Return the end of an occurrence: as long after its start, on the local clock, as at first."""
-    long = _local(meeting.end) - _local(meeting.start)
-    end = _local(original) + long
-    return end.replace(tzinfo=ZoneInfo(meeting.zone)) if _timed(meeting) else end.date()
+    """Return the end of an occurrence; every occurrence has the same length in local time."""
+    return _zoned(meeting, _local(original) + (_local(meeting.end) - _local(meeting.start)))
+
+
+def _zoned(meeting: Meeting, local: datetime) -> MeetingTime:
+    return local.date() if meeting.is_all_day else local.replace(tzinfo=ZoneInfo(meeting.zone))
 
 
 def _local(moment: MeetingTime) -> datetime:
     if isinstance(moment, datetime):
         return moment.replace(tzinfo=None)
     return datetime.combine(moment, time())
-
-
-def _timed(meeting: Meeting) -> bool:
-    return not meeting.is_all_day

@@ -1,4 +1,4 @@
-"""Small real files to attach: PDF, PNG, CSV, calendar. The same input gives the same bytes."""
+"""Small files to attach: PDF, PNG, CSV, iCalendar. The same input gives the same bytes."""
 
 import struct
 import zlib
@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 def pdf(lines: Sequence[str]) -> bytes:
-    """Return a one-page PDF that shows *lines*, one below the other, in Helvetica."""
+    """Return a PDF of one page with *lines* in Helvetica."""
     shown = "".join(f"({_escaped(line)}) Tj T*\n" for line in lines)
     stream = f"BT /F1 12 Tf 16 TL 60 780 Td\n{shown}ET".encode("latin-1", "replace")
     objects = (
@@ -21,11 +21,11 @@ def pdf(lines: Sequence[str]) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     )
     written = b"%PDF-1.4\n"
-    places: list[int] = []
+    offsets: list[int] = []
     for number, content in enumerate(objects, 1):
-        places.append(len(written))
+        offsets.append(len(written))
         written += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     return written + (
         b"xref\n0 6\n0000000000 65535 f \n%btrailer\n<< /Size 6 /Root 1 0 R >>\n"
         b"startxref\n%d\n%%%%EOF\n" % (table, len(written))
@@ -48,7 +48,7 @@ def png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
 
 
 def csv(rows: Iterable[Sequence[object]], *, separator: str = ";", charset: str = "utf-8") -> bytes:
-    """Return *rows* as the spreadsheets of this company write them: semicolons, CRLF."""
+    """Return *rows* as CSV with CRLF line ends."""
     lines = (separator.join(str(cell) for cell in row) for row in rows)
     return "".join(f"{line}\r\n" for line in lines).encode(charset)
 
@@ -56,7 +56,7 @@ def csv(rows: Iterable[Sequence[object]], *, separator: str = ";", charset: str 
 def invitation(
     *, uid: str, title: str, start: datetime, end: datetime, organiser: str, guest: str, place: str
 ) -> str:
-    """Return a calendar request (RFC 5546); *start* and *end* are UTC."""
+    """Return an iCalendar invitation (RFC 5546); *start* and *end* are UTC."""
     form = "%Y%m%dT%H%M%SZ"
     return "\r\n".join(
         (

@@ -1,4 +1,4 @@
-"""Turn what somebody writes into the mail their program would send."""
+"""A mail as its sender's mail program would write it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from sandbox.world.mail import attachment_files, mime_writer
 from sandbox.world.mail.mime_writer import Header, Part
 from sandbox.world.people import Person, signature
 
-_KINDS = {
+_CONTENT_TYPES = {
     "pdf": "application/pdf",
     "png": "image/png",
     "csv": "text/csv",
     "txt": "text/plain",
 }
 _SEA = ((62, 98, 120), (150, 170, 160), (180, 120, 80), (210, 190, 150))
-_QUOTED = {  # by the answering program's prefix
+_ATTRIBUTIONS = {  # reply prefix of the sender's program -> line above a quotation
     "AW:": "Am {date} schrieb {name}:",
     "SV:": "{date} skrev {name}:",
     "RE:": "Le {date}, {name} a écrit :",
@@ -31,16 +31,18 @@ _QUOTED = {  # by the answering program's prefix
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedMail:
     """
-    One mail before it is written down.
+    The content of a mail, before it is rendered.
 
     Attributes:
-        to, cc, bcc: Display name and address.
-        at: When it is sent, UTC.
-        account: The address of the mailbox it is written for.
+        to, cc, bcc: (display name, address).
+        sent_at: UTC.
+        mailbox_address: The address of the mailbox that gets this copy.
         message_id: Without angle brackets.
         references: Message-IDs of the thread so far, oldest first.
-        quoted: The mail answered, quoted below; None quotes nothing.
-        extra: Further headers, put after the subject.
+        quoted: The mail that is quoted below the text; None for none.
+        attachments, inline_files: (kind, file name); see `file_content`.
+        parts: Further MIME parts.
+        extra_headers: Further headers, after the subject.
     """
 
     sender: Person
@@ -61,19 +63,19 @@ class ComposedMail:
 
 
 def message_id(*seed: object, domain: str) -> str:
-    """Return a Message-ID that only *seed* decides, without angle brackets."""
+    """Return a Message-ID that depends on *seed* alone, without angle brackets."""
     digest = hashlib.sha256("/".join(map(str, seed)).encode()).hexdigest()
     return f"{digest[:12]}.{digest[12:20]}@{domain}"
 
 
 def render(mail: ComposedMail) -> bytes:
-    """Return the mail as bytes."""
+    """Render the mail as raw bytes."""
     attached = [_file(kind, name, mail.subject) for kind, name in mail.attachments]
     extra = [*attached, *mail.parts]
     content = _content(mail)
     if extra:
-        mark = f"=_mixed_{_mark(mail)}"
-        content = mime_writer.multipart("mixed", [content, *extra], boundary=mark)
+        boundary = f"=_mixed_{_hash(mail)}"
+        content = mime_writer.multipart("mixed", [content, *extra], boundary=boundary)
     return mime_writer.mail(_headers(mail), content)
 
 
@@ -83,8 +85,8 @@ def paragraphs(text: str) -> str:
     return "\n".join(f"<p>{escape(block).replace(chr(10), '<br>')}</p>" for block in blocks)
 
 
-def content_of(kind: str, name: str, topic: str) -> bytes:
-    """Return a small file of *kind* ("pdf", "png", "csv", "txt") that speaks of *topic*."""
+def file_content(kind: str, name: str, topic: str) -> bytes:
+    """Return a small file of *kind* ("pdf", "png", "csv" or "txt") about *topic*."""
     number = int(hashlib.sha256(name.encode()).hexdigest()[:6], 16)
     stem = name.rsplit(".", 1)[0]
     if kind == "pdf":
@@ -101,7 +103,9 @@ def content_of(kind: str, name: str, topic: str) -> bytes:
 
 def _file(kind: str, name: str, topic: str) -> Part:
     naming = "plain" if name.isascii() else "rfc2231"
-    return mime_writer.file(name, _KINDS[kind], content_of(kind, name, topic), naming=naming)
+    return mime_writer.file(
+        name, _CONTENT_TYPES[kind], file_content(kind, name, topic), naming=naming
+    )
 
 
 def _content(mail: ComposedMail) -> Part:
@@ -125,14 +129,14 @@ def _content(mail: ComposedMail) -> Part:
         shown = _related(mail, shown, pictures)
     if person.style == "html-only":
         return shown
-    return mime_writer.multipart("alternative", [body, shown], boundary=f"=_alt_{_mark(mail)}")
+    return mime_writer.multipart("alternative", [body, shown], boundary=f"=_alt_{_hash(mail)}")
 
 
 def _text(mail: ComposedMail, content: str, subtype: str) -> Part:
     person = mail.sender
     transfer = person.transfer
     if transfer in {"7bit", "8bit"}:
-        content = mime_writer.wrapped(content)
+        content = mime_writer.wrap(content)
     if transfer == "7bit" and not content.isascii() and person.charset == "utf-8":
         transfer = "8bit"
     return mime_writer.text(content, subtype=subtype, charset=person.charset, transfer=transfer)
@@ -142,16 +146,16 @@ def _related(mail: ComposedMail, shown: Part, pictures: Sequence[tuple[str, str]
     inlined = [
         mime_writer.file(
             name,
-            _KINDS[kind],
-            content_of(kind, name, mail.subject),
+            _CONTENT_TYPES[kind],
+            file_content(kind, name, mail.subject),
             disposition="inline",
             cid=_cid(mail, name),
         )
         for kind, name in pictures
     ]
-    mark = f"=_rel_{_mark(mail)}"
+    boundary = f"=_rel_{_hash(mail)}"
     params = ';\r\n type="text/html"'
-    return mime_writer.multipart("related", [shown, *inlined], boundary=mark, params=params)
+    return mime_writer.multipart("related", [shown, *inlined], boundary=boundary, params=params)
 
 
 def _html(mail: ComposedMail, pictures: Sequence[tuple[str, str]]) -> str:
@@ -180,7 +184,7 @@ def _quotation(mail: ComposedMail) -> str:
 
 def _attribution(mail: ComposedMail, quoted: ComposedMail) -> str:
     local = quoted.sent_at.astimezone(ZoneInfo(mail.sender.zone))
-    line = _QUOTED.get(mail.sender.prefix, "On {date}, {name} wrote:")
+    line = _ATTRIBUTIONS.get(mail.sender.prefix, "On {date}, {name} wrote:")
     return line.format(date=f"{local:%Y-%m-%d %H:%M}", name=quoted.sender.name)
 
 
@@ -188,7 +192,7 @@ def _headers(mail: ComposedMail) -> list[Header]:
     person = mail.sender
     own = person.email == mail.mailbox_address
     local = mail.sent_at.astimezone(ZoneInfo(person.zone))
-    headers: list[Header] = [] if own else list(_travelled(mail))
+    headers: list[Header] = [] if own else list(_trace_headers(mail))
     headers += [
         ("Date", format_datetime(local)),
         ("From", _address(mail, person.name, person.email)),
@@ -202,13 +206,13 @@ def _headers(mail: ComposedMail) -> list[Header]:
         headers.append(("In-Reply-To", f"<{mail.references[-1]}>"))
         listed = "\r\n ".join(f"<{reference}>" for reference in mail.references)
         headers.append(("References", listed))
-    headers.append(("Subject", mime_writer.words(mail.subject, **_coding(person))))
+    headers.append(("Subject", mime_writer.words(mail.subject, **_encoding(person))))
     headers += mail.extra_headers
     return headers
 
 
-def _travelled(mail: ComposedMail) -> tuple[Header, ...]:
-    """Trace headers of a mail from outside, newest first."""
+def _trace_headers(mail: ComposedMail) -> tuple[Header, ...]:
+    """Return the trace headers of a received mail, newest first."""
     domain = mail.sender.email.rpartition("@")[2]
     home = mail.mailbox_address.rpartition("@")[2]
     stamp = format_datetime(mail.sent_at)
@@ -228,17 +232,17 @@ def _travelled(mail: ComposedMail) -> tuple[Header, ...]:
 
 
 def _address(mail: ComposedMail, name: str, address: str) -> str:
-    return mime_writer.mailbox(name, address, **_coding(mail.sender))
+    return mime_writer.mailbox(name, address, **_encoding(mail.sender))
 
 
-def _coding(person: Person) -> dict[str, str]:
+def _encoding(person: Person) -> dict[str, str]:
     latin = person.charset.startswith(("iso-8859", "windows-125"))
     return {"charset": person.charset, "form": "Q" if latin else "B"}
 
 
 def _cid(mail: ComposedMail, name: str) -> str:
-    return f"{_mark(mail)[:10]}.{len(name)}@{mail.sender.email.rpartition('@')[2]}"
+    return f"{_hash(mail)[:10]}.{len(name)}@{mail.sender.email.rpartition('@')[2]}"
 
 
-def _mark(mail: ComposedMail) -> str:
+def _hash(mail: ComposedMail) -> str:
     return hashlib.sha256(mail.message_id.encode()).hexdigest()[:20]

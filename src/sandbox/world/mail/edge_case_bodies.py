@@ -1,7 +1,8 @@
 """
-Mails with odd bodies: charsets, encodings, nesting, attachments, as real mailboxes hold them.
+Mail with unusual bodies: encodings, nesting, attachments.
 
-Each function makes one mail; `BODY_CASES` lists them in the order in which they arrive.
+Each function builds one mail; `BODY_CASES` lists them, newest first. Their names seed ids and
+times: renaming one changes the world.
 """
 
 from sandbox.world.mail import attachment_files, mime_writer
@@ -67,7 +68,7 @@ def _nested_mail(case: EdgeCase) -> bytes:
 
 
 def _names_of_files(case: EdgeCase) -> bytes:
-    """One attachment for every way of writing a file name."""
+    """Build a mail with one attachment per encoding of the file name."""
     data = b"one line\r\n"
     named = (
         ("Zeichnung für Über­sicht.txt", "rfc2231"),

@@ -1,7 +1,8 @@
 """
-Mails whose charsets are rare, unknown or wrongly named, as real mailboxes hold them.
+Mail with rare, unknown or wrongly declared charsets.
 
-Each function makes one mail; `CHARSET_CASES` lists them in the order in which they arrive.
+Each function builds one mail; `CHARSET_CASES` lists them, newest first. Their names seed ids and
+times: renaming one changes the world.
 """
 
 from sandbox.world.mail import mime_writer

@@ -1,7 +1,8 @@
 """
-Mails with odd headers: missing, repeated, endless, ambiguous or wrong, as real mailboxes hold them.
+Mail with missing, repeated, very long, ambiguous or malformed headers.
 
-Each function makes one mail; `HEADER_CASES` lists them in the order in which they arrive.
+Each function builds one mail; `HEADER_CASES` lists them, newest first. Their names seed ids and
+times: renaming one changes the world.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ CREW = 300  # recipients of the largest mail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeCase:
-    """Where and when an odd mail arrives; *seed* makes its ids."""
+    """Recipient, received time and seed of an edge case; the seed decides its ids."""
 
     address: str
     at: datetime
@@ -26,16 +27,16 @@ class EdgeCase:
 
     @property
     def date(self) -> str:
-        """The moment as a Date header."""
+        """The Date header."""
         return format_datetime(self.at)
 
     @property
     def own_id(self) -> str:
-        """A Message-ID, with angle brackets."""
+        """The Message-ID, with angle brackets."""
         return f"<{message_id(self.address, self.seed, domain='mail.example')}>"
 
     def headers(self, sender: str, subject: str, *extra: Header) -> list[Header]:
-        """Return the headers of a mail that is not odd in its headers."""
+        """Return the headers of an ordinary mail."""
         return [
             ("Date", self.date),
             ("From", sender),
@@ -56,7 +57,11 @@ def _no_ids(case: EdgeCase) -> bytes:
 
 
 def _no_subject(case: EdgeCase) -> bytes:
-    headers = [one for one in case.headers("oskar@harbourlight.example", "") if one[0] != "Subject"]
+    headers = [
+        header
+        for header in case.headers("oskar@harbourlight.example", "")
+        if header[0] != "Subject"
+    ]
     return mime_writer.mail(
         headers, mime_writer.text("Can somebody lift the winch with me at two?")
     )
@@ -238,7 +243,7 @@ def _directory_name(case: EdgeCase) -> bytes:
 
 
 def _no_sender(case: EdgeCase) -> bytes:
-    headers = [one for one in case.headers("", "Delivery report") if one[0] != "From"]
+    headers = [header for header in case.headers("", "Delivery report") if header[0] != "From"]
     return mime_writer.mail(headers, mime_writer.text("A report without a sender."))
 
 

@@ -1,8 +1,4 @@
-"""
-The two mailboxes of the demo world, a year of mail each.
-
-The same day gives the same bytes: nothing here looks at a clock or at chance.
-"""
+"""The two mailboxes of the demo world; the same day gives the same bytes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,20 +13,20 @@ from sandbox.world.mail.recurring_messages import recurring_mails
 from sandbox.world.mail.remaining_messages import remaining_mails
 from sandbox.world.mail.texts import load_scripts
 
-_SEEDED = "world:mail"  # meta key: the day the world was made for
-_UNUSED = ("Someday/Maybe", "Read Later")  # labels that nothing carries yet
+_SEEDED = "world:mail"  # meta key: the day that the world is made for
+_UNUSED_LABELS = ("Someday/Maybe", "Read Later")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededMail:
     """
-    What the mail world holds.
+    Result of seeding the mailboxes.
 
     Attributes:
-        day: The day it was made for (UTC).
-        created: Whether this call wrote it, rather than an earlier one.
+        day: The day that the world is made for (UTC).
+        created: Whether this call wrote the mail, rather than an earlier one.
         accounts: Mailbox to its owner's address.
-        mails: Mailbox to its number of messages, whatever their folder.
+        mails: Mailbox to its number of messages in all folders.
     """
 
     day: date
@@ -39,18 +35,18 @@ class SeededMail:
     mails: dict[str, int]
 
 
-def seed(store: Database, mails: MailStore, now: datetime | None = None) -> SeededMail:
-    """Write both mailboxes once; later calls leave the store alone and say what it holds."""
+def seed(database: Database, mails: MailStore, now: datetime | None = None) -> SeededMail:
+    """Write both mailboxes, unless an earlier call did."""
     day = (now or datetime.now(UTC)).astimezone(UTC).date()
-    kept = store.meta(_SEEDED)
-    if kept is None:
-        with store.transaction():
+    seeded_day = database.meta(_SEEDED)
+    if seeded_day is None:
+        with database.transaction():
             for account in demo_accounts(day):
                 _fill(mails, account)
-            store.set_meta(_SEEDED, day.isoformat())
+            database.set_meta(_SEEDED, day.isoformat())
     return SeededMail(
-        day=day if kept is None else date.fromisoformat(kept),
-        created=kept is None,
+        day=day if seeded_day is None else date.fromisoformat(seeded_day),
+        created=seeded_day is None,
         accounts={account.mailbox: account.address for account in demo_accounts(day)},
         mails={account.mailbox: len(mails.all(account.mailbox)) for account in demo_accounts(day)},
     )
@@ -58,14 +54,14 @@ def seed(store: Database, mails: MailStore, now: datetime | None = None) -> Seed
 
 def planned_mails(account: DemoAccount) -> tuple[NewMail, ...]:
     """Return every message of *account*'s mailbox, oldest first."""
-    return tuple(sorted(_everything(account), key=lambda mail: mail.received_ms or 0))
+    return tuple(sorted(_mails(account), key=lambda mail: mail.received_ms or 0))
 
 
-def _everything(account: DemoAccount) -> Iterator[NewMail]:
+def _mails(account: DemoAccount) -> Iterator[NewMail]:
     side = "yard" if account.mailbox == PROVIDER_A else "studio"
     for name in (side, f"{side}_letters"):
-        for story in load_scripts(name):
-            yield from conversation_mails(account, story)
+        for script in load_scripts(name):
+            yield from conversation_mails(account, script)
     yield from recurring_mails(account)
     yield from remaining_mails(account)
 
@@ -74,7 +70,7 @@ def _fill(mails: MailStore, account: DemoAccount) -> None:
     planned = planned_mails(account)
     mails.set_account(account.mailbox, Account(account.address, account.owner.name))
     used = dict.fromkeys(label for mail in planned for label in mail.labels)
-    for label in (*used, *_UNUSED):
+    for label in (*used, *_UNUSED_LABELS):
         if not label.isupper() or label == "VIP":  # the others are the provider's own
             mails.add_label(account.mailbox, label)
     mails.add_many(account.mailbox, planned)

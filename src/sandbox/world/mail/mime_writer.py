@@ -1,9 +1,8 @@
 """
-Write a mail down as bytes, the way mail programs of different ages do.
+Writer of MIME parts and headers, as mail programs of different ages write them.
 
-Nothing here invents content: callers choose charset, transfer encoding, header forms and order, so
-that oddities are chosen rather than accidental. Lines end in CRLF. The same input gives the same
-bytes.
+Callers choose charset, transfer encoding, header forms and order. Lines end in CRLF. The same input
+gives the same bytes.
 """
 
 import base64
@@ -27,9 +26,11 @@ class Part:
     headers: tuple[Header, ...]
     body: bytes
 
-    def written(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return headers, the empty line and the body."""
-        return b"".join(_line(name, value) for name, value in self.headers) + CRLF + self.body
+        return (
+            b"".join(_header_line(name, value) for name, value in self.headers) + CRLF + self.body
+        )
 
 
 def text(
@@ -42,10 +43,10 @@ def text(
     params: str = "",
 ) -> Part:
     """
-    Make a text part.
+    Build a text part.
 
-    *declared* is the charset named in the header when it differs from the one used; an empty
-    string names none. Content that *charset* cannot say is sent as UTF-8 instead.
+    *declared* is the charset that the header names, if it differs from the one used; "" names none.
+    Content that *charset* cannot encode is sent as UTF-8 instead.
     """
     lines = content.replace("\r\n", "\n").replace("\n", "\r\n")
     try:
@@ -55,7 +56,7 @@ def text(
         transfer = "quoted-printable" if transfer == "7bit" else transfer
     named = charset if declared is None else declared
     kind = f"text/{subtype}" + (f'; charset="{named}"' if named else "") + params
-    return Part((("Content-Type", kind), *_transfer(transfer)), _encoded(data, transfer))
+    return Part((("Content-Type", kind), *_transfer_header(transfer)), _encode(data, transfer))
 
 
 def file(
@@ -69,36 +70,36 @@ def file(
     transfer: str = "base64",
 ) -> Part:
     """
-    Make an attachment, or an inline part when *disposition* is "inline".
+    Build an attachment, or an inline part when *disposition* is "inline".
 
     *naming*: "plain" (ASCII names), "rfc2231" (``filename*=``), "continued" (``filename*0*=``),
-    "rfc2047" (an encoded word inside the parameter, as older programs do), "raw8" (UTF-8 bytes as
-    they are), "type-only" (only ``name=`` of Content-Type) or "none".
+    "rfc2047" (an encoded word inside the parameter, as older programs do), "raw8" (plain UTF-8
+    bytes), "type-only" (only ``name=`` of Content-Type) or "none".
     """
-    headers: list[Header] = [("Content-Type", _typed(kind, name, naming))]
-    headers += _transfer(transfer)
+    headers: list[Header] = [("Content-Type", _content_type(kind, name, naming))]
+    headers += _transfer_header(transfer)
     if naming != "type-only":
-        headers.append(("Content-Disposition", _disposed(disposition, name, naming)))
+        headers.append(("Content-Disposition", _content_disposition(disposition, name, naming)))
     if cid is not None:
         headers.append(("Content-ID", f"<{cid}>"))
-    return Part(tuple(headers), _encoded(data, transfer))
+    return Part(tuple(headers), _encode(data, transfer))
 
 
 def multipart(
     subtype: str, parts: Sequence[Part], *, boundary: str, preamble: str = "", params: str = ""
 ) -> Part:
-    """Put *parts* together under *boundary*, which must not occur in them."""
+    """Build a multipart; *boundary* must not occur in *parts*."""
     mark = boundary.encode()
     body = preamble.encode() + (CRLF if preamble else b"")
     for part in parts:
-        body += b"--" + mark + CRLF + part.written() + CRLF
+        body += b"--" + mark + CRLF + part.to_bytes() + CRLF
     body += b"--" + mark + b"--" + CRLF
     kind = f'multipart/{subtype}; boundary="{boundary}"' + params
     return Part((("Content-Type", kind),), body)
 
 
 def nested(raw: bytes, *, name: str | None = None) -> Part:
-    """Put a whole mail inside another, as message/rfc822."""
+    """Build a message/rfc822 part from a whole mail."""
     headers: list[Header] = [("Content-Type", "message/rfc822")]
     shown = "attachment" if name is None else f'attachment; filename="{name}"'
     headers.append(("Content-Disposition", shown))
@@ -106,14 +107,14 @@ def nested(raw: bytes, *, name: str | None = None) -> Part:
 
 
 def mail(headers: Iterable[Header], part: Part) -> bytes:
-    """Write a whole mail: *headers* in their order, then those of *part*, then its body."""
+    """Build a whole mail: *headers* in order, then those of *part*, then its body."""
     versions: tuple[Header, ...] = (("MIME-Version", "1.0"),)
-    return Part((*headers, *versions, *part.headers), part.body).written()
+    return Part((*headers, *versions, *part.headers), part.body).to_bytes()
 
 
 def bare(headers: Iterable[Header], body: bytes) -> bytes:
-    """Write a mail without any MIME header, as programs before 1993 did."""
-    return Part(tuple(headers), body).written()
+    """Build a mail without MIME headers, as programs before 1993 did."""
+    return Part(tuple(headers), body).to_bytes()
 
 
 def words(value: str, *, charset: str = "utf-8", form: str = "B") -> str:
@@ -133,15 +134,15 @@ def words(value: str, *, charset: str = "utf-8", form: str = "B") -> str:
     rest = value
     while rest:
         take = len(rest)
-        while len(_word(rest[:take], charset, form)) > room:
+        while len(_encode_word(rest[:take], charset, form)) > room:
             take -= max(1, take // 8)
-        pieces.append(f"=?{charset}?{form}?{_word(rest[:take], charset, form)}?=")
+        pieces.append(f"=?{charset}?{form}?{_encode_word(rest[:take], charset, form)}?=")
         rest = rest[take:]
     return "\r\n ".join(pieces)
 
 
 def mailbox(name: str | None, address: str, *, charset: str = "utf-8", form: str = "B") -> str:
-    """Return ``Name <address>``, the name quoted or encoded where it must be."""
+    """Return ``Name <address>``, the name quoted or encoded as needed."""
     if not name:
         return address
     if not name.isascii():
@@ -150,18 +151,18 @@ def mailbox(name: str | None, address: str, *, charset: str = "utf-8", form: str
     return f"{name} <{address}>" if plain else f'"{name}" <{address}>'
 
 
-def mailboxes(written: Iterable[str]) -> str:
-    """Join address texts of a header, folding between them."""
+def mailboxes(addresses: Iterable[str]) -> str:
+    """Join the addresses of a header, folded between them."""
     lines = [""]
-    for one in written:
-        if lines[-1] and len(lines[-1]) + len(one) > FOLD_AT - 2:
-            lines.append(one)
+    for address in addresses:
+        if lines[-1] and len(lines[-1]) + len(address) > FOLD_AT - 2:
+            lines.append(address)
         else:
-            lines[-1] = f"{lines[-1]}, {one}" if lines[-1] else one
+            lines[-1] = f"{lines[-1]}, {address}" if lines[-1] else address
     return ",\r\n ".join(lines)
 
 
-def wrapped(content: str, *, width: int = 72) -> str:
+def wrap(content: str, *, width: int = 72) -> str:
     """Break the lines of *content* at *width*; quoted lines and scripts without spaces stay."""
     done: list[str] = []
     for line in content.split("\n"):
@@ -170,13 +171,13 @@ def wrapped(content: str, *, width: int = 72) -> str:
     return "\n".join(done)
 
 
-def _line(name: str, value: str | bytes) -> bytes:
-    raw = value if isinstance(value, bytes) else _folded(name, value).encode("utf-8")
+def _header_line(name: str, value: str | bytes) -> bytes:
+    raw = value if isinstance(value, bytes) else _fold(name, value).encode("utf-8")
     return name.encode() + b": " + raw + CRLF
 
 
-def _folded(name: str, value: str) -> str:
-    """Fold ASCII text at spaces; what is folded already stays."""
+def _fold(name: str, value: str) -> str:
+    """Fold ASCII text at spaces; text that is folded already stays."""
     if "\n" in value or len(name) + 2 + len(value) <= FOLD_AT or " " not in value:
         return value
     lines = [f"{name}: "]
@@ -189,18 +190,18 @@ def _folded(name: str, value: str) -> str:
     return "\r\n ".join(line.rstrip(" ") for line in lines)[len(name) + 2 :]
 
 
-def _word(value: str, charset: str, form: str) -> str:
+def _encode_word(value: str, charset: str, form: str) -> str:
     data = value.encode(charset)
     if form == "B":
         return base64.b64encode(data).decode()
     return quote(data, safe="!*+-/").replace("%20", "_").replace("%", "=").replace("~", "=7E")
 
 
-def _transfer(transfer: str) -> tuple[Header, ...]:
+def _transfer_header(transfer: str) -> tuple[Header, ...]:
     return (("Content-Transfer-Encoding", transfer),) if transfer else ()
 
 
-def _encoded(data: bytes, transfer: str) -> bytes:
+def _encode(data: bytes, transfer: str) -> bytes:
     if transfer == "base64":
         return base64.encodebytes(data).replace(b"\n", CRLF)
     if transfer == "quoted-printable":
@@ -208,7 +209,7 @@ def _encoded(data: bytes, transfer: str) -> bytes:
     return data
 
 
-def _typed(kind: str, name: str, naming: str) -> str:
+def _content_type(kind: str, name: str, naming: str) -> str:
     if naming in {"plain", "type-only"}:
         return f'{kind}; name="{name}"'
     if naming == "rfc2047":
@@ -216,7 +217,7 @@ def _typed(kind: str, name: str, naming: str) -> str:
     return kind
 
 
-def _disposed(disposition: str, name: str, naming: str) -> str | bytes:
+def _content_disposition(disposition: str, name: str, naming: str) -> str | bytes:
     if naming == "plain":
         return f'{disposition}; filename="{name}"'
     if naming == "rfc2231":

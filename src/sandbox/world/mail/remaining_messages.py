@@ -1,4 +1,4 @@
-"""The rest of a mailbox: odd mails, mails of one second, self-sent ones, drafts, trash and spam."""
+"""The rest of a mailbox: edge cases, equal times, self-sent mail, drafts, trash and spam."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -19,18 +19,19 @@ from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
 
 
 def remaining_mails(account: DemoAccount) -> Iterator[NewMail]:
-    """Yield what belongs to no conversation and no series, in no order."""
-    yield from _oddities(account)
+    """Yield the mail of no conversation and no series, in no order."""
+    yield from _edge_cases(account)
     yield from _same_second(account)
-    yield from _to_herself(account)
-    yield _to_both(account)
+    yield from _self_sent(account)
+    yield _sent_to_both(account)
     yield from _off_topic(account)
     yield from _drafts(account)
     yield from _trash(account)
     yield from _spam(account)
 
 
-def _oddities(account: DemoAccount) -> Iterator[NewMail]:
+def _edge_cases(account: DemoAccount) -> Iterator[NewMail]:
+    # The functions' names seed ids and times: renaming one changes the world.
     for number, make in enumerate((*HEADER_CASES, *BODY_CASES, *CHARSET_CASES)):
         at = account.moment(4 + number * 5, hour=11, seed=make.__name__, zone="UTC")
         raw = make(EdgeCase(address=account.address, at=at, seed=make.__name__))
@@ -39,7 +40,7 @@ def _oddities(account: DemoAccount) -> Iterator[NewMail]:
 
 
 def _same_second(account: DemoAccount) -> Iterator[NewMail]:
-    """Five mails received within one second, three of them within one millisecond."""
+    """Yield five mails received in one second, three of them in one millisecond."""
     at = account.moment(8, hour=15, seed="burst", zone="UTC").replace(microsecond=0)
     sender = Person(key="cam", name="Quay Camera", email="camera@shed-watch.example")
     for number, milliseconds in enumerate((0, 0, 0, 400, 999)):
@@ -49,7 +50,7 @@ def _same_second(account: DemoAccount) -> Iterator[NewMail]:
         yield new_mail(render(mail), at + timedelta(milliseconds=milliseconds))
 
 
-def _to_herself(account: DemoAccount) -> Iterator[NewMail]:
+def _self_sent(account: DemoAccount) -> Iterator[NewMail]:
     at = account.moment(35, hour=20, seed="note", zone=account.owner.zone)
     text = "Ask Jonas about the rope. Ask Henrik about the rope. Buy rope."
     raw = render(_plain(account, account.owner, "Note to self", at, text))
@@ -60,8 +61,8 @@ def _to_herself(account: DemoAccount) -> Iterator[NewMail]:
     yield new_mail(raw, at + timedelta(seconds=1), read=False, starred=True)
 
 
-def _to_both(account: DemoAccount) -> NewMail:
-    """One mail with one Message-ID that lies in both accounts."""
+def _sent_to_both(account: DemoAccount) -> NewMail:
+    """Return a mail that both accounts get, with one Message-ID."""
     at = account.moment(14, hour=13, seed="both", zone="UTC")
     mail = ComposedMail(
         sender=PEOPLE["helena"],
@@ -76,9 +77,9 @@ def _to_both(account: DemoAccount) -> NewMail:
 
 
 def _off_topic(account: DemoAccount) -> Iterator[NewMail]:
-    """An answer under a new subject: it has References, but no ``Re:``."""
+    """Yield a reply with a new subject: it has References but no ``Re:``."""
     script = _longest_but_one(account)
-    opened = message_ids(account, script)
+    thread_ids = message_ids(account, script)
     at = account.moment(21, hour=9, seed="off-topic", zone="UTC")
     mail = ComposedMail(
         sender=account.person(script.mails[0].sender),
@@ -89,14 +90,14 @@ def _off_topic(account: DemoAccount) -> Iterator[NewMail]:
         sent_at=at,
         mailbox_address=account.address,
         message_id=message_id(account.mailbox, "mushrooms", domain="nystrom-fastigheter.example"),
-        references=opened[-3:],
+        references=thread_ids[-3:],
     )
     yield new_mail(render(mail), at, read=False)
 
 
 def _drafts(account: DemoAccount) -> Iterator[NewMail]:
     script = _longest_but_one(account)
-    opened = message_ids(account, script)
+    thread_ids = message_ids(account, script)
     drafts: tuple[tuple[str, tuple[str, ...], str, tuple[str, ...]], ...] = (
         ("", (), "", ()),
         ("Speech, second attempt", (), "Dear friends of wood,\n\n(something about wood)", ()),
@@ -104,7 +105,7 @@ def _drafts(account: DemoAccount) -> Iterator[NewMail]:
             f"Re: {script.subject}",
             (script.mails[0].sender,),
             "One more thing, before",
-            tuple(opened),
+            tuple(thread_ids),
         ),
         ("Salaries 2027", ("linnea",), "Please treat as confidential. My proposal:", ()),
         ("", ("james",), "Dear James,", ()),
