@@ -4,7 +4,7 @@ Rate limits that many processes share, exactly: one sorted set per key in Redis.
 One script checks and counts all windows of a call; Redis runs scripts one at a time. Without Redis
 the process applies its share of every limit (the limit divided by the number of processes) to the
 requests that it has let through: stricter, never open. It tries Redis again every second, and then
-adds the requests that it let through meanwhile. See docs/spec/reliability.md#shared-limits.
+adds the requests that it let through meanwhile. See docs/spec/reliability.md#loss-of-redis.
 """
 
 import asyncio

@@ -23,11 +23,11 @@ PATIENT = 5.0  # seconds: these tests count what Redis says, however busy the ma
 # One process of several: waits for the line "go", asks 200 times at once, prints what passed.
 MEMBER = """
 import asyncio, json, sys
-from gateway.ratelimit.redis import SharedLimiter
+from gateway.ratelimit.redis import RedisLimiter
 from policy.quota import Charge, Window
 
 async def main():
-    limiter = SharedLimiter(sys.argv[1], processes=4, timeout_seconds=30)
+    limiter = RedisLimiter(sys.argv[1], processes=4, timeout_seconds=30)
     charges = [Charge("email:192.0.2.1", (Window(60, 60), Window(300, 3600)))]
     charges.append(Charge("token:1", (Window(1000, 60),)))
     await limiter.take([Charge("warm", (Window(60, 60),), 0)])
