@@ -37,35 +37,15 @@ TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 # Types whose values can be set; unknown types cannot.
-_WRITABLE = frozenset(
-    {
-        "text",
-        "long_text",
-        "numbers",
-        "status",
-        "color",
-        "date",
-        "timeline",
-        "people",
-        "person",
-        "team",
-        "tags",
-        "dropdown",
-        "checkbox",
-        "link",
-        "email",
-        "phone",
-        "board_relation",
-        "dependency",
-        "rating",
-        "hour",
-        "week",
-        "country",
-        "world_clock",
-        "location",
-        "color_picker",
-    }
-)
+_WRITABLE = (TYPES.keys() - {"file", "mirror", "subtasks", "formula"}) | {
+    "rating",
+    "hour",
+    "week",
+    "country",
+    "world_clock",
+    "location",
+    "color_picker",
+}
 _NAME = "name"  # monday.com's column for the item's name, which is no column of the gateway
 
 # Attributes of `TaskItem` that a type reveals besides the derived fields it is the source of.

@@ -31,12 +31,7 @@ _BOARD: Mapping[str, str] = MappingProxyType(
 )
 # Attribute of `TaskItem` -> selection.
 _ITEM: Mapping[str, str] = MappingProxyType(
-    {
-        "name": "name",
-        "created_at": "created_at",
-        "updated_at": "updated_at",
-        "web_url": "url",
-    }
+    {"name": "name", "created_at": "created_at", "updated_at": "updated_at", "web_url": "url"}
 )
 # Derived field -> types of its source columns.
 _TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(

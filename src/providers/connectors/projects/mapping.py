@@ -185,10 +185,7 @@ def _custom_field(column: Column, field: response_types.Field) -> Cell:
             day = field.date_value
             text = (day.date_time or day.date) if day else None
             return Cell(
-                column=column,
-                text=text,
-                value=_json(day) if day else None,
-                moment=parse_utc(text),
+                column=column, text=text, value=_json(day) if day else None, moment=parse_utc(text)
             )
     return Cell(column=column)
 

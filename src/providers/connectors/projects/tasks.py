@@ -168,11 +168,7 @@ class ProjectTasks:
         if not when:
             return ()
         sections = await self._client.read_all(
-            response_types.NamedPage,
-            "projects",
-            board_id,
-            "sections",
-            fields="name",
+            response_types.NamedPage, "projects", board_id, "sections", fields="name"
         )
         return tuple(TaskGroup(id=section.gid, title=section.name or "") for section in sections)
 
@@ -237,11 +233,7 @@ class ProjectTasks:
             if not task.num_subtasks:
                 return item
             subtasks = await self._client.read_all(
-                response_types.TaskPage,
-                "tasks",
-                task.gid,
-                "subtasks",
-                fields=fields,
+                response_types.TaskPage, "tasks", task.gid, "subtasks", fields=fields
             )
             sub_items = [
                 mapping.item(subtask, item.board_id, below, column_types.TASK_COLUMNS)

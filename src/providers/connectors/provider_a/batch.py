@@ -17,6 +17,7 @@ from providers.http.response import Response
 
 MAX_PER_CALL = 50  # larger batches are throttled
 ROOT = ("gmail", "v1", "users", "me")
+MESSAGES = (*ROOT, "messages")
 
 _BOUNDARY = "part_of_one_page"
 _PART_ID = re.compile(rb"content-id:\s*<?(?:response-)?<?item-(\d+)>?", re.IGNORECASE)
@@ -34,7 +35,7 @@ async def messages(
         upstream=upstream,
         read_many=lambda ids: _call(upstream, ids, params),
         read_one=lambda name: upstream.call(
-            "GET", *ROOT, "messages", name, params=params, accept=GONE_STATUSES
+            "GET", *MESSAGES, name, params=params, accept=GONE_STATUSES
         ),
         decode=lambda response: response.decode(Message),
         classify=classify,
@@ -64,7 +65,7 @@ async def _call(
 
 def _request(message_ids: Sequence[str], params: Params) -> bytes:
     query = urlencode(params)
-    path = "/".join(("", *ROOT, "messages"))
+    path = "/".join(("", *MESSAGES))
     lines = [
         f"--{_BOUNDARY}\r\nContent-Type: application/http\r\nContent-ID: <item-{index}>\r\n\r\n"
         f"GET {path}/{message_id}?{query} HTTP/1.1\r\n\r\n\r\n"

@@ -9,6 +9,7 @@ from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 
 ROOT = ("v1.0", "me")
+MESSAGES = (*ROOT, "messages")
 PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
 
 

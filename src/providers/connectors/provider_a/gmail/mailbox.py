@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from providers import search_text
 from providers.connectors.provider_a.account_cache import AccountCache
-from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.batch import MESSAGES, ROOT
 from providers.connectors.provider_a.gmail import mapping, requested_fields
 from providers.connectors.provider_a.gmail.reading import MessageReader, SearchPlan, decode_message
 from providers.connectors.provider_a.gmail.response_types import Message, ThreadResponse
@@ -138,7 +138,7 @@ class GmailMailbox:
         """Move a message to the trash; see `MailPort.trash`."""
         try:
             await self._untrashed(message_id)
-            await self._upstream.call("POST", *ROOT, "messages", message_id, "trash")
+            await self._upstream.call("POST", *MESSAGES, message_id, "trash")
         except ProviderFailure as failure:
             raise delivery.failure_of_change(failure) from failure
 
@@ -178,7 +178,7 @@ class GmailMailbox:
     async def _message(self, message_id: str, params: requested_fields.Params) -> Message:
         _require_valid_id(message_id)
         return decode_message(
-            await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+            await self._upstream.call("GET", *MESSAGES, message_id, params=params)
         )
 
     async def _untrashed(self, message_id: str) -> Message:
@@ -190,8 +190,7 @@ class GmailMailbox:
     async def _modify(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
         await self._upstream.call(
             "POST",
-            *ROOT,
-            "messages",
+            *MESSAGES,
             message_id,
             "modify",
             json={"addLabelIds": list(add), "removeLabelIds": list(remove)},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.account_cache import AccountCache
-from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.batch import MESSAGES
 from providers.connectors.provider_a.gmail import mapping, requested_fields
 from providers.connectors.provider_a.gmail.response_types import (
     Message,
@@ -71,7 +71,7 @@ class MessageReader:
 
     def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
         """Return the pages of ids."""
-        return pages(self._upstream, (*ROOT, "messages"), params, MessagePage)
+        return pages(self._upstream, MESSAGES, params, MessagePage)
 
     async def messages(self, message_ids: Sequence[str], wanted: AbstractSet[str]) -> list[Message]:
         """
@@ -132,7 +132,7 @@ class MessageReader:
 
     async def _text(self, message_id: str, part: Part) -> str:
         response = await self._upstream.call(
-            "GET", *ROOT, "messages", message_id, "attachments", part.body.attachment_id or ""
+            "GET", *MESSAGES, message_id, "attachments", part.body.attachment_id or ""
         )
         return mapping.part_text(part, response.decode(PartBody).data or "")
 

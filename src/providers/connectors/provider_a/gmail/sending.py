@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 
 from providers.connectors.provider_a.account_cache import AccountCache
-from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.batch import MESSAGES
 from providers.connectors.provider_a.gmail import (
     addresses,
     compose,
@@ -92,8 +92,7 @@ class Sender:
         """Forward a message with its attachments once, in a new thread."""
         response = await self._upstream.call(
             "GET",
-            *ROOT,
-            "messages",
+            *MESSAGES,
             message_id,
             params=(("format", "raw"), ("fields", "raw")),
             max_bytes=2 * MAX_MESSAGE_BYTES,
@@ -125,7 +124,7 @@ class Sender:
         if quote:
             params = requested_fields.message(_QUOTED)
         return decode_message(
-            await self._upstream.call("GET", *ROOT, "messages", message_id, params=params)
+            await self._upstream.call("GET", *MESSAGES, message_id, params=params)
         )
 
     async def _deliver(
@@ -148,8 +147,7 @@ class Sender:
             response = await self._upstream.call(
                 "POST",
                 "upload",
-                *ROOT,
-                "messages",
+                *MESSAGES,
                 "send",
                 params=(("uploadType", "media"),),
                 content=raw,
@@ -159,15 +157,14 @@ class Sender:
             body = {"raw": urlsafe_b64encode(raw).decode()}
             if thread_id is not None:
                 body["threadId"] = thread_id
-            response = await self._upstream.call("POST", *ROOT, "messages", "send", json=body)
+            response = await self._upstream.call("POST", *MESSAGES, "send", json=body)
         return _sent_message(response.decode(MessageReference))
 
     async def _find_sent(self, message_id: str) -> mail_records.SentMessage | None:
         """Find the sent message with a Message-ID header, in any folder."""
         response = await self._upstream.call(
             "GET",
-            *ROOT,
-            "messages",
+            *MESSAGES,
             params=(
                 ("q", f"rfc822msgid:{message_id} in:anywhere -in:drafts"),
                 ("includeSpamTrash", "true"),

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 from providers import search_text
-from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
+from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.reading import (
     MessageReader,
@@ -44,6 +45,7 @@ class OutlookMailbox:
         """*cache* belongs to the caller, one per connection, and outlives this object."""
         cache.address = cache.address or info.account_email
         self._upstream = upstream
+        self._call = partial(upstream.call, headers=PREFER)
         self._cache = cache
         self._sender = Sender(upstream, cache)
 
@@ -97,14 +99,8 @@ class OutlookMailbox:
         """Move a message to the trash; see `MailPort.trash`."""
         try:
             await self._untrashed(message_id)
-            await self._upstream.call(
-                "POST",
-                *ROOT,
-                "messages",
-                message_id,
-                "move",
-                json={"destinationId": "deleteditems"},
-                headers=PREFER,
+            await self._call(
+                "POST", *MESSAGES, message_id, "move", json={"destinationId": "deleteditems"}
             )
         except ProviderFailure as failure:
             raise delivery.failure_of_change(failure) from failure
@@ -123,9 +119,7 @@ class OutlookMailbox:
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        await self._upstream.call(
-            "GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),), headers=PREFER
-        )
+        await self._call("GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),))
 
     # -- searching
 
@@ -217,9 +211,7 @@ class OutlookMailbox:
 
     async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
         _require_valid_id(message_id)
-        response = await self._upstream.call(
-            "GET", *ROOT, "messages", message_id, params=params, headers=PREFER
-        )
+        response = await self._call("GET", *MESSAGES, message_id, params=params)
         message = response.decode(Message)
         if not mapping.have_valid_ids([message]):
             raise Missing
@@ -257,8 +249,8 @@ class OutlookMailbox:
     async def _patch(
         self, message_id: str, members: Mapping[str, object], headers: Mapping[str, str] = {}
     ) -> None:
-        await self._upstream.call(
-            "PATCH", *ROOT, "messages", message_id, json=members, headers={**PREFER, **headers}
+        await self._call(
+            "PATCH", *MESSAGES, message_id, json=members, headers={**PREFER, **headers}
         )
 
 

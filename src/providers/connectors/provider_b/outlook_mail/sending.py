@@ -8,9 +8,10 @@ forwards, and does not return the ids of sent messages.
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from providers.connectors.provider_b.account_cache import PREFER, ROOT, AccountCache
+from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
 from providers.failures import Broken, OutcomeUnknown, ProviderFailure, Unreachable
@@ -36,6 +37,7 @@ class Sender:
 
     def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
+        self._call = partial(upstream.call, headers=PREFER)
         self._cache = cache
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
@@ -114,7 +116,7 @@ class Sender:
         draft = draft or await self._create_or_find(message_id, create_draft)
 
         async def send() -> mail_records.SentMessage:
-            await self._upstream.call("POST", *ROOT, "messages", draft, "send", headers=PREFER)
+            await self._call("POST", *MESSAGES, draft, "send")
             return _WITHOUT_IDS
 
         async def look_up() -> mail_records.SentMessage | None:
@@ -150,13 +152,11 @@ class Sender:
         """Apply *changes* and the gateway's Message-ID to a draft of Graph."""
         changes["internetMessageId"] = f"<{message_id}>"
         try:
-            await self._upstream.call(
+            await self._call(
                 "PATCH",
-                *ROOT,
-                "messages",
+                *MESSAGES,
                 draft,
                 json=changes,
-                headers=PREFER,
                 retry=True,  # idempotent
             )
         except ProviderFailure as failure:
@@ -168,25 +168,23 @@ class Sender:
     async def _discard(self, draft: str) -> None:
         """Try to delete a draft that will not be sent."""
         with suppress(ProviderFailure):
-            await self._upstream.call("DELETE", *ROOT, "messages", draft, headers=PREFER)
+            await self._call("DELETE", *MESSAGES, draft)
 
     async def _find(self, message_id: str) -> list[Message]:
-        response = await self._upstream.call(
+        response = await self._call(
             "GET",
-            *ROOT,
-            "messages",
+            *MESSAGES,
             params=(
                 ("$filter", f"internetMessageId eq '<{message_id.replace(chr(39), chr(39) * 2)}>'"),
                 ("$select", "id,isDraft"),
                 ("$top", "5"),
             ),
-            headers=PREFER,
         )
         messages = response.decode(MessagePage).value
         return [message for message in messages if is_provider_b_id(message.id)]
 
     async def _post(self, *segments: str, json: Json) -> Message:
-        response = await self._upstream.call("POST", *ROOT, *segments, json=json, headers=PREFER)
+        response = await self._call("POST", *ROOT, *segments, json=json)
         message = response.decode(Message)
         if not is_provider_b_id(message.id):
             raise Broken
@@ -231,13 +229,8 @@ class Sender:
         return changes
 
     async def _original(self, message_id: str, wanted: frozenset[str]) -> mail_records.Email:
-        response = await self._upstream.call(
-            "GET",
-            *ROOT,
-            "messages",
-            message_id,
-            params=selected_fields.message(wanted),
-            headers=PREFER,
+        response = await self._call(
+            "GET", *MESSAGES, message_id, params=selected_fields.message(wanted)
         )
         return mapping.email(response.decode(Message), wanted)
 
