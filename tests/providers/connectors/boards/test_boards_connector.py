@@ -1,4 +1,4 @@
-"""The board connector against answers in every shape, and its documents against the schemas."""
+"""The monday.com connector: responses of every form, and documents against the schemas."""
 
 import asyncio
 import itertools
@@ -48,19 +48,19 @@ EVERYTHING = frozenset(
 )
 
 
-class Spoken:
-    """An upstream that gives prepared answers; it keeps what it was asked."""
+class PreparedUpstream:
+    """An upstream with prepared responses that records the requests."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.asked = []
+        self.requests = []
 
     async def __call__(self, scope, receive, send):
         body = (await receive())["body"]
-        self.asked.append(json.loads(body))
+        self.requests.append(json.loads(body))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if callable(answer):
-            answer = await answer(self.asked[-1])
+            answer = await answer(self.requests[-1])
         status, headers, content = answer if isinstance(answer, tuple) else (200, {}, answer)
         raw = content.encode() if isinstance(content, str) else json.dumps(content).encode()
         sent = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -69,16 +69,16 @@ class Spoken:
 
 
 def opened(*answers):
-    spoken = Spoken(*answers)
-    origins = Origins(apps={BASE: spoken})
+    server = PreparedUpstream(*answers)
+    origins = Origins(apps={BASE: server})
     upstream = Upstream(origins, BASE, connection=1, classify=classify)
-    return BoardTasks(upstream, BoardLocks()), spoken
+    return BoardTasks(upstream, BoardLocks()), server
 
 
 def error(code, message="no", **extensions):
     path = extensions.pop("path", None)
-    found = {"message": message, "extensions": {"code": code, **extensions}}
-    return {**found, "path": path} if path else found
+    members = {"message": message, "extensions": {"code": code, **extensions}}
+    return {**members, "path": path} if path else members
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def error(code, message="no", **extensions):
         ),
     ],
 )  # fmt: skip
-async def test_answers_that_are_failures(answer, kind):
+async def test_error_responses_become_failures(answer, kind):
     tasks, _ = opened(answer)
 
     with pytest.raises(getattr(failures, kind)) as raised:
@@ -158,8 +158,8 @@ async def test_answers_that_are_failures(answer, kind):
         ),
     ],
 )  # fmt: skip
-async def test_throttles_say_how_long_to_wait(answer, wait):
-    tasks, spoken = opened(answer)
+async def test_throttles_have_a_waiting_time(answer, wait):
+    tasks, server = opened(answer)
     visibility = ItemVisibility(wanted=frozenset({"name"}))
 
     for _ in range(2):
@@ -167,24 +167,24 @@ async def test_throttles_say_how_long_to_wait(answer, wait):
             await tasks.item("1", visibility=visibility)
         assert raised.value.retry_after == wait
 
-    assert len(spoken.asked) == 1  # the second call did not go out
+    assert len(server.requests) == 1  # the second call did not go out
 
 
-async def test_a_write_is_refused_by_column_only_when_it_says_so():
+async def test_columns_are_set_one_by_one_only_after_a_refused_value():
     target = TaskTarget(item_id="1", boards=("2",), home="2")
     refused = {"data": {"a": None}, "errors": [error("ColumnValueException", path=["a"])]}
     both = {"data": {"a0": {"id": "1"}, "a1": None}, "errors": [error("x", path=["a1"])]}
 
-    tasks, spoken = opened(refused, both)
+    tasks, server = opened(refused, both)
     with pytest.raises(failures.Refused) as raised:
         await tasks.update(target, {"a": "1", "b": "2"})
     assert not isinstance(raised.value, ColumnRefused)
 
     gone = error("InvalidColumnIdException", path=["a1"])
     partly = {"data": {"a0": {"id": "1"}, "a1": None}, "errors": [gone]}
-    tasks, spoken = opened(refused, partly)
+    tasks, server = opened(refused, partly)
     assert await tasks.update(target, {"a": "1", "b": "2"}) == ("b",)
-    assert spoken.asked[1]["variables"] == {
+    assert server.requests[1]["variables"] == {
         "b": "2",
         "i": "1",
         "v0": '{"a":"1"}',
@@ -205,33 +205,33 @@ async def test_a_write_is_refused_by_column_only_when_it_says_so():
         ),
     ],
 )
-async def test_what_may_have_been_made_is_told(answer):
-    tasks, spoken = opened(answer)
+async def test_a_lost_response_to_a_creation_is_an_unknown_outcome(answer):
+    tasks, server = opened(answer)
 
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.create(NewItem(board_id="2", name="x", fields={}))
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.comment(TaskTarget(item_id="1", boards=("2",), home="2"), "x")
 
-    assert len(spoken.asked) == 2
+    assert len(server.requests) == 2
 
 
-async def test_what_upstream_says_has_failed_was_not_made():
-    tasks, spoken = opened({"errors": [error("INTERNAL_SERVER_ERROR")]})
+async def test_a_failed_creation_created_nothing():
+    tasks, server = opened({"errors": [error("INTERNAL_SERVER_ERROR")]})
 
     with pytest.raises(failures.Broken):
         await tasks.create(NewItem(board_id="2", name="x", fields={}))
 
-    assert len(spoken.asked) == 1
+    assert len(server.requests) == 1
 
 
-async def test_a_change_whose_answer_cannot_be_read_is_broken():
-    tasks, spoken = opened('{"data"')
+async def test_an_undecodable_response_to_a_change_is_broken():
+    tasks, server = opened('{"data"')
 
     with pytest.raises(failures.Broken):
         await tasks.update(TaskTarget(item_id="1", boards=("2",), home="2"), {"a": "1"})
 
-    assert len(spoken.asked) == 1
+    assert len(server.requests) == 1
 
 
 async def test_writes_to_one_board_wait_for_each_other():
@@ -246,64 +246,64 @@ async def test_writes_to_one_board_wait_for_each_other():
         running -= 1
         return {"data": {"change_multiple_column_values": {"id": "1"}}}
 
-    tasks, spoken = opened(slow)
-    one = [TaskTarget(item_id=str(n), boards=("2",), home="2") for n in range(4)]
-    await asyncio.gather(*(tasks.update(target, {"a": "1"}) for target in one))
-    assert (most, len(spoken.asked)) == (1, 4)
+    tasks, server = opened(slow)
+    targets = [TaskTarget(item_id=str(n), boards=("2",), home="2") for n in range(4)]
+    await asyncio.gather(*(tasks.update(target, {"a": "1"}) for target in targets))
+    assert (most, len(server.requests)) == (1, 4)
 
 
-@pytest.mark.parametrize("found", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
-async def test_ids_of_another_form_reach_nobody(found):
-    tasks, spoken = opened({"data": {}})
+@pytest.mark.parametrize("board_id", ["", "x", "1 2", "1)", "-1", "１", "1" * 33, "9/9", "1\n"])
+async def test_malformed_ids_cause_no_request(board_id):
+    tasks, server = opened({"data": {}})
     visibility = ItemVisibility(wanted=EVERYTHING)
 
     for call in (
-        tasks.item(found, visibility=visibility),
-        tasks.target(found),
-        tasks.board(found, wanted=frozenset()),
-        tasks.items(found, ItemQuery(), after=None, visibility=visibility),
+        tasks.item(board_id, visibility=visibility),
+        tasks.target(board_id),
+        tasks.board(board_id, wanted=frozenset()),
+        tasks.items(board_id, ItemQuery(), after=None, visibility=visibility),
     ):
         with pytest.raises(failures.Missing):
             await call
-    listed = await tasks.boards(BoardQuery(only={found}), after=None, wanted=frozenset())
+    listed = await tasks.boards(BoardQuery(only={board_id}), after=None, wanted=frozenset())
 
     assert listed.boards == ()
-    assert spoken.asked == []
+    assert server.requests == []
 
 
-async def test_boards_are_read_in_pages_and_gone_on_from_the_last():
+async def test_a_listing_of_boards_continues_after_the_last_board():
     def page(first, count, **more):
         boards = [{"id": str(n), "name": f"B{n}", "state": "active", "type": "board", **more}
                   for n in range(first, first + count)]  # fmt: skip
         return {"data": {"boards": boards}}
 
-    tasks, spoken = opened(page(0, 100), page(100, 3))
+    tasks, server = opened(page(0, 100), page(100, 3))
     first = await tasks.boards(BoardQuery(limit=101), after=None, wanted=frozenset({"name"}))
     assert [board.id for board in first.boards] == [str(n) for n in range(101)]
     assert first.position == TaskPosition(101, "100")
 
-    tasks, spoken = opened(page(99, 4))  # a board came before: all moved on by one
+    tasks, server = opened(page(99, 4))  # a board came before: all moved on by one
     rest = await tasks.boards(BoardQuery(), after=first.position, wanted=frozenset())
     assert [board.id for board in rest.boards] == ["101", "102"]
-    assert spoken.asked[0]["variables"]["p"] == 2
+    assert server.requests[0]["variables"]["p"] == 2
     assert rest.position is None
 
 
-async def test_an_empty_page_moves_on_after_five_of_upstreams():
+async def test_a_page_is_empty_after_five_pages_without_matches():
     full = {
         "data": {"boards": [{"id": "1", "name": "x", "state": "active", "type": "board"}] * 100}
     }
-    tasks, spoken = opened(full)
+    tasks, server = opened(full)
 
     page = await tasks.boards(BoardQuery(text="nothing"), after=None, wanted=frozenset())
 
     assert page.boards == ()
     assert page.position == TaskPosition(500, "1")
-    assert len(spoken.asked) == 5
+    assert len(server.requests) == 5
 
 
 def _documents():
-    """Yield every document that the connector can send, over all it may be asked for."""
+    """Yield every document that the connector can send."""
     yield from (
         documents.BOARD_COLUMNS,
         documents.TARGET,
@@ -322,7 +322,7 @@ def _documents():
     for wanted in (frozenset(), parts, *(frozenset({part}) for part in parts)):
         yield documents.boards(wanted)
         yield documents.boards_by_id(wanted)
-    single = [(frozenset({one}), None, None, False) for one in EVERYTHING]
+    single = [(frozenset({name}), None, None, False) for name in EVERYTHING]
     mixed = itertools.product(
         (EVERYTHING, frozenset({"sub_items", "status"})),
         (None, ["a"]),
@@ -338,7 +338,7 @@ def _documents():
 
 
 @pytest.mark.parametrize("schema", ["the sandbox's", "the provider's whole"])
-def test_every_document_fits_the_schema(schema):
+def test_every_document_is_valid_against_the_schema(schema):
     if schema == "the sandbox's":
         known = build_schema(sandbox_schema.sdl())
     elif WHOLE.exists():
@@ -350,47 +350,47 @@ def test_every_document_fits_the_schema(schema):
         assert validate(known, parse(document)) == [], document
 
 
-def test_a_classified_answer_keeps_its_words():
+def test_a_classified_response_keeps_its_error_code():
     body = json.dumps({"errors": [error("InvalidItemIdException")]}).encode()
 
     assert isinstance(classify(Response(200, {}, body)), failures.Missing)
     assert classify(Response(502, {}, b"<html>")) is None
 
 
-class Shelf:
-    """A board upstream whose cursors can die, behind the endpoint's documents."""
+class ExpiringCursors:
+    """A board upstream whose cursors can expire."""
 
     def __init__(self, ids):
         self.ids = list(ids)
         self.dead = False
-        self.asked = []
+        self.requests = []
 
     async def __call__(self, scope, receive, send):
-        asked = json.loads((await receive())["body"])
-        self.asked.append(asked)
-        variables, start = asked["variables"], 0
-        if "next_items_page" in asked["query"]:
+        request = json.loads((await receive())["body"])
+        self.requests.append(request)
+        variables, start = request["variables"], 0
+        if "next_items_page" in request["query"]:
             start = int(variables["c"].removeprefix("after "))
-        found = self.ids[start : start + variables["n"]]
-        end = start + len(found)
+        ids = self.ids[start : start + variables["n"]]
+        end = start + len(ids)
         page = {
             "cursor": f"after {end}" if end < len(self.ids) else None,
-            "items": [{"id": one, "name": f"I{one}"} for one in found],
+            "items": [{"id": item_id, "name": f"I{item_id}"} for item_id in ids],
         }
-        if "next_items_page" in asked["query"]:
+        if "next_items_page" in request["query"]:
             data = {"next_items_page": page, "boards": [{"id": "2", "items_count": 9}]}
         else:
             data = {"boards": [{"id": "2", "type": "board", "items_page": page}]}
         body = {"data": data}
-        if self.dead and "next_items_page" in asked["query"]:
+        if self.dead and "next_items_page" in request["query"]:
             self.dead = False
             body = {"data": None, "errors": [error("CursorExpiredError")]}
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
-async def _listed(shelf, after=None, limit=4):
-    upstream = Upstream(Origins(apps={BASE: shelf}), BASE, connection=1, classify=classify)
+async def _listed(server, after=None, limit=4):
+    upstream = Upstream(Origins(apps={BASE: server}), BASE, connection=1, classify=classify)
     page = await BoardTasks(upstream, BoardLocks()).items(
         "2",
         ItemQuery(limit=limit),
@@ -400,7 +400,7 @@ async def _listed(shelf, after=None, limit=4):
     return [item.id for item in page.items], page.position
 
 
-@pytest.mark.parametrize("death", ["upstream says so", "it is an hour old", "none was kept"])
+@pytest.mark.parametrize("death", ["upstream says so", "it is an hour old", "none was stored"])
 @pytest.mark.parametrize(
     ("now", "rest"),
     [
@@ -412,17 +412,17 @@ async def _listed(shelf, after=None, limit=4):
         pytest.param("", "", id="all is gone"),
     ],
 )
-async def test_a_dead_cursor_loses_nothing(death, now, rest):
-    shelf = Shelf("123456789")
-    seen, position = await _listed(shelf)
+async def test_an_expired_cursor_loses_no_item(death, now, rest):
+    server = ExpiringCursors("123456789")
+    seen, position = await _listed(server)
     assert (seen, position[:3]) == (["1", "2", "3", "4"], (4, "4", "after 4"))
 
-    shelf.ids = list(now)
-    shelf.dead = death == "upstream says so"
+    server.ids = list(now)
+    server.dead = death == "upstream says so"
     if death == "it is an hour old":
         position = position._replace(at=position.at - 3_600)
-    if death == "none was kept":
+    if death == "none was stored":
         position = position._replace(cursor=None)
-    found, _ = await _listed(shelf, position, limit=9)
+    ids, _ = await _listed(server, position, limit=9)
 
-    assert found == list(rest)
+    assert ids == list(rest)

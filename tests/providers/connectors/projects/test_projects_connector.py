@@ -1,4 +1,4 @@
-"""The project connector: paging, comments among stories, sub-tasks, ids, lost answers."""
+"""The Asana connector: paging, comments among stories, sub-tasks, ids, lost responses."""
 
 import json
 
@@ -22,17 +22,17 @@ NAME = frozenset({"name"})
 
 
 class Routes:
-    """An upstream that answers by path; it keeps what it was asked."""
+    """An upstream that responds by path and records the requests."""
 
     def __init__(self, **answers):
         self.answers = answers
-        self.asked = []
+        self.requests = []
 
     async def __call__(self, scope, receive, send):
         await receive()
         query = scope["query_string"].decode()
         path = scope["path"].removeprefix("/api/1.0/")
-        self.asked.append(f"{scope['method']} {path}")
+        self.requests.append(f"{scope['method']} {path}")
         answer = self.answers[path.rpartition("/")[2] if "/" in path else path]
         content = answer(query) if callable(answer) else answer
         status, body = content if isinstance(content, tuple) else (200, content)
@@ -49,12 +49,12 @@ def opened(**answers):
 
 
 def paged(records, size):
-    """Answer a listing of *records* by offsets."""
+    """Respond with *records* page by page."""
 
     def answer(query):
-        given = dict(part.split("=", 1) for part in query.split("&"))
-        start = int(given.get("offset", "0"))
-        limit = min(size, int(given["limit"]))
+        params = dict(part.split("=", 1) for part in query.split("&"))
+        start = int(params.get("offset", "0"))
+        limit = min(size, int(params["limit"]))
         end = start + limit
         following = {"offset": str(end)} if end < len(records) else None
         return {"data": records[start:end], "next_page": following}
@@ -66,7 +66,7 @@ def tasks_of(count):
     return [{"gid": str(n), "name": f"T{n}"} for n in range(1, count + 1)]
 
 
-async def test_comments_are_the_newest_of_a_tasks_stories():
+async def test_comments_are_the_newest_comment_stories():
     stories = [
         {"gid": str(n), "type": "comment" if n % 2 else "system", "text": f"S{n}",
          "created_at": "2026-11-05T12:00:00.000Z", "created_by": None}
@@ -78,71 +78,71 @@ async def test_comments_are_the_newest_of_a_tasks_stories():
 
     assert [comment.id for comment in item.comments] == [str(n) for n in range(149, 99, -2)]
     assert item.comments[0].author_name is None
-    assert routes.asked.count("GET tasks/7/stories") == 2
+    assert routes.requests.count("GET tasks/7/stories") == 2
 
 
-async def test_sub_tasks_are_asked_for_only_where_there_are_some():
-    found = [{"gid": "1", "num_subtasks": 0}, {"gid": "2", "num_subtasks": 1}]
+async def test_sub_tasks_are_read_only_for_tasks_that_have_some():
+    parents = [{"gid": "1", "num_subtasks": 0}, {"gid": "2", "num_subtasks": 1}]
     tasks, routes = opened(
-        tasks={"data": found}, subtasks={"data": [{"gid": "3", "name": "below"}]}
+        tasks={"data": parents}, subtasks={"data": [{"gid": "3", "name": "below"}]}
     )
     visibility = ItemVisibility(wanted=frozenset({"sub_items", "name"}))
 
     page = await tasks.items("9", ItemQuery(), after=None, visibility=visibility)
 
     assert [item.sub_items and item.sub_items[0].name for item in page.items] == [(), "below"]
-    assert routes.asked == ["GET projects/9/tasks", "GET tasks/2/subtasks"]
+    assert routes.requests == ["GET projects/9/tasks", "GET tasks/2/subtasks"]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])
-async def test_every_task_comes_once_whatever_the_limit(limit):
+async def test_every_task_is_listed_once_with_any_limit(limit):
     tasks, _ = opened(tasks=paged(tasks_of(25), 10))
-    found, position = [], None
+    listed, position = [], None
     while True:
         page = await tasks.items(
             "9", ItemQuery(limit=limit), after=position, visibility=ItemVisibility(wanted=NAME)
         )
-        found += [item.id for item in page.items]
+        listed += [item.id for item in page.items]
         position = page.position
         if position is None:
             break
 
-    assert found == [str(n) for n in range(1, 26)]
+    assert listed == [str(n) for n in range(1, 26)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-async def test_a_filter_loses_and_doubles_nothing(limit):
+async def test_a_filtered_listing_has_every_match_once(limit):
     tasks, _ = opened(tasks=paged(tasks_of(40), 10))
     query = ItemQuery(text="t1", limit=limit)
-    found, position = [], None
+    listed, position = [], None
     while True:
         page = await tasks.items("9", query, after=position, visibility=ItemVisibility(wanted=NAME))
-        found += [item.id for item in page.items]
+        listed += [item.id for item in page.items]
         position = page.position
         if position is None:
             break
 
-    assert found == ["1", *(str(n) for n in range(10, 20))]
+    assert listed == ["1", *(str(n) for n in range(10, 20))]
 
 
-async def test_workspaces_follow_each_other():
+async def test_workspaces_are_listed_one_after_the_other():
     def projects(query):
         name = "A" if "workspace=1&" in query else "B"
         return paged([{"gid": f"{name}{n}", "name": name} for n in range(3)], 2)(query)
 
     tasks, _ = opened(workspaces={"data": [{"gid": "1"}, {"gid": "2"}]}, projects=projects)
-    found, position = [], None
+    listed, position = [], None
     for _ in range(6):
         page = await tasks.boards(BoardQuery(limit=2), after=position, wanted=NAME)
-        found += [board.id for board in page.boards]
+        listed += [board.id for board in page.boards]
         position = page.position
         if position is None:
             break
 
-    assert found == ["A0", "A1", "A2", "B0", "B1", "B2"]
+    assert listed == ["A0", "A1", "A2", "B0", "B1", "B2"]
 
 
-async def test_a_workspace_that_is_gone_ends_the_list():
+async def test_a_missing_workspace_ends_the_listing():
     tasks, _ = opened(workspaces={"data": [{"gid": "1"}]})
 
     with pytest.raises(failures.Missing):
@@ -151,22 +151,22 @@ async def test_a_workspace_that_is_gone_ends_the_list():
         )
 
 
-@pytest.mark.parametrize("found", ["", "x", "1/2", "..", "me", "１", "1" * 33])
-async def test_ids_of_another_form_reach_nobody(found):
+@pytest.mark.parametrize("object_id", ["", "x", "1/2", "..", "me", "１", "1" * 33])
+async def test_malformed_ids_cause_no_request(object_id):
     tasks, routes = opened()
     visibility = ItemVisibility(wanted=NAME)
 
     for call in (
-        tasks.item(found, visibility=visibility),
-        tasks.target(found),
-        tasks.board(found, wanted=frozenset()),
-        tasks.items(found, ItemQuery(), after=None, visibility=visibility),
-        tasks.create(NewItem(board_id=found, name="x", fields={})),
+        tasks.item(object_id, visibility=visibility),
+        tasks.target(object_id),
+        tasks.board(object_id, wanted=frozenset()),
+        tasks.items(object_id, ItemQuery(), after=None, visibility=visibility),
+        tasks.create(NewItem(board_id=object_id, name="x", fields={})),
     ):
         with pytest.raises(failures.Missing):
             await call
 
-    assert routes.asked == []
+    assert routes.requests == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ async def test_ids_of_another_form_reach_nobody(found):
         pytest.param((201, {"data": {}}), id="no id"),
     ],
 )
-async def test_a_new_task_that_may_be_there_is_told(answer):
+async def test_a_lost_response_to_a_creation_is_an_unknown_outcome(answer):
     tasks, routes = opened(tasks=answer, stories=answer)
 
     with pytest.raises(failures.OutcomeUnknown):
@@ -187,7 +187,7 @@ async def test_a_new_task_that_may_be_there_is_told(answer):
     with pytest.raises(failures.OutcomeUnknown):
         await tasks.comment(TaskTarget(item_id="7", boards=("9",), home="9"), "x")
 
-    assert routes.asked == ["POST tasks", "POST tasks/7/stories"]
+    assert routes.requests == ["POST tasks", "POST tasks/7/stories"]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ async def test_a_new_task_that_may_be_there_is_told(answer):
         (500, "Broken"),
     ],
 )
-async def test_statuses_say_what_went_wrong(status, kind):
+async def test_statuses_become_failures(status, kind):
     body = {"errors": [{"message": "no", "help": "…"}]}
     tasks, _ = opened(**{"7": (status, body)})
 
@@ -215,7 +215,7 @@ async def test_statuses_say_what_went_wrong(status, kind):
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("fields", "sent"),
     [
         pytest.param({"due_on": "2027-01-31"}, {"due_on": "2027-01-31"}, id="a day"),
         pytest.param({"due_on": '"2027-01-31"'}, {"due_on": "2027-01-31"}, id="a day as JSON"),
@@ -237,7 +237,7 @@ async def test_statuses_say_what_went_wrong(status, kind):
         pytest.param({"name": "x", "notes": "y"}, {"name": "x", "notes": "y"}, id="several"),
     ],
 )
-async def test_a_fields_text_becomes_the_providers_value(given, sent):
+async def test_a_fields_text_becomes_asanas_value(fields, sent):
     bodies = []
 
     async def upstream(scope, receive, send):
@@ -246,6 +246,6 @@ async def test_a_fields_text_becomes_the_providers_value(given, sent):
         await send({"type": "http.response.body", "body": b'{"data":{"gid":"7"}}'})
 
     tasks = ProjectTasks(Upstream(Origins(apps={BASE: upstream}), BASE, connection=1))
-    refused = await tasks.update(TaskTarget(item_id="7", boards=("9",), home="9"), given)
+    refused = await tasks.update(TaskTarget(item_id="7", boards=("9",), home="9"), fields)
 
     assert (refused, bodies) == ((), [{"data": sent}])

@@ -1,4 +1,4 @@
-"""A message that provider A is to send says what the caller meant, whatever the caller wrote."""
+"""Serialisation of outgoing messages, and parsing of address and date headers."""
 
 from email import message_from_bytes, policy
 from email.header import decode_header, make_header
@@ -41,8 +41,8 @@ HOSTILE = st.text(
 )
 
 
-def outgoing(**given):
-    written = {
+def outgoing(**members):
+    defaults = {
         "sender": "me@north.example",
         "to": (BOB,),
         "subject": "Plan",
@@ -50,7 +50,7 @@ def outgoing(**given):
         "body_type": "text",
         "message_id": "a@gw.example",
     }
-    return OutgoingMessage(**(written | given))
+    return OutgoingMessage(**(defaults | members))
 
 
 def read(raw):
@@ -58,7 +58,9 @@ def read(raw):
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_headers_and_recipients_are_the_intended_ones_or_nothing_is_written(subject, name, other):
+def test_a_serialised_message_has_the_intended_headers_and_recipients_or_is_refused(
+    subject, name, other
+):
     people = (
         Participant(email="bob@south.example", name=name),
         Participant(email="carl@east.example", name=other),
@@ -101,24 +103,24 @@ def test_headers_and_recipients_are_the_intended_ones_or_nothing_is_written(subj
         "b@" + "x" * 400,
     ],
 )
-def test_an_address_that_is_none_is_not_written(address):
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(UnsafeMessage):
         serialize(outgoing(to=(Participant(email=address),)))
 
 
-def test_a_domain_of_another_script_is_written_in_its_plain_form():
+def test_an_internationalised_domain_is_encoded_by_idna():
     raw = serialize(outgoing(to=(Participant(email="bob@bücher.example"),)))
 
     assert read(raw)["To"] == "bob@xn--bcher-kva.example"
 
 
-def test_an_address_at_a_number_is_written():
+def test_an_address_with_an_ip_literal_is_accepted():
     raw = serialize(outgoing(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
 
     assert getaddresses([read(raw)["To"]]) == [("Root", "root@[192.0.2.7]")]
 
 
-def test_a_body_is_kept_as_it_is():
+def test_the_body_round_trips():
     body = "Grüße\n.\n\n  From here 😀\r\nend\n"
 
     message = read(serialize(outgoing(body=body)))
@@ -128,12 +130,12 @@ def test_a_body_is_kept_as_it_is():
     )
 
 
-def test_half_a_surrogate_pair_in_a_body_is_not_written():
+def test_a_lone_surrogate_in_the_body_is_refused():
     with pytest.raises(UnsafeMessage):
         serialize(outgoing(body="\ud800"))
 
 
-def test_files_keep_their_names_types_and_bytes():
+def test_attachments_keep_their_names_types_and_bytes():
     files = (
         AttachedFile(name="größe.pdf", media_type="application/pdf", content=bytes(range(256))),
         AttachedFile(
@@ -160,14 +162,14 @@ def test_files_keep_their_names_types_and_bytes():
     assert max(map(len, raw.split(b"\r\n"))) <= 998
 
 
-def test_importance_is_written_in_both_ways():
+def test_importance_sets_both_priority_headers():
     raw = read(serialize(outgoing(importance="high")))
 
     assert (raw["Importance"], raw["X-Priority"]) == ("high", "1")
     assert read(serialize(outgoing()))["Importance"] is None
 
 
-def test_people_of_an_original_who_cannot_be_written_to_are_left_out():
+def test_participants_without_a_valid_address_are_left_out():
     people = (
         Participant(email="/O=EXCHANGELABS/CN=x"),
         Participant(email="bob@south.example", name="Bob\x00"),
@@ -204,7 +206,7 @@ ADDRESSES = {
         ("Bob B", "bob@y.example"),
     ],
 }
-# Each of them took minutes, or the whole stack, in one of the ways to read addresses.
+# Each header took minutes, or the whole stack, in an earlier address parser.
 ENDLESS = {
     "blanks before a bracket": " " * 40_000 + "<",
     "blanks around a name": " " * 40_000 + '"a"' + " " * 40_000 + "x",
@@ -214,15 +216,15 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize(("header", "people"), ADDRESSES.items())
-def test_an_address_header_is_read(header, people):
-    found = [(one.name or "", one.email) for one in addresses.parse(header)]
+def test_an_address_header_is_parsed(header, people):
+    participants = [(person.name or "", person.email) for person in addresses.parse(header)]
 
-    assert found == people
+    assert participants == people
 
 
 @pytest.mark.parametrize("header", ENDLESS.values(), ids=ENDLESS.keys())
-def test_a_header_without_addresses_is_read_however_long_it_is(header):
-    assert [one for one in addresses.parse(header) if "@" in one.email] == []
+def test_a_long_header_without_addresses_is_parsed_in_linear_time(header):
+    assert [person for person in addresses.parse(header) if "@" in person.email] == []
 
 
 ENCODED = {
@@ -237,7 +239,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize(("header", "text"), ENCODED.items())
-def test_encoded_words_are_read(header, text):
+def test_encoded_words_are_decoded(header, text):
     assert addresses.decode_words(header) == text
 
 
@@ -250,12 +252,12 @@ def test_encoded_words_are_read(header, text):
         max_size=4,
     )
 )
-def test_the_fast_reading_of_addresses_is_the_standard_library_s(people):
+def test_the_fast_address_parser_agrees_with_the_standard_library(people):
     header = ", ".join(f'"{name}" <{address}>' if name else address for name, address in people)
 
-    found = [(one.name or "", one.email) for one in addresses.parse(header)]
+    participants = [(person.name or "", person.email) for person in addresses.parse(header)]
 
-    assert found == getaddresses([header] if header else [])
+    assert participants == getaddresses([header] if header else [])
 
 
 DATES = {
@@ -271,8 +273,8 @@ DATES = {
 }
 
 
-@pytest.mark.parametrize(("header", "moment"), DATES.items())
-def test_a_date_header_is_read(header, moment):
-    found = dates.parse(header)
+@pytest.mark.parametrize(("header", "expected"), DATES.items())
+def test_a_date_header_is_parsed(header, expected):
+    time = dates.parse(header)
 
-    assert (found.isoformat() if found else None) == moment
+    assert (time.isoformat() if time else None) == expected

@@ -1,4 +1,4 @@
-"""Provider A's connector: what it asks upstream, and how it takes odd answers."""
+"""The Gmail connector: its requests, and unusual responses."""
 
 import re
 from email import message_from_bytes
@@ -21,7 +21,7 @@ BODY_BYTES = re.compile(r"\bdata\b")
 
 
 def without_bodies(account):
-    """Whether nothing that upstream was asked for could hold the text of a message."""
+    """Whether no request could return the text of a message."""
     for call in account.upstream.calls:
         if call["method"] != "GET" or not re.search(r"/(messages|threads)/", call["path"]):
             continue
@@ -39,10 +39,10 @@ def without_bodies(account):
     return True
 
 
-# -- what is asked
+# -- requests
 
 
-async def test_a_page_costs_one_list_and_one_batch(account_a):
+async def test_a_page_takes_one_list_call_and_one_batch(account_a):
     for number in range(30):
         account_a.add(f"Mail {number}", at=number)
     await account_a.port.search(MailQuery(), after=None, wanted=LISTED)  # learns the labels
@@ -58,7 +58,7 @@ async def test_a_page_costs_one_list_and_one_batch(account_a):
     assert len(account_a.upstream.calls) - len(outer) == 22
 
 
-async def test_no_call_asks_for_a_body_that_is_not_wanted(account_a):
+async def test_no_call_requests_an_unwanted_body(account_a):
     name = account_a.add(
         "The lease", labels=("Work",), html="<p>x</p>", files=[("a.pdf", "application/pdf", b"x")]
     )
@@ -81,7 +81,7 @@ async def test_no_call_asks_for_a_body_that_is_not_wanted(account_a):
     assert without_bodies(account_a)
 
 
-async def test_a_wanted_body_is_asked_for_level_by_level(account_a):
+async def test_a_wanted_body_is_requested_level_by_level(account_a):
     name = account_a.add("The lease")
 
     await account_a.port.get(name, wanted=ALL)
@@ -102,7 +102,7 @@ async def test_a_wanted_body_is_asked_for_level_by_level(account_a):
     ],
     ids=["ids", "preview", "headers", "importance", "structure"],
 )
-async def test_the_cheapest_format_is_asked_for(account_a, wanted, form, headers):
+async def test_the_cheapest_format_is_requested(account_a, wanted, form, headers):
     name = account_a.add("The lease")
 
     await account_a.port.get(name, wanted=frozenset(wanted))
@@ -113,7 +113,7 @@ async def test_the_cheapest_format_is_asked_for(account_a, wanted, form, headers
     assert ("snippet" in call["query"]["fields"][0]) is ("body_preview" in wanted)
 
 
-async def test_the_root_headers_stay_away_when_only_the_structure_is_wanted(account_a):
+async def test_root_headers_are_not_requested_when_only_the_structure_is_wanted(account_a):
     name = account_a.add("The lease")
 
     await account_a.port.get(name, wanted=frozenset({"has_attachments"}))
@@ -124,7 +124,7 @@ async def test_the_root_headers_stay_away_when_only_the_structure_is_wanted(acco
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"),
+    ("query", "expected"),
     [
         ({}, "-in:drafts"),
         ({"text": "lease plan"}, "lease plan -in:drafts"),
@@ -139,18 +139,18 @@ async def test_the_root_headers_stay_away_when_only_the_structure_is_wanted(acco
         ({"has_attachment": False}, "-in:drafts"),
     ],
 )
-async def test_a_query_is_written_so_that_it_cannot_widen(account_a, query, asked):
+async def test_values_in_a_search_query_are_quoted(account_a, query, expected):
     fields = TEXT if "text" in query else frozenset()
 
     await account_a.port.search(
         MailQuery(text_fields=fields, **query), after=None, wanted={"subject"}
     )
 
-    assert account_a.asked("q") == [asked]
+    assert account_a.asked("q") == [expected]
 
 
 @pytest.mark.parametrize(
-    ("text", "fields", "asked"),
+    ("text", "fields", "expected"),
     [
         ("plan", {"subject"}, "subject:plan -in:drafts"),
         ("plan", {"subject", "from_"}, "-in:drafts"),
@@ -160,15 +160,15 @@ async def test_a_query_is_written_so_that_it_cannot_widen(account_a, query, aske
     ],
     ids=["prose", "a beginning", "an address", "a phrase and a beginning", "without blanks"],
 )
-async def test_people_are_told_upstream_by_whole_words_alone(account_a, text, fields, asked):
+async def test_searches_for_people_send_whole_words_only(account_a, text, fields, expected):
     query = MailQuery(text=text, text_fields=frozenset(fields))
 
     await account_a.port.search(query, after=None, wanted={"subject"})
 
-    assert account_a.asked("q") == [asked]
+    assert account_a.asked("q") == [expected]
 
 
-async def test_names_are_looked_through_five_hundred_a_call(account_a):
+async def test_a_scan_lists_five_hundred_ids_per_call(account_a):
     account_a.add("Plan", at=-1, author="Joanna <j@north.example>")
     for number in range(620):
         account_a.add("Plan", at=number)
@@ -187,7 +187,7 @@ async def test_names_are_looked_through_five_hundred_a_call(account_a):
     assert (second.total, second.total_exact, second.exhausted) == (1, True, True)
 
 
-async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(account_a):
+async def test_words_for_previews_only_are_not_sent_to_gmail(account_a):
     query = MailQuery(text="secret", text_fields=frozenset({"body_preview"}))
 
     await account_a.port.search(query, after=None, wanted={"subject"})
@@ -195,7 +195,7 @@ async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(ac
     assert account_a.asked("q") == ["-in:drafts"]
 
 
-async def test_hits_beyond_the_visible_fields_do_not_count(account_a):
+async def test_matches_in_hidden_fields_are_not_counted(account_a):
     account_a.add("Hello", files=[("marmalade.pdf", "application/pdf", b"x")])
     query = {"text": "marmalade", "text_fields": TEXT}
 
@@ -206,7 +206,7 @@ async def test_hits_beyond_the_visible_fields_do_not_count(account_a):
 # -- labels
 
 
-async def test_labels_are_read_once_and_again_when_one_is_new(account_a):
+async def test_labels_are_cached_until_an_unknown_label_appears(account_a):
     account_a.add("One", labels=("Work",))
     for _ in range(3):
         await account_a.port.search(MailQuery(label="work"), after=None, wanted=LISTED)
@@ -220,7 +220,7 @@ async def test_labels_are_read_once_and_again_when_one_is_new(account_a):
 
 
 @pytest.mark.parametrize("label", ["UNREAD", "trash", "Spam", "SENT", "draft"])
-async def test_a_label_that_would_do_more_than_label_is_refused(account_a, label):
+async def test_system_labels_with_side_effects_cannot_be_added(account_a, label):
     name = account_a.add("Hello", read=True)
 
     with pytest.raises(Missing):
@@ -230,7 +230,7 @@ async def test_a_label_that_would_do_more_than_label_is_refused(account_a, label
     assert (mail.is_read, mail.labels, mail.folder) == (True, (), "inbox")
 
 
-async def test_unread_is_no_label_to_search_for(account_a):
+async def test_unread_cannot_be_searched_as_a_label(account_a):
     account_a.add("Hello")
 
     assert await account_a.subjects(label="unread") == []
@@ -240,14 +240,14 @@ async def test_unread_is_no_label_to_search_for(account_a):
 # -- batches
 
 
-async def test_a_part_that_is_gone_is_left_out(account_a):
+async def test_a_missing_message_of_a_batch_is_left_out(account_a):
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="404", match=names[1])
 
     assert await account_a.subjects() == ["Mail 2", "Mail 0"]
 
 
-async def test_a_throttled_part_is_asked_for_once_more(account_a, monkeypatch):
+async def test_a_throttled_part_of_a_batch_is_retried_once(account_a, monkeypatch):
     monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="429", match=names[1], count=1)
@@ -255,7 +255,7 @@ async def test_a_throttled_part_is_asked_for_once_more(account_a, monkeypatch):
     assert await account_a.subjects() == ["Mail 2", "Mail 1", "Mail 0"]
 
 
-async def test_a_part_that_stays_throttled_throttles(account_a, monkeypatch):
+async def test_a_part_that_stays_throttled_raises_throttled(account_a, monkeypatch):
     monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="403", reason="userRateLimitExceeded", match=names[1])
@@ -264,7 +264,7 @@ async def test_a_part_that_stays_throttled_throttles(account_a, monkeypatch):
         await account_a.subjects()
 
 
-async def test_a_part_that_fails_otherwise_is_asked_for_alone(account_a):
+async def test_a_part_that_fails_otherwise_is_requested_singly(account_a):
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="500", match=names[1], count=1)
 
@@ -272,7 +272,7 @@ async def test_a_part_that_fails_otherwise_is_asked_for_alone(account_a):
 
 
 @pytest.mark.parametrize("kind", ["malformed", "html"])
-async def test_an_answer_that_is_no_batch_is_broken(account_a, kind):
+async def test_a_malformed_batch_response_is_broken(account_a, kind):
     for number in range(3):
         account_a.add(f"Mail {number}", at=number)
     account_a.fault(kind=kind, match="/batch")
@@ -284,7 +284,7 @@ async def test_an_answer_that_is_no_batch_is_broken(account_a, kind):
 # -- bodies
 
 
-async def test_a_large_body_is_fetched_apart(account_a):
+async def test_a_large_body_is_read_separately(account_a):
     name = account_a.add("Long", body="word " * 80_000)
 
     email = await account_a.port.get(name, wanted=ALL)
@@ -303,7 +303,7 @@ async def test_a_large_body_is_fetched_apart(account_a):
         ("zip", "Grüße".encode()),
     ],
 )
-async def test_a_body_is_read_by_its_charset(account_a, charset, octets):
+async def test_a_body_is_decoded_by_its_charset(account_a, charset, octets):
     head = f"Subject: x\r\nContent-Type: text/plain; charset={charset}\r\n"
     mail = account_a.sandbox.state.mails.add(
         "provider-a",
@@ -316,20 +316,20 @@ async def test_a_body_is_read_by_its_charset(account_a, charset, octets):
     assert (email.body, email.body_type) == ("Grüße", "text")
 
 
-async def test_attachments_are_named_by_their_part(account_a):
+async def test_attachments_are_identified_by_their_part_id(account_a):
     name = account_a.add("Hello", files=[("a.txt", "text/plain", b"one"), ("b", "a/b", b"two")])
 
     first = (await account_a.port.get(name, wanted=ALL)).attachments
     second = (await account_a.port.get(name, wanted=ALL)).attachments
 
     assert first == second
-    assert [(one.id, one.name, one.size) for one in first] == [("1", "a.txt", 3), ("2", "b", 3)]
+    assert [(file.id, file.name, file.size) for file in first] == [("1", "a.txt", 3), ("2", "b", 3)]
 
 
 # -- sending
 
 
-async def test_what_is_sent_is_named(account_a):
+async def test_sending_returns_the_ids_of_the_message(account_a):
     sent = await account_a.port.send(
         Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
     )
@@ -338,7 +338,7 @@ async def test_what_is_sent_is_named(account_a):
     assert (sent.email_id, sent.thread_id) == (mail.id, mail.thread_id)
 
 
-async def test_what_was_sent_is_named_again_when_it_is_looked_up(account_a):
+async def test_a_lost_response_is_recovered_by_looking_up_the_message(account_a):
     draft = Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example", maybe_sent=True)
     account_a.fault(kind="lostAnswer", count=1, match="send", method="POST")
 
@@ -350,7 +350,7 @@ async def test_what_was_sent_is_named_again_when_it_is_looked_up(account_a):
     assert first.email_id == mail.id
 
 
-async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeypatch):
+async def test_an_outcome_that_cannot_be_looked_up_is_unknown(account_a, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_a.fault(kind="reset", match="send", method="POST")
 
@@ -363,7 +363,7 @@ async def test_an_outcome_that_cannot_be_found_out_is_unknown(account_a, monkeyp
     assert len(lookups) == 2
 
 
-async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(account_a, monkeypatch):
+async def test_a_failed_send_that_is_not_found_was_not_sent(account_a, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_a.fault(kind="500", match="send", method="POST")
 
@@ -373,7 +373,7 @@ async def test_what_upstream_says_has_failed_and_does_not_have_was_not_sent(acco
         )
 
 
-async def test_a_large_message_goes_to_the_upload_address(account_a):
+async def test_a_large_message_is_sent_to_the_upload_endpoint(account_a):
     await account_a.port.send(
         Draft(to=(BOB,), subject="Plan", body="word " * 700_000, message_id="a@gw.example")
     )
@@ -382,7 +382,7 @@ async def test_a_large_message_goes_to_the_upload_address(account_a):
     assert len(account_a.stored(folder="sent")) == 1
 
 
-async def test_a_forwarded_message_stays_a_message(account_a):
+async def test_an_attached_message_is_forwarded_as_a_message(account_a):
     inner = raw("Inner", body="Inside.")
     name = account_a.add("Outer")
     boxed = (
@@ -400,7 +400,7 @@ async def test_a_forwarded_message_stays_a_message(account_a):
     assert parts[1].get_payload(0)["Subject"] == "Inner"
 
 
-async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
+async def test_headers_of_raw_messages_are_decoded_when_forwarded(account_a):
     name = account_a.add("Outer")
     written = (
         "From: Åsa <asa@north.example>\r\nSubject: Semlor på fredag\r\nMIME-Version: 1.0\r\n"
@@ -419,13 +419,13 @@ async def test_headers_of_raw_letters_are_forwarded_as_they_read(account_a):
 
 
 @pytest.mark.parametrize("date", ["", "soon", "-1", "9" * 20, "1" * 5000])
-def test_a_received_time_that_is_none_is_the_beginning(date):
+def test_an_invalid_received_time_is_the_epoch(date):
     message = Message(id="1", internal_date=date)
 
     assert (message.received_ms, message.received_at) == (0, EPOCH)
 
 
-async def test_a_letter_that_is_nested_beyond_reason_is_not_forwarded(account_a):
+async def test_a_message_that_is_nested_too_deeply_is_not_forwarded(account_a):
     name = account_a.add("Deep")
     boxes = b"".join(b"Content-Type: message/rfc822\r\n\r\n" for _ in range(2000))
     account_a.sandbox.state.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
@@ -454,7 +454,7 @@ LETTERS = {
 
 
 @pytest.mark.parametrize(("rest", "text"), LETTERS.values(), ids=LETTERS.keys())
-async def test_a_letter_never_reads_as_what_cannot_be_answered(account_a, rest, text):
+async def test_a_decoded_body_can_always_be_encoded_as_utf8(account_a, rest, text):
     name = account_a.add("Odd")
     head = b"From: eve@north.example\r\nSubject: =?utf-7?Q?+2AA-?=\r\nMIME-Version: 1.0\r\n"
     account_a.sandbox.state.mails.update("provider-a", name, raw=head + rest)
@@ -468,7 +468,7 @@ async def test_a_letter_never_reads_as_what_cannot_be_answered(account_a, rest, 
     assert passed_on.body.endswith(text)
 
 
-async def test_parts_are_found_however_deep_they_lie(account_a):
+async def test_deeply_nested_parts_are_found(account_a):
     lines = [b"Subject: Deep"]
     for level in range(12):
         lines += [b'Content-Type: multipart/mixed; boundary="b%d"' % level, b"", b"--b%d" % level]

@@ -1,4 +1,4 @@
-"""Provider B's connector: what it asks upstream, and how it takes odd answers."""
+"""The Outlook mail connector: its requests, and unusual responses."""
 
 import pytest
 from mail_upstreams import ALL, LISTED, NOON, TEXT
@@ -17,10 +17,10 @@ def filled(account, count=3):
     return [account.add(f"Mail {number}", at=number) for number in range(count)]
 
 
-# -- what is asked
+# -- requests
 
 
-async def test_a_page_costs_one_call(account_b):
+async def test_a_page_takes_one_call(account_b):
     filled(account_b, 30)
     await account_b.port.search(MailQuery(), after=None, wanted=LISTED)  # learns the folders
     account_b.forget_calls()
@@ -33,7 +33,7 @@ async def test_a_page_costs_one_call(account_b):
     assert account_b.asked("$top") == ["22"]
 
 
-async def test_a_search_costs_one_call_and_batches_of_twenty(account_b):
+async def test_a_search_takes_one_call_and_batches_of_twenty(account_b):
     filled(account_b, 60)
     await account_b.port.search(MailQuery(), after=None, wanted=LISTED)
     account_b.forget_calls()
@@ -48,7 +48,7 @@ async def test_a_search_costs_one_call_and_batches_of_twenty(account_b):
     assert (len(answer.emails), answer.total, answer.total_exact) == (50, 60, True)
 
 
-async def test_every_call_asks_for_lasting_ids_and_html(account_b):
+async def test_every_call_prefers_immutable_ids_and_html(account_b):
     name = account_b.add("Plan", labels=("Work",))
     filled(account_b)
     thread = account_b.stored("Plan")[0].thread_id
@@ -60,14 +60,14 @@ async def test_every_call_asks_for_lasting_ids_and_html(account_b):
     await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
     await account_b.port.trash(name)
 
-    asked = [call for call in account_b.calls if call["path"] != "/v1.0/$batch"]
-    assert len(asked) > 10
-    assert {call["headers"].get("prefer") for call in asked} == {
+    calls = [call for call in account_b.calls if call["path"] != "/v1.0/$batch"]
+    assert len(calls) > 10
+    assert {call["headers"].get("prefer") for call in calls} == {
         'IdType="ImmutableId", outlook.body-content-type="html"'
     }
 
 
-async def test_no_call_asks_for_a_body_that_is_not_wanted(account_b):
+async def test_no_call_selects_an_unwanted_body(account_b):
     name = account_b.add("Plan", labels=("Work",))
     thread = account_b.stored()[0].thread_id
     for query in (
@@ -91,7 +91,7 @@ async def test_no_call_asks_for_a_body_that_is_not_wanted(account_b):
     ] == []
 
 
-async def test_only_what_is_wanted_is_selected(account_b):
+async def test_only_wanted_attributes_are_selected(account_b):
     name = account_b.add("Plan")
 
     await account_b.port.get(name, wanted=frozenset({"subject", "from_"}))
@@ -115,17 +115,17 @@ async def test_only_what_is_wanted_is_selected(account_b):
         ({"before": NOON}, "receivedDateTime lt 2026-03-02T12:00:01Z"),
     ],
 )
-async def test_a_filter_is_written_so_that_it_cannot_widen(account_b, query, clause):
+async def test_values_in_a_filter_are_quoted(account_b, query, clause):
     await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
 
-    (asked,) = account_b.asked("$filter")
-    assert clause in asked
-    assert asked.startswith("receivedDateTime ge ")
-    assert "isDraft eq false and parentFolderId ne 'AA" in asked
+    (clauses,) = account_b.asked("$filter")
+    assert clause in clauses
+    assert clauses.startswith("receivedDateTime ge ")
+    assert "isDraft eq false and parentFolderId ne 'AA" in clauses
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"),
+    ("query", "expected"),
     [
         ({"text": "plan", "text_fields": {"subject"}}, '"(subject:plan*)"'),
         (
@@ -148,13 +148,13 @@ async def test_a_filter_is_written_so_that_it_cannot_widen(account_b, query, cla
         ),
     ],
 )
-async def test_a_search_is_written_so_that_it_cannot_widen(account_b, query, asked):
+async def test_values_in_a_search_are_quoted(account_b, query, expected):
     await account_b.port.search(MailQuery(**query), after=None, wanted={"subject"})
 
-    assert account_b.asked("$search") == [asked]
+    assert account_b.asked("$search") == [expected]
 
 
-async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(account_b):
+async def test_words_for_previews_only_are_not_sent_to_graph(account_b):
     query = MailQuery(text="secret", text_fields=frozenset({"body_preview", "subject"}))
 
     await account_b.port.search(query, after=None, wanted={"subject"})
@@ -163,7 +163,7 @@ async def test_words_that_may_only_be_found_in_previews_are_not_told_upstream(ac
     assert "secret" not in str(account_b.upstream.calls)
 
 
-async def test_folders_are_learnt_once(account_b):
+async def test_folders_are_read_once(account_b):
     for _ in range(3):
         await account_b.subjects()
 
@@ -171,7 +171,7 @@ async def test_folders_are_learnt_once(account_b):
     assert paths == ["/v1.0/me/mailFolders/deleteditems", "/v1.0/me/mailFolders/junkemail"]
 
 
-async def test_words_match_by_their_beginning(account_b):
+async def test_words_match_by_prefix(account_b):
     account_b.add("The lease")
 
     assert await account_b.subjects(text="leas", text_fields=TEXT) == ["The lease"]
@@ -181,7 +181,7 @@ async def test_words_match_by_their_beginning(account_b):
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-async def test_a_link_that_leads_elsewhere_is_not_followed(account_b, way):
+async def test_a_next_link_to_another_place_is_not_followed(account_b, way):
     filled(account_b)
     await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
     account_b.fault(kind="foreignNextLink", match="messages?")
@@ -190,7 +190,7 @@ async def test_a_link_that_leads_elsewhere_is_not_followed(account_b, way):
         await account_b.every(MailQuery(limit=50, **way), wanted={"subject"})
 
 
-async def test_a_link_that_repeats_itself_ends(account_b):
+async def test_a_repeated_next_link_is_broken(account_b):
     filled(account_b)
     account_b.fault(kind="repeatedNextLink", match="messages?")
 
@@ -198,42 +198,44 @@ async def test_a_link_that_repeats_itself_ends(account_b):
         await account_b.port.thread(account_b.stored()[0].thread_id, wanted={"subject"})
 
 
-async def test_a_filter_that_is_too_complex_is_asked_for_simply(account_b):
+async def test_a_filter_that_is_too_complex_is_simplified(account_b):
     account_b.add("Mine", author="ann@north.example", at=1)
     account_b.add("Read", author="ann@north.example", at=2, read=True)
     account_b.add("Gone", author="ann@north.example", at=3, folder="trash")
     account_b.add("Begun", author="ann@north.example", at=4, folder="drafts")
     account_b.fault(kind="400", reason="InefficientFilter", match="isDraft eq")
 
-    found = await account_b.subjects(sender="ann@north.example", unread=True)
+    subjects = await account_b.subjects(sender="ann@north.example", unread=True)
 
-    assert found == ["Mine"]
+    assert subjects == ["Mine"]
     assert account_b.asked("$filter")[-1] == (
         "receivedDateTime ge 1900-01-01T00:00:00Z"
         " and from/emailAddress/address eq 'ann@north.example'"
     )
 
 
-async def test_a_part_that_is_gone_is_left_out(account_b):
+async def test_a_missing_message_of_a_batch_is_left_out(account_b):
     names = filled(account_b)
     account_b.fault(kind="404", match=names[1])
 
-    found = await account_b.subjects(text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(text="words", text_fields=TEXT)
 
-    assert found == ["Mail 2", "Mail 0"]
+    assert subjects == ["Mail 2", "Mail 0"]
 
 
-async def test_a_throttled_part_is_asked_for_once_more(account_b, monkeypatch):
+async def test_a_throttled_part_of_a_batch_is_retried_once(account_b, monkeypatch):
     monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = filled(account_b)
     account_b.fault(kind="429", match=names[1], count=1)
 
-    found = await account_b.subjects(text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(text="words", text_fields=TEXT)
 
-    assert found == ["Mail 2", "Mail 1", "Mail 0"]
+    assert subjects == ["Mail 2", "Mail 1", "Mail 0"]
 
 
-async def test_a_part_that_stays_throttled_throttles_for_as_long_as_it_says(account_b, monkeypatch):
+async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_time(
+    account_b, monkeypatch
+):
     monkeypatch.setattr("providers.batches._PAUSE", 0)
     names = filled(account_b)
     account_b.fault(kind="429", retryAfter=11, match=names[1])
@@ -247,7 +249,7 @@ async def test_a_part_that_stays_throttled_throttles_for_as_long_as_it_says(acco
 # -- labels
 
 
-async def test_labels_are_replaced_only_as_they_were_read(account_b):
+async def test_labels_are_replaced_only_if_unchanged_since_the_read(account_b):
     name = account_b.add("Plan", labels=("Work",))
     account_b.fault(kind="412", method="PATCH", count=1)
 
@@ -259,7 +261,7 @@ async def test_labels_are_replaced_only_as_they_were_read(account_b):
     assert all(call["headers"]["if-match"].startswith('W/"') for call in patches)
 
 
-async def test_labels_that_keep_changing_are_left_alone(account_b):
+async def test_labels_that_keep_changing_are_not_replaced(account_b):
     name = account_b.add("Plan", labels=("Work",))
     account_b.fault(kind="412", method="PATCH")
 
@@ -282,7 +284,7 @@ async def test_a_message_keeps_its_id_in_the_trash(account_b):
 # -- sending
 
 
-async def test_a_message_is_a_draft_before_it_is_sent(account_b):
+async def test_a_message_is_sent_as_a_draft(account_b):
     sent = await account_b.port.send(DRAFT)
 
     assert (sent.email_id, sent.thread_id) == (None, None)
@@ -292,7 +294,7 @@ async def test_a_message_is_a_draft_before_it_is_sent(account_b):
     ]
 
 
-async def test_a_draft_whose_answer_was_lost_is_sent_all_the_same(account_b):
+async def test_a_draft_whose_response_was_lost_is_still_sent(account_b):
     account_b.fault(kind="lostAnswer", count=1, match="/messages", method="POST")
 
     await account_b.port.send(DRAFT)
@@ -300,7 +302,7 @@ async def test_a_draft_whose_answer_was_lost_is_sent_all_the_same(account_b):
     assert [mail.folder for mail in account_b.stored()] == ["sent"]
 
 
-async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkeypatch):
+async def test_a_draft_that_was_never_created_was_not_sent(account_b, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_b.fault(kind="500", match="/messages", method="POST")
 
@@ -311,7 +313,7 @@ async def test_a_draft_that_was_never_made_was_surely_not_sent(account_b, monkey
     assert account_b.stored() == []
 
 
-async def test_a_draft_left_by_an_earlier_try_is_the_one_that_is_sent(account_b, monkeypatch):
+async def test_a_draft_of_an_earlier_try_is_sent(account_b, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_b.fault(kind="reset", match="/send", method="POST", count=1)
     with pytest.raises(OutcomeUnknown):
