@@ -120,19 +120,7 @@ class ContentBuilder:
                 description=str(more.get("description", "")),
             )
         )
-        root = r.Item(
-            id=ids.root_id(drive_id),
-            drive_id=drive_id,
-            parent_id="",
-            name=segment,
-            number=0,
-            guid=str(uuid5(guid, "root")),
-            created=self.when,
-            modified=self.when,
-            author=self.author,
-            editor=self.author,
-            is_folder=True,
-        )
+        root = self._root_folder(drive_id, guid, segment)
         self.add(root)
         self.add(
             r.Library(
@@ -150,6 +138,21 @@ class ContentBuilder:
             )
         )
         return root
+
+    def _root_folder(self, drive_id: str, list_guid: UUID, segment: str) -> r.Item:
+        return r.Item(
+            id=ids.root_id(drive_id),
+            drive_id=drive_id,
+            parent_id="",
+            name=segment,
+            number=0,
+            guid=str(uuid5(list_guid, "root")),
+            created=self.when,
+            modified=self.when,
+            author=self.author,
+            editor=self.author,
+            is_folder=True,
+        )
 
     def folder(self, parent: r.Item, name: str, **more: Any) -> r.Item:
         """Add a folder."""

@@ -18,50 +18,45 @@ def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, .
     Raises:
         GraphError: A resource on the path is unknown or closed to the caller.
     """
+    while (target := _resolve_alias(call, segments)) is not None:
+        segments = target
+    return segments
+
+
+def _resolve_alias(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the path that an alias stands for, None for a canonical path."""
     match segments:
         case ("users", user, *rest) if user.casefold() in (
             call.account.casefold(),
             person_id(call.account),
         ):
-            return resolve_aliases(call, ("me", *rest))
+            return ("me", *rest)
         case ("me", "drive", *rest):
-            return resolve_aliases(call, ("drives", call.own_drive().id, *rest))
+            return ("drives", call.own_drive().id, *rest)
         case ("drive", *rest):
-            return resolve_aliases(
-                call, ("drives", call.default_drive(call.site("root")).id, *rest)
-            )
+            return ("drives", call.default_drive(call.site("root")).id, *rest)
         case ("sites", site, "getByPath", path, *rest):
-            return resolve_aliases(call, ("sites", f"{site}:/{path.strip('/')}", *rest))
+            return ("sites", f"{site}:/{path.strip('/')}", *rest)
         case ("sites", site, "drive", *rest):
-            return resolve_aliases(call, ("drives", call.default_drive(call.site(site)).id, *rest))
+            return ("drives", call.default_drive(call.site(site)).id, *rest)
         case ("sites", site, "drives", drive, *rest):
             if call.drive(drive).site_id != call.site(site).id:
                 raise not_found()
-            return resolve_aliases(call, ("drives", drive, *rest))
+            return ("drives", drive, *rest)
         case ("sites", site, "lists", list_id, "drive", *rest):
             site_list = call.find_list(call.site(site), list_id)
             if not site_list.drive_id:
                 raise not_found()
-            return resolve_aliases(call, ("drives", site_list.drive_id, *rest))
+            return ("drives", site_list.drive_id, *rest)
         case ("drives", drive, "list", *rest):
             library = call.drive(drive)
-            return resolve_aliases(
-                call, ("sites", library.site_id, "lists", library.list_id, *rest)
-            )
+            return ("sites", library.site_id, "lists", library.list_id, *rest)
         case ("drives", drive, root, *rest) if root == "root" or root.startswith("root:/"):
-            return resolve_aliases(call, ("drives", drive, "items", root, *rest))
+            return ("drives", drive, "items", root, *rest)
         case ("drives", drive, "items", item, "listItem", *rest):
             library, number = call.drive(drive), call.item(drive, item).number
-            aliased = (
-                "sites",
-                library.site_id,
-                "lists",
-                library.list_id,
-                "items",
-                str(number),
-                *rest,
-            )
-            return resolve_aliases(call, aliased)
+            list_path = ("sites", library.site_id, "lists", library.list_id)
+            return (*list_path, "items", str(number), *rest)
         case ("sites", site, "lists", list_id, "items", number, "driveItem", *rest):
             site_list = call.find_list(call.site(site), list_id)
             list_item = call.store.item_by_number(
@@ -69,7 +64,5 @@ def resolve_aliases(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, .
             )
             if list_item is None:
                 raise not_found()
-            return resolve_aliases(
-                call, ("drives", list_item.drive_id, "items", list_item.id, *rest)
-            )
-    return segments
+            return ("drives", list_item.drive_id, "items", list_item.id, *rest)
+    return None

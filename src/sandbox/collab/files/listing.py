@@ -132,7 +132,7 @@ def _write_drive(call: CollabCall, library: r.Library, options: Options) -> dict
         "createdBy": items.write_identity(store, library.author),
         "owner": owner,
         "quota": {
-            "deleted": sum(one.size for one in store.recycled(library.id)),
+            "deleted": sum(item.size for item in store.recycled(library.id)),
             "remaining": max(0, library.quota - used),
             "state": state,
             "total": library.quota,
