@@ -1,7 +1,7 @@
 """
-The project provider of the demo world: the studio's workspace, its people, projects and tasks.
+The projects account of the demo world: the studio's workspace, people, projects and tasks.
 
-The same day gives the same records: nothing here looks at a clock or at chance.
+The records depend on the given day alone, not on a clock or on chance.
 """
 
 import html
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sandbox.projects.records import CustomField, Membership, Option, Task, Team, User
-from sandbox.projects.records import Workspace as Space
+from sandbox.projects.records import CustomField, Membership, Option, Task, Team, User, Workspace
 from sandbox.projects.store import ProjectStore, format_time
 from sandbox.storage.database import Database
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
 from sandbox.world.tasks.board_plan import start_of_work
 
-_SEEDED = "world:projects"  # meta key: the day the world was made for
+_SEEDED = "world:projects"  # meta key: the day of the world
 _MEMBERS = ("nora2", "henrik", "saskia", "matteo", "yuki", "fatou", "lukas", "ingrid", "daniel")
 
 _STAGES = ("Brief", "Sketch design", "Permit", "Details", "Tender")
@@ -36,7 +35,7 @@ _ROOMS = (
     "model 1:50",
 )
 _VERBS = ("Draw", "Check", "Price", "Discuss", "Redraw")
-_ODD = (
+_UNUSUAL_NAMES = (
     'Quote " and backslash \\ and {"json": 1}',
     "<b>bold?</b> & <script>alert(1)</script>",
     "桟橋の照明 – Beleuchtung",
@@ -51,14 +50,14 @@ _ODD = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFacts:
     """
-    What the project world holds.
+    Contents of the projects account.
 
     Attributes:
-        day: The day it was made for (UTC).
-        created: Whether this call wrote it, rather than an earlier one.
-        account: The address of the user who sees it.
-        workspace: The workspace's id.
-        projects: Name to id, archived and private ones among them.
+        day: The day of the world (UTC).
+        created: Whether this call wrote the records, rather than an earlier one.
+        account: Email address of the user whose tokens reach the projects.
+        workspace: Id of the workspace.
+        projects: Name to id, including archived and private projects.
     """
 
     day: date
@@ -70,7 +69,7 @@ class ProjectFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Studio:
-    """What is made first and referred to later: keys or names to ids."""
+    """Ids of records that later ones refer to, by key or name, and times relative to *now*."""
 
     store: ProjectStore
     now: datetime
@@ -88,104 +87,113 @@ class _Studio:
 
 
 def seed(store: Database, now: datetime | None = None) -> ProjectFacts:
-    """Write the projects once; later calls leave the store alone and say what it holds."""
+    """Write the projects once; later calls change nothing and return what the store holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
     projects = ProjectStore(store, clock=start_of_work(day).timestamp)
-    kept = store.meta(_SEEDED)
-    if kept is None:
+    seeded_day = store.meta(_SEEDED)
+    if seeded_day is None:
         with store.transaction():
-            _fill(_studio(projects, start_of_work(day)))
+            _fill(_add_studio(projects, start_of_work(day)))
             store.set_meta(_SEEDED, day.date().isoformat())
-    spaces = projects.workspaces.all()
+    workspaces = projects.workspaces.all()
     return ProjectFacts(
-        day=day.date() if kept is None else date.fromisoformat(kept),
-        created=kept is None,
+        day=day.date() if seeded_day is None else date.fromisoformat(seeded_day),
+        created=seeded_day is None,
         account=STUDIO_ACCOUNT,
-        workspace=spaces[0].id,
-        projects={one.name: one.id for one in projects.projects.all()},
+        workspace=workspaces[0].id,
+        projects={project.name: project.id for project in projects.projects.all()},
     )
 
 
-def _studio(store: ProjectStore, now: datetime) -> _Studio:
-    space = store.workspaces.put(
-        Space(
+def _add_studio(store: ProjectStore, now: datetime) -> _Studio:
+    workspace = store.workspaces.put(
+        Workspace(
             id=store.new_id(),
             name="Harbourlight Studio",
             email_domains=("harbourlight-studio.example",),
         )
     )
     users = {}
-    for place, key in enumerate(_MEMBERS):
+    for position, key in enumerate(_MEMBERS):
         person = PEOPLE[key]
         users[key] = store.new_id()
         store.users.put(
             User(
                 id=users[key],
-                owner=space.id,
-                position=float(place),
+                owner=workspace.id,
+                position=float(position),
                 name=person.name,
                 email=person.email,
             )
         )
     team = store.teams.put(
-        Team(id=store.new_id(), owner=space.id, name="Architecture", members=tuple(users.values()))
+        Team(
+            id=store.new_id(),
+            owner=workspace.id,
+            name="Architecture",
+            members=tuple(users.values()),
+        )
     )
     names = ("urgent", "Wettbewerb", "waiting for client", "水")
     return _Studio(
         store=store,
         now=now,
-        workspace=space.id,
+        workspace=workspace.id,
         team=team.id,
         users=users,
-        fields={field.name: store.fields.put(field) for field in _fields(store, space.id, users)},
-        tags={name: store.add_tag(space.id, name, "light-blue").id for name in names},
+        fields={
+            field.name: store.fields.put(field) for field in _fields(store, workspace.id, users)
+        },
+        tags={name: store.add_tag(workspace.id, name, "light-blue").id for name in names},
     )
 
 
 def _fields(store: ProjectStore, workspace: str, users: Mapping[str, str]) -> Iterator[CustomField]:
-    made: list[CustomField] = []
+    created: list[CustomField] = []
 
-    def new(name: str, kind: str, *options: str, **rest: Any) -> CustomField:
+    def create(name: str, kind: str, *options: str, **fields: Any) -> CustomField:
         field_id = store.new_id()
         choices = tuple(
-            Option(id=store.new_id(), name=one, color=color)
-            for one, color in zip(options, ("red", "orange", "green", "blue"), strict=False)
+            Option(id=store.new_id(), name=option, color=color)
+            for option, color in zip(options, ("red", "orange", "green", "blue"), strict=False)
         )
         field = CustomField(
             id=field_id,
             owner=workspace,
-            position=float(len(made)),
+            position=float(len(created)),
             name=name,
             kind=kind,
             options=choices,
             creator=users["fatou"],
-            **rest,
+            **fields,
         )
-        made.append(field)
+        created.append(field)
         return field
 
-    yield new("Priority", "enum", "High", "Medium", "Low")
-    yield new("Status", "enum", "On track", "At risk", "Off track", "Waiting")
-    yield new("Disciplines", "multi_enum", "Structure", "Fire", "Acoustics", "Energy")
-    yield new("Sheet", "text")
-    yield new("Hours", "number", precision=1)
-    yield new("Rate", "number", precision=2)
-    yield new("Fee", "number", precision=2, formula=(made[4].id, made[5].id))
-    yield new("Reviewers", "people")
-    yield new("Hand-over", "date")
-    yield new("Client code", "text", locked_by=users["henrik"])
+    yield create("Priority", "enum", "High", "Medium", "Low")
+    yield create("Status", "enum", "On track", "At risk", "Off track", "Waiting")
+    yield create("Disciplines", "multi_enum", "Structure", "Fire", "Acoustics", "Energy")
+    yield create("Sheet", "text")
+    yield create("Hours", "number", precision=1)
+    yield create("Rate", "number", precision=2)
+    yield create("Fee", "number", precision=2, formula=(created[4].id, created[5].id))
+    yield create("Reviewers", "people")
+    yield create("Hand-over", "date")
+    yield create("Client code", "text", locked_by=users["henrik"])
 
 
 def _fill(studio: _Studio) -> None:
-    _pavilion(studio)
-    _ferry(studio)
-    _small(studio, "Kinvara clubhouse", archived=True)
-    _small(studio, "Partners only", privacy="private", members=(studio.users["henrik"],))
-    _small(studio, "Ideas & leftovers 💡")
+    _add_pavilion(studio)
+    _add_ferry_pier(studio)
+    _add_small_project(studio, "Kinvara clubhouse", archived=True)
+    _add_small_project(
+        studio, "Partners only", privacy="private", members=(studio.users["henrik"],)
+    )
+    _add_small_project(studio, "Ideas & leftovers 💡")
 
 
-def _pavilion(studio: _Studio) -> None:
-    """The big one: five sections, sixty tasks, a custom field of every type."""
+def _add_pavilion(studio: _Studio) -> None:
+    """Add the largest project: five sections, sixty tasks, a custom field of every type."""
     fields = studio.fields
     project = studio.store.add_project(
         studio.workspace,
@@ -206,63 +214,62 @@ def _pavilion(studio: _Studio) -> None:
     for stage, section in enumerate(sections):
         for room in _ROOMS:
             number += 1
-            place = Membership(project=project.id, section=section.id)
-            name = f"{_VERBS[stage]} the {room}"
+            membership = Membership(project=project.id, section=section.id)
             task = studio.store.add_task(
                 studio.workspace,
-                name,
+                f"{_VERBS[stage]} the {room}",
                 creator=studio.users["saskia"],
-                memberships=(place,),
+                memberships=(membership,),
                 created_at=studio.ago(days=100 - number),
                 modified_at=studio.ago(days=number % 9, hours=number % 5),
-                **_filled(studio, number),
+                **_task_fields(studio, number),
             )
-            _talk(studio, task, number)
+            _add_comments(studio, task, number)
             if number % 15 == 1:
-                _steps(studio, task)
-    for number, name in enumerate(_ODD):
-        _odd(studio, project.id, sections[0].id, number, name)
+                _add_subtasks(studio, task)
+    for number, name in enumerate(_UNUSUAL_NAMES):
+        _add_unusual_task(studio, project.id, sections[0].id, number, name)
 
 
-def _filled(studio: _Studio, number: int) -> dict[str, Any]:
+def _task_fields(studio: _Studio, number: int) -> dict[str, Any]:
     keys = list(studio.users)
-    filled: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "values": dict(_values(studio, number)),
         "notes": f"See sheet A-{number:03}.\n\nÜberarbeiten, dann an Lukas." if number % 4 else "",
     }
     if number % 6:
-        filled["assignee"] = studio.users[keys[number % len(keys)]]
+        fields["assignee"] = studio.users[keys[number % len(keys)]]
     if number % 5:
-        filled["due_on"] = studio.day(number * 3 - 60)
+        fields["due_on"] = studio.day(number * 3 - 60)
     if number % 20 == 7:
-        filled["due_at"] = f"{studio.day(number * 3 - 60)}T14:30:00.000Z"
+        fields["due_at"] = f"{studio.day(number * 3 - 60)}T14:30:00.000Z"
     if number % 7 == 0:
-        filled["start_on"] = studio.day(number * 3 - 75)
+        fields["start_on"] = studio.day(number * 3 - 75)
     if number % 3 == 0:
         names = list(studio.tags)
-        filled["tags"] = tuple(dict.fromkeys(studio.tags[names[n % 4]] for n in (number, 1)))
+        fields["tags"] = tuple(dict.fromkeys(studio.tags[names[n % 4]] for n in (number, 1)))
     if number % 4 == 0:
-        filled["completed_at"] = studio.ago(days=1 + number % 30)
-        filled["completed_by"] = studio.users["fatou"]
+        fields["completed_at"] = studio.ago(days=1 + number % 30)
+        fields["completed_by"] = studio.users["fatou"]
     if number % 12 == 0:
-        filled["subtype"] = "milestone"
-    return filled
+        fields["subtype"] = "milestone"
+    return fields
 
 
 def _values(studio: _Studio, number: int) -> Iterator[tuple[str, Any]]:
     fields, users = studio.fields, list(studio.users.values())
 
-    def option(name: str, place: int) -> str:
+    def option(name: str, index: int) -> str:
         options = fields[name].options
-        return options[place % len(options)].id
+        return options[index % len(options)].id
 
     if number % 5:
         yield fields["Priority"].id, option("Priority", number)
     if number % 7:
         yield fields["Status"].id, option("Status", number)
     if number % 2:
-        both = dict.fromkeys(option("Disciplines", n) for n in (number, number // 2))
-        yield fields["Disciplines"].id, list(both)
+        ids = dict.fromkeys(option("Disciplines", n) for n in (number, number // 2))
+        yield fields["Disciplines"].id, list(ids)
     if number % 3:
         yield fields["Sheet"].id, f"A-{number:03} «{number % 4}»"
     if number % 4:
@@ -276,7 +283,7 @@ def _values(studio: _Studio, number: int) -> Iterator[tuple[str, Any]]:
     yield fields["Client code"].id, f"CF-{number:04}"
 
 
-def _talk(studio: _Studio, task: Task, number: int) -> None:
+def _add_comments(studio: _Studio, task: Task, number: int) -> None:
     rounds = 27 if number == 5 else 2 if number % 3 == 0 else 0
     writers = ("henrik", "yuki", "ingrid")
     for turn in range(rounds):
@@ -290,7 +297,7 @@ def _talk(studio: _Studio, task: Task, number: int) -> None:
         )
 
 
-def _steps(studio: _Studio, task: Task) -> None:
+def _add_subtasks(studio: _Studio, task: Task) -> None:
     for turn, name in enumerate(("Measure", "Ask Amara", "Draw", "Have it checked")):
         studio.store.add_task(
             studio.workspace,
@@ -305,7 +312,7 @@ def _steps(studio: _Studio, task: Task) -> None:
         )
 
 
-def _odd(studio: _Studio, project: str, section: str, number: int, name: str) -> None:
+def _add_unusual_task(studio: _Studio, project: str, section: str, number: int, name: str) -> None:
     studio.store.add_task(
         studio.workspace,
         name,
@@ -318,8 +325,8 @@ def _odd(studio: _Studio, project: str, section: str, number: int, name: str) ->
     )
 
 
-def _ferry(studio: _Studio) -> None:
-    """One with few fields, two sections, and tasks that stand in another project as well."""
+def _add_ferry_pier(studio: _Studio) -> None:
+    """Add a project with few custom fields and two sections."""
     fields = studio.fields
     project = studio.store.add_project(
         studio.workspace,
@@ -333,12 +340,14 @@ def _ferry(studio: _Studio) -> None:
     )
     done = studio.store.add_section(project.id, "済 Done")
     for number, name in enumerate(("Pontoon", "Gangway", "Waiting room", "Ticket office", "Signs")):
-        place = Membership(project=project.id, section=done.id)
+        membership = Membership(project=project.id, section=done.id)
         studio.store.add_task(
             studio.workspace,
             name,
             creator=studio.users["henrik"],
-            memberships=(place if number > 2 else studio.store.default_membership(project.id),),
+            memberships=(
+                membership if number > 2 else studio.store.default_membership(project.id),
+            ),
             assignee=studio.users["yuki"],
             due_on=studio.day(10 + number),
             values={fields["Priority"].id: fields["Priority"].options[number % 3].id},
@@ -346,14 +355,14 @@ def _ferry(studio: _Studio) -> None:
         )
 
 
-def _small(studio: _Studio, name: str, **rest: Any) -> None:
+def _add_small_project(studio: _Studio, name: str, **fields: Any) -> None:
     project = studio.store.add_project(
         studio.workspace,
         name,
         creator=studio.users["henrik"],
         team=studio.team,
         created_at=studio.ago(days=300),
-        **{"members": tuple(studio.users.values()), **rest},
+        **{"members": tuple(studio.users.values()), **fields},
     )
     for number in range(1, 7):
         studio.store.add_task(
