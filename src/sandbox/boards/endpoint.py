@@ -35,7 +35,7 @@ class BoardsEndpoint:
 
     def __init__(self, store: BoardStore) -> None:
         self._store = store
-        self._budget = ComplexityBudget(store.db, store.seconds)
+        self._budget = ComplexityBudget(store.database, store.seconds)
         self._documents: dict[str, DocumentNode] = {}
 
     async def __call__(self, request: Request) -> Response | None:

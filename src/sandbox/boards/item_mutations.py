@@ -53,10 +53,10 @@ def _board_id(context: ExecutionContext, arguments: Mapping[str, Any]) -> str:
 
 
 async def _run_locked(context: ExecutionContext, board_id: str, run: Callable[[], Item]) -> Item:
-    seconds = float(context.store.db.meta(_LOCK_SECONDS) or 0)
+    seconds = float(context.store.database.meta(_LOCK_SECONDS) or 0)
     if not seconds:
         return run()
-    key = (id(context.store.db), board_id)
+    key = (id(context.store.database), board_id)
     if key in _locked_boards:
         raise ApiError(
             _LOCKED_CODE, "Resource is currently locked by another operation, please retry."
@@ -86,7 +86,7 @@ def _create_item(
         context, board, {}, column_values, create_labels=create_labels_if_missing
     )
     name = _validate_name(values.pop("name", item_name))
-    with context.store.db.transaction():
+    with context.store.database.transaction():
         context.store.change_board(board, columns=columns)
         item = context.store.add_item(
             board, name, group=group.id, creator_id=context.user.id, values=values
@@ -174,7 +174,7 @@ def _change_values(
         context, board, item.values, column_values, create_labels=create_labels_if_missing
     )
     name = _validate_name(values.pop("name", item.name))
-    with context.store.db.transaction():
+    with context.store.database.transaction():
         context.store.change_board(board, columns=columns)
         return context.store.change_item(item, by=context.user.id, values=values, name=name)
 

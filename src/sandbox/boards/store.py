@@ -38,23 +38,18 @@ class BoardStore:
         boards, items, updates, users, teams, tags, workspaces, folders: Tables of the records.
     """
 
-    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* returns seconds since the epoch."""
-        self._db = db
+        self.database = database
         self._clock = clock
-        self.boards = DocumentTable(db, "boards.board", Board)
-        self.items = DocumentTable(db, "boards.item", Item)
-        self.updates = DocumentTable(db, "boards.update", Update)
-        self.users = DocumentTable(db, "boards.user", User)
-        self.teams = DocumentTable(db, "boards.team", Team)
-        self.tags = DocumentTable(db, "boards.tag", Tag)
-        self.workspaces = DocumentTable(db, "boards.workspace", Workspace)
-        self.folders = DocumentTable(db, "boards.folder", Folder)
-
-    @property
-    def db(self) -> Database:
-        """The database of the records."""
-        return self._db
+        self.boards = DocumentTable(database, "boards.board", Board)
+        self.items = DocumentTable(database, "boards.item", Item)
+        self.updates = DocumentTable(database, "boards.update", Update)
+        self.users = DocumentTable(database, "boards.user", User)
+        self.teams = DocumentTable(database, "boards.team", Team)
+        self.tags = DocumentTable(database, "boards.tag", Tag)
+        self.workspaces = DocumentTable(database, "boards.workspace", Workspace)
+        self.folders = DocumentTable(database, "boards.folder", Folder)
 
     def seconds(self) -> float:
         """Return the current time, in seconds since the epoch."""
@@ -66,7 +61,9 @@ class BoardStore:
 
     def new_id(self, kind: str) -> str:
         """Return a new id for a record of *kind*: "board", "item", "update", "user", …."""
-        return str(_FIRST_IDS.get(kind, _FIRST_OTHER_ID) + self._db.next(f"boards.{kind}") * 17)
+        return str(
+            _FIRST_IDS.get(kind, _FIRST_OTHER_ID) + self.database.next(f"boards.{kind}") * 17
+        )
 
     # Changes
 

@@ -118,7 +118,7 @@ class ProjectEndpoints:
             return errors.error_response(404, "No matching route for request")
         endpoint, parameters = match
         context = self._create_context(request, self._scopes[endpoint])
-        with nullcontext() if request.method == "GET" else self._store.db.transaction():
+        with nullcontext() if request.method == "GET" else self._store.database.transaction():
             response = endpoint(context, **parameters)
         if isinstance(response, Response):
             return response

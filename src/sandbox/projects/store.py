@@ -36,19 +36,19 @@ class ProjectStore:
             records.
     """
 
-    def __init__(self, db: Database, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         """*clock* returns seconds since the epoch."""
-        self.db = db
+        self.database = database
         self._clock = clock
-        self.workspaces = DocumentTable(db, "projects.workspace", Workspace)
-        self.teams = DocumentTable(db, "projects.team", Team)
-        self.users = DocumentTable(db, "projects.user", User)
-        self.projects = DocumentTable(db, "projects.project", Project)
-        self.sections = DocumentTable(db, "projects.section", Section)
-        self.fields = DocumentTable(db, "projects.field", CustomField)
-        self.tasks = DocumentTable(db, "projects.task", Task)
-        self.stories = DocumentTable(db, "projects.story", Story)
-        self.tags = DocumentTable(db, "projects.tag", Tag)
+        self.workspaces = DocumentTable(database, "projects.workspace", Workspace)
+        self.teams = DocumentTable(database, "projects.team", Team)
+        self.users = DocumentTable(database, "projects.user", User)
+        self.projects = DocumentTable(database, "projects.project", Project)
+        self.sections = DocumentTable(database, "projects.section", Section)
+        self.fields = DocumentTable(database, "projects.field", CustomField)
+        self.tasks = DocumentTable(database, "projects.task", Task)
+        self.stories = DocumentTable(database, "projects.story", Story)
+        self.tags = DocumentTable(database, "projects.tag", Tag)
 
     def seconds(self) -> float:
         """Return the current time, in seconds since the epoch."""
@@ -60,16 +60,16 @@ class ProjectStore:
 
     def new_id(self) -> str:
         """Return a new id; records of all kinds share one sequence."""
-        return str(_FIRST_ID + self.db.next("projects.id") * 1_013)
+        return str(_FIRST_ID + self.database.next("projects.id") * 1_013)
 
     @property
     def is_free(self) -> bool:
         """Whether the workspace is on the free plan, which lacks search and custom fields."""
-        return bool(self.db.meta(_FREE_PLAN))
+        return bool(self.database.meta(_FREE_PLAN))
 
     def set_free(self, *, free: bool) -> None:
         """Put the workspace on the free or on the paid plan."""
-        self.db.set_meta(_FREE_PLAN, "yes" if free else "")
+        self.database.set_meta(_FREE_PLAN, "yes" if free else "")
 
     # Changes
 

@@ -1,4 +1,4 @@
-"""The demo's boards and a client of their wire: documents in, answers out."""
+"""The demo's boards and a GraphQL client of their API."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ class Boards:
         assert "errors" not in body, body["errors"]
         return body["data"]
 
-    async def refusal(self, document: str, **variables: Any) -> tuple[str, str]:
+    async def error(self, document: str, **variables: Any) -> tuple[str, str]:
         """Return code and message of a call's first error."""
         error = (await self.ask(document, **variables))["errors"][0]
         return error["extensions"]["code"], error["message"]

@@ -1,4 +1,4 @@
-"""Real tables come onto a board whole, in columns of guessed types, and never twice."""
+"""Import of CSV tables: every row once, in columns of detected types."""
 
 import pytest
 
@@ -27,15 +27,15 @@ def table(tmp_path):
     return path
 
 
-def board_of(boards, name):
+def board_by_name(boards, name):
     store = BoardStore(boards.sandbox.state.database)
-    return next(one for one in store.boards.all() if one.name == name)
+    return next(board for board in store.boards.all() if board.name == name)
 
 
-async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
+async def test_table_becomes_a_board_with_typed_columns(boards, table):
     report = import_path(boards.sandbox.state.database, into="tasks", path=table, board_name="Jobs")
-    found = await boards.data(ITEMS, b=[board_of(boards, "Jobs").id])
-    board = found["boards"][0]
+    data = await boards.data(ITEMS, b=[board_by_name(boards, "Jobs").id])
+    board = data["boards"][0]
     first, second, third, _ = board["items_page"]["items"]
 
     assert str(report) == "4 imported, 1 skipped.\n  line 6: has no name"
@@ -63,12 +63,12 @@ async def test_a_table_becomes_a_board_of_typed_columns(boards, table):
     assert [group["title"] for group in board["groups"]] == ["Imported", "Yard", "Loft"]
 
 
-async def test_a_second_import_adds_only_what_is_new(boards, table):
+async def test_second_import_adds_only_new_rows(boards, table):
     store = boards.sandbox.state.database
     import_path(store, into="tasks", path=table)
     table.write_text(TABLE + "Fresh,Loft,Brand new,,,,,,,,\n", encoding="utf-8")
     report = import_path(store, into="tasks", path=table)
-    board = board_of(boards, "jobs")
+    board = board_by_name(boards, "jobs")
 
     assert [reason for _, reason in report.skipped] == [
         *("already there", "already there", "already there", "has no name"),
@@ -80,7 +80,7 @@ async def test_a_second_import_adds_only_what_is_new(boards, table):
     ]
 
 
-async def test_a_table_comes_into_an_account_that_has_nobody_yet(tmp_path):
+async def test_import_into_an_empty_account_creates_a_user(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_bytes("Größe;Wert\nklein;1,5\n".encode("cp1252"))
     store = Database(":memory:")
@@ -90,10 +90,10 @@ async def test_a_table_comes_into_an_account_that_has_nobody_yet(tmp_path):
 
     assert (report.imported, item.name) == (1, "klein")
     assert item.values == {"numbers_0": "1.5"}
-    assert [one.name for one in boards.users.all()] == ["Importer"]
+    assert [item.name for item in boards.users.all()] == ["Importer"]
 
 
-def test_what_is_no_table_or_has_other_options_is_refused(tmp_path):
+def test_import_rejects_folders_and_unknown_options(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_text("a,b\nx,1\n", encoding="utf-8")
     store = Database(":memory:")

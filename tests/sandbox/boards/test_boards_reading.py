@@ -1,4 +1,4 @@
-"""Reading boards: listings, items, rules, cursors, and the values of every type of column."""
+"""Queries: lists, items, rules, cursors, and the values of columns of every type."""
 
 import json
 
@@ -20,19 +20,19 @@ CELLS = """query($i:[ID!]){items(ids:$i){column_values{id text value type __type
 
 @pytest.fixture
 async def big(boards):
-    found = await boards.data("{boards(limit:50){id name}}")
-    return next(board["id"] for board in found["boards"] if board["name"] == "Boat orders")
+    data = await boards.data("{boards(limit:50){id name}}")
+    return next(board["id"] for board in data["boards"] if board["name"] == "Boat orders")
 
 
-async def chosen(boards, big, **query):
-    found = await boards.data(NAMES, b=[big], n=500, q=query)
-    return [one["name"] for one in found["boards"][0]["items_page"]["items"]]
+async def names_of_items(boards, big, **query):
+    data = await boards.data(NAMES, b=[big], n=500, q=query)
+    return [item["name"] for item in data["boards"][0]["items_page"]["items"]]
 
 
-async def item(boards, big, name):
-    found = await boards.data(NAMES, b=[big], n=500, q=None)
-    items = found["boards"][0]["items_page"]["items"]
-    return next(one["id"] for one in items if one["name"] == name)
+async def item_id(boards, big, name):
+    data = await boards.data(NAMES, b=[big], n=500, q=None)
+    items = data["boards"][0]["items_page"]["items"]
+    return next(item["id"] for item in items if item["name"] == name)
 
 
 async def test_boards_are_listed_in_pages_newest_first(boards):
@@ -45,60 +45,60 @@ async def test_boards_are_listed_in_pages_newest_first(boards):
     assert beyond["boards"] == []
 
 
-async def test_a_board_named_by_its_id_comes_whatever_its_state(boards):
-    (found,) = (await boards.data("{boards(state:archived){id name}}"))["boards"]
-    again = await boards.data("query($i:[ID!]){boards(ids:$i){name}}", i=[found["id"]])
+async def test_boards_by_id_are_returned_in_any_state(boards):
+    (data,) = (await boards.data("{boards(state:archived){id name}}"))["boards"]
+    again = await boards.data("query($i:[ID!]){boards(ids:$i){name}}", i=[data["id"]])
 
     assert again["boards"] == [{"name": "Winter storage (closed)"}]
     assert (await boards.data("{boards(ids:[1]){name}}"))["boards"] == []
 
 
-async def test_cursors_lead_through_every_item_once(boards, big):
-    every = await chosen(boards, big)
+async def test_cursor_pages_contain_every_item_once(boards, big):
+    every = await names_of_items(boards, big)
     page = (await boards.data(NAMES, b=[big], n=30, q=None))["boards"][0]["items_page"]
-    names = [one["name"] for one in page["items"]]
+    names = [item["name"] for item in page["items"]]
     while page["cursor"]:
         page = (await boards.data(NEXT, c=page["cursor"], n=30))["next_items_page"]
-        names += [one["name"] for one in page["items"]]
+        names += [item["name"] for item in page["items"]]
 
     assert len(names) == 75
     assert names == every
 
 
-async def test_a_cursor_survives_a_deleted_item_and_ends_an_hour_after_the_first_page(boards, big):
+async def test_cursor_survives_a_deleted_item_and_expires_an_hour_after_the_first_page(boards, big):
     page = (await boards.data(NAMES, b=[big], n=10, q=None))["boards"][0]["items_page"]
     last = page["items"][-1]["id"]
     await boards.data("mutation($i:ID){delete_item(item_id:$i){id}}", i=last)
     second = (await boards.data(NEXT, c=page["cursor"], n=10))["next_items_page"]
-    seen = {one["id"] for one in page["items"]}
-    assert not seen & {one["id"] for one in second["items"]}
+    seen = {item["id"] for item in page["items"]}
+    assert not seen & {item["id"] for item in second["items"]}
 
     boards.clock[0] += 3_601
     for cursor in (page["cursor"], second["cursor"]):
-        assert (await boards.refusal(NEXT, c=cursor, n=10))[0] == "CursorExpiredError"
-    assert (await boards.refusal(NEXT, c="nonsense", n=10))[0] == "CursorException"
+        assert (await boards.error(NEXT, c=cursor, n=10))[0] == "CursorExpiredError"
+    assert (await boards.error(NEXT, c="nonsense", n=10))[0] == "CursorException"
 
 
-async def test_a_cursor_and_rules_exclude_each_other(boards, big):
+async def test_cursor_and_rules_exclude_each_other(boards, big):
     document = """query($b:[ID!]){boards(ids:$b){items_page(cursor:"x",query_params:{}){cursor}
       same:items_page(cursor:"x",query_params:{rules:[]}){cursor}}}"""
 
-    assert (await boards.refusal(document, b=[big]))[0] in {
+    assert (await boards.error(document, b=[big]))[0] in {
         *("InvalidArgumentException", "CursorException")
     }
 
 
-async def test_items_default_to_25_even_when_more_are_named(boards, big):
-    found = await boards.data(NAMES, b=[big], n=60, q=None)
-    ids = [one["id"] for one in found["boards"][0]["items_page"]["items"]]
+async def test_items_by_id_default_to_a_page_of_25(boards, big):
+    data = await boards.data(NAMES, b=[big], n=60, q=None)
+    ids = [item["id"] for item in data["boards"][0]["items_page"]["items"]]
     few = await boards.data("query($i:[ID!]){items(ids:$i){id}}", i=ids)
     many = await boards.data("query($i:[ID!]){items(ids:$i,limit:60){id}}", i=ids)
 
     assert (len(few["items"]), len(many["items"])) == (25, 60)
 
 
-async def test_deleted_items_are_shown_with_their_state_until_they_are_excluded(boards, big):
-    gone = await item(boards, big, "Ydun: survey the rig")
+async def test_deleted_items_are_returned_by_id_unless_excluded(boards, big):
+    gone = await item_id(boards, big, "Ydun: survey the rig")
     await boards.data("mutation($i:ID){delete_item(item_id:$i){id}}", i=gone)
     shown = await boards.data("query($i:[ID!]){items(ids:$i){state}}", i=[gone])
     hidden = await boards.data(
@@ -107,7 +107,7 @@ async def test_deleted_items_are_shown_with_their_state_until_they_are_excluded(
 
     assert shown["items"] == [{"state": "deleted"}]
     assert hidden["items"] == []
-    assert "Ydun: survey the rig" not in await chosen(boards, big)
+    assert "Ydun: survey the rig" not in await names_of_items(boards, big)
 
 
 RULES = {
@@ -154,26 +154,28 @@ RULES = {
 
 
 @pytest.mark.parametrize("row", RULES)
-async def test_rules_choose_items(boards, big, row):
+async def test_rules_filter_items(boards, big, row):
     rules, count = RULES[row]
 
-    assert len(await chosen(boards, big, rules=rules)) == count
+    assert len(await names_of_items(boards, big, rules=rules)) == count
 
 
-async def test_rules_are_joined_by_and_or_or_in_groups(boards, big):
+async def test_rules_are_combined_by_and_or_and_groups(boards, big):
     done = {"column_id": "status", "compare_value": [1]}
     stuck = {"column_id": "status", "compare_value": [2]}
-    both = await chosen(boards, big, rules=[done, stuck], operator="or")
-    nested = await chosen(
+    both = await names_of_items(boards, big, rules=[done, stuck], operator="or")
+    nested = await names_of_items(
         boards, big, groups=[{"rules": [done, stuck], "operator": "or"}], rules=[done]
     )
 
-    assert set(both) > set(nested) == set(await chosen(boards, big, rules=[done]))
+    assert set(both) > set(nested) == set(await names_of_items(boards, big, rules=[done]))
 
 
-async def test_items_are_ordered_by_a_column_with_empty_ones_last(boards, big):
-    names = await chosen(boards, big, order_by=[{"column_id": "date4", "direction": "desc"}])
-    by_name = await chosen(boards, big, order_by=[{"column_id": "name"}])
+async def test_items_are_sorted_by_a_column_with_empty_values_last(boards, big):
+    names = await names_of_items(
+        boards, big, order_by=[{"column_id": "date4", "direction": "desc"}]
+    )
+    by_name = await names_of_items(boards, big, order_by=[{"column_id": "name"}])
 
     assert names[0] == "نورس: cut a new mainsail"
     assert len([name for name in names[-9:] if name.endswith("cast keel bolts")]) == 8
@@ -182,18 +184,16 @@ async def test_items_are_ordered_by_a_column_with_empty_ones_last(boards, big):
     assert by_name[1:] == sorted(by_name[1:], key=str.casefold)
 
 
-async def test_a_rule_on_no_column_is_refused(boards, big):
+async def test_rule_on_an_unknown_column_fails(boards, big):
     rules = {"rules": [{"column_id": "nope", "compare_value": [1]}]}
 
-    assert (await boards.refusal(NAMES, b=[big], n=5, q=rules))[0] == "InvalidColumnIdException"
+    assert (await boards.error(NAMES, b=[big], n=5, q=rules))[0] == "InvalidColumnIdException"
 
 
-async def test_values_of_every_type_are_shown_as_text_json_and_fields(boards, big):
+async def test_column_values_have_text_json_and_typed_fields(boards, big):
     name = "Kittiwake: cast keel bolts"  # the 24th job
-    found = await boards.data(CELLS, i=[await item(boards, big, name)])
-    cells = {
-        column_value["id"]: column_value for column_value in found["items"][0]["column_values"]
-    }
+    data = await boards.data(CELLS, i=[await item_id(boards, big, name)])
+    cells = {column_value["id"]: column_value for column_value in data["items"][0]["column_values"]}
 
     assert cells["status"]["text"] == cells["status"]["label"] == "Sea trial"
     assert (cells["status"]["index"], cells["status"]["is_done"]) == (4, False)
@@ -221,10 +221,8 @@ async def test_values_of_every_type_are_shown_as_text_json_and_fields(boards, bi
 
 
 async def test_relations_and_mirrors_have_no_text_but_a_display_value(boards, big):
-    found = await boards.data(CELLS, i=[await item(boards, big, "Sælen: service the engine")])
-    cells = {
-        column_value["id"]: column_value for column_value in found["items"][0]["column_values"]
-    }
+    data = await boards.data(CELLS, i=[await item_id(boards, big, "Sælen: service the engine")])
+    cells = {column_value["id"]: column_value for column_value in data["items"][0]["column_values"]}
 
     assert (cells["connect_boards"]["text"], cells["connect_boards"]["value"]) == (None, None)
     assert cells["connect_boards"]["display_value"] == "Setouchi ferry pier 桟橋"
@@ -241,8 +239,8 @@ async def test_relations_and_mirrors_have_no_text_but_a_display_value(boards, bi
 async def test_comments_come_newest_first_with_their_replies_oldest_first(boards, big):
     document = """query($i:[ID!]){items(ids:$i){updates(limit:25){text_body body created_at
       creator{name email} replies{text_body kind}}}}"""
-    many = await boards.data(document, i=[await item(boards, big, "Sælen: re-caulk the deck")])
-    nine = await item(boards, big, "Sælen: replace the garboard strake")
+    many = await boards.data(document, i=[await item_id(boards, big, "Sælen: re-caulk the deck")])
+    nine = await item_id(boards, big, "Sælen: replace the garboard strake")
     two = await boards.data(document, i=[nine])
     updates = many["items"][0]["updates"]
 
@@ -255,16 +253,16 @@ async def test_comments_come_newest_first_with_their_replies_oldest_first(boards
     ]
 
 
-async def test_users_teams_and_the_account_are_known(boards):
-    found = await boards.data(
+async def test_users_teams_and_account_are_returned(boards):
+    data = await boards.data(
         """{me{name email is_admin teams{name} account{name id}} account{name plan{tier}}
         users(limit:100){name kind} teams{name users{name}} version{value kind}}"""
     )
 
-    assert (found["me"]["name"], found["me"]["is_admin"]) == ("Nora Lindqvist", True)
-    assert len(found["users"]) == 14
-    assert {team["name"]: len(team["users"]) for team in found["teams"]} == {
+    assert (data["me"]["name"], data["me"]["is_admin"]) == ("Nora Lindqvist", True)
+    assert len(data["users"]) == 14
+    assert {team["name"]: len(team["users"]) for team in data["teams"]} == {
         "Rigging loft": 2,
         "Träverkstan": 3,
     }
-    assert found["version"] == {"value": "2026-10", "kind": "current"}
+    assert data["version"] == {"value": "2026-10", "kind": "current"}

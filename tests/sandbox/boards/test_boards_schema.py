@@ -1,4 +1,4 @@
-"""Our part of the task provider's schema is a part of the published one."""
+"""The schema of the sandbox is a part of the schema that monday.com publishes."""
 
 import pytest
 from graphql import build_schema, is_enum_type, is_input_object_type, validate_schema
@@ -10,7 +10,7 @@ from sandbox.boards.column_values import GRAPHQL_TYPES
 from sandbox.boards.schema import schema, sdl
 
 PUBLISHED = SHARED / "reference/schemas/monday-2026-10.graphql"
-# Fields that versions up to 2026-01 had and that clients still ask for.
+# Fields of versions up to 2026-01 that clients still request.
 RETIRED = {
     f"User.{name}"
     for name in (
@@ -18,7 +18,7 @@ RETIRED = {
         *("photo_original", "photo_small", "photo_thumb", "photo_thumb_small", "photo_tiny"),
     )
 }
-# What the connectors' documents look like; reference/wire.md 1C.
+# Documents like those of the connector; see docs/spec/upstream/monday.md.
 DOCUMENTS = {
     "boards": """query($limit:Int,$page:Int,$ids:[ID!]){boards(limit:$limit,page:$page,ids:$ids,
         state:active,order_by:used_at){id name description state board_kind type workspace_id
@@ -52,7 +52,7 @@ def test_the_schema_is_valid():
     assert validate_schema(schema()) == []
 
 
-def test_every_field_and_argument_is_published_with_the_same_type(published):
+def test_fields_and_arguments_have_the_published_types(published):
     different = set()
     for name, kind in build_schema(sdl()).type_map.items():
         if name.startswith("__"):
@@ -76,7 +76,7 @@ def test_every_field_and_argument_is_published_with_the_same_type(published):
     assert different == RETIRED
 
 
-def test_value_types_are_the_published_ones(published):
+def test_types_of_column_values_are_published(published):
     values = published.type_map["ColumnValue"]
     names = {object_.name for object_ in published.get_implementations(values).objects}
 
@@ -85,7 +85,7 @@ def test_value_types_are_the_published_ones(published):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_connectors_document_fits_both_schemas(name, published):
+def test_documents_of_the_connector_are_valid_in_both_schemas(name, published):
     document = parse(DOCUMENTS[name])
 
     assert validate(schema(), document) == []

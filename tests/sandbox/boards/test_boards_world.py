@@ -1,4 +1,4 @@
-"""The boards of the demo world, seen through the wire."""
+"""The boards of the demo world, read through the API."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from sandbox.storage.database import Database
 from sandbox.world.tasks.boards import seed
 
 # Types of columns that are filled on some items and empty on others.
-SOMETIMES = (
+PARTLY_FILLED_TYPES = (
     *("people", "status", "date", "timeline", "long_text", "formula", "tags", "link"),
     *("checkbox", "email", "phone", "rating", "board_relation", "mirror", "subtasks"),
 )
@@ -20,10 +20,10 @@ ITEMS = """query($b:[ID!]){boards(ids:$b){items_page(limit:500){cursor items{
   updates(limit:100){body replies{body}}}}}}"""
 
 
-async def test_it_holds_boards_of_every_kind_but_those_hidden_from_the_account(boards):
-    found = (await boards.data(LIST))["boards"]
+async def test_world_has_boards_of_every_kind_and_hides_private_ones(boards):
+    data = (await boards.data(LIST))["boards"]
 
-    assert {(one["name"], one["state"], one["type"], one["items_count"]) for one in found} == {
+    assert {(item["name"], item["state"], item["type"], item["items_count"]) for item in data} == {
         ("Boat orders", "active", "board", 75),
         ("Waterfront houses", "active", "board", 8),
         ("Competition entries 設計競技", "active", "board", 5),
@@ -34,11 +34,11 @@ async def test_it_holds_boards_of_every_kind_but_those_hidden_from_the_account(b
     }
 
 
-async def test_two_active_boards_have_all_that_the_tasks_surface_reads(boards):
+async def test_two_active_boards_have_all_columns_that_the_tasks_surface_reads(boards):
     facts = seed(boards.sandbox.state.database)
     for name in ("Boat orders", "Competition entries 設計競技"):
-        found = (await boards.data(ITEMS, b=[facts.boards[name]]))["boards"][0]
-        items = found["items_page"]["items"]
+        data = (await boards.data(ITEMS, b=[facts.boards[name]]))["boards"][0]
+        items = data["items_page"]["items"]
         filled = {cell["type"] for item in items for cell in item["column_values"] if cell["text"]}
 
         assert filled >= {"text", "status", "date", "people"}
@@ -47,10 +47,10 @@ async def test_two_active_boards_have_all_that_the_tasks_surface_reads(boards):
         assert any(item["updates"] for item in items)
 
 
-async def test_the_big_board_fills_every_type_of_column(boards):
+async def test_largest_board_has_filled_and_empty_columns_of_every_type(boards):
     facts = seed(boards.sandbox.state.database)
-    found = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
-    items = found["boards"][0]["items_page"]["items"]
+    data = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])
+    items = data["boards"][0]["items_page"]["items"]
     filled = Counter(
         (column_value["type"], bool(column_value["text"] or column_value.get("display_value")))
         for item in items
@@ -58,7 +58,9 @@ async def test_the_big_board_fills_every_type_of_column(boards):
     )
 
     assert len(items) == 75
-    assert [kind for kind in SOMETIMES if not (filled[kind, True] and filled[kind, False])] == []
+    assert [
+        kind for kind in PARTLY_FILLED_TYPES if not (filled[kind, True] and filled[kind, False])
+    ] == []
     assert {item["group"]["title"] for item in items} == {
         *("On the slip", "In the shed", "Afloat again", "Väntelista / 待ち")
     }
@@ -67,15 +69,15 @@ async def test_the_big_board_fills_every_type_of_column(boards):
     assert sorted({len(item["subitems"]) for item in items}) == [0, 4]
 
 
-def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
+def test_same_day_gives_same_records_and_a_second_seed_changes_nothing():
     day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
-    stores = Database(":memory:"), Database(":memory:")
-    first = [seed(store, day) for store in stores]
-    again = seed(stores[0], datetime(2027, 1, 1, tzinfo=UTC))
+    databases = Database(":memory:"), Database(":memory:")
+    first = [seed(database, day) for database in databases]
+    again = seed(databases[0], datetime(2027, 1, 1, tzinfo=UTC))
 
     assert first[0] == first[1]
-    assert [one.created for one in (*first, again)] == [True, True, False]
+    assert [facts.created for facts in (*first, again)] == [True, True, False]
     assert again.day == day.date()
-    one, other = (BoardStore(store) for store in stores)
-    assert one.items.all() == other.items.all()
-    assert one.boards.all() == other.boards.all()
+    store, other = (BoardStore(database) for database in databases)
+    assert store.items.all() == other.items.all()
+    assert store.boards.all() == other.boards.all()

@@ -1,4 +1,4 @@
-"""Writing to boards: what each column takes, all or nothing, and what is refused."""
+"""Mutations: input of each type of column, atomicity and errors."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def store(boards):
 
 @pytest.fixture
 def big(store):
-    return next(one for one in store.boards.all() if one.name == "Boat orders")
+    return next(board for board in store.boards.all() if board.name == "Boat orders")
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def job(store, big):
     return store.board_items(big)[0]
 
 
-async def changed(boards, big, job, **values):
-    found = await boards.data(CHANGE, b=big.id, i=job.id, v=json.dumps(values))
-    cells = found["change_multiple_column_values"]["column_values"]
+async def change_values(boards, big, job, **values):
+    data = await boards.data(CHANGE, b=big.id, i=job.id, v=json.dumps(values))
+    cells = data["change_multiple_column_values"]["column_values"]
     return {cell["id"]: cell["text"] for cell in cells}
 
 
-# (column, what is given, the text that is shown)
-TAKEN = {
+# (column, input, text)
+ACCEPTED = {
     "a text": ("text", "plain", "plain"),
     "a text in an object": ("text", {"text": "kept"}, "kept"),
     "a long text": ("long_text", {"text": "two\nlines"}, "two\nlines"),
@@ -69,17 +69,17 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("row", TAKEN)
-async def test_a_column_takes_its_shapes(boards, big, job, row):
-    column, given, text = TAKEN[row]
+@pytest.mark.parametrize("row", ACCEPTED)
+async def test_column_accepts_all_forms_of_its_values(boards, big, job, row):
+    column, value, text = ACCEPTED[row]
 
-    assert (await changed(boards, big, job, **{column: given}))[column] == text
+    assert (await change_values(boards, big, job, **{column: value}))[column] == text
 
 
-async def test_people_tags_and_relations_are_taken_by_their_ids(boards, store, big, job):
+async def test_people_tags_and_relations_are_written_by_id(boards, store, big, job):
     user, tag = store.users.all()[3], store.tags.all()[0]
-    house = next(one for one in store.items.all() if one.name == "Maison Besson")
-    texts = await changed(
+    house = next(item for item in store.items.all() if item.name == "Maison Besson")
+    texts = await change_values(
         boards,
         big,
         job,
@@ -94,8 +94,8 @@ async def test_people_tags_and_relations_are_taken_by_their_ids(boards, store, b
     ]
 
 
-# (column, what is given, a part of the message)
-REFUSED = {
+# (column, input, part of the message)
+REJECTED = {
     "an unknown label": (
         "status",
         {"label": "Nope"},
@@ -127,10 +127,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("row", REFUSED)
-async def test_one_bad_value_refuses_the_whole_call(boards, store, big, job, row):
-    column, given, part = REFUSED[row]
-    values = json.dumps({"text": "must not stay", column: given})
+@pytest.mark.parametrize("row", REJECTED)
+async def test_one_invalid_value_fails_the_whole_mutation(boards, store, big, job, row):
+    column, value, part = REJECTED[row]
+    values = json.dumps({"text": "must not stay", column: value})
     body = await boards.ask(CHANGE, b=big.id, i=job.id, v=values)
     (error,) = body["errors"]
 
@@ -143,7 +143,7 @@ async def test_one_bad_value_refuses_the_whole_call(boards, store, big, job, row
     assert store.items.find(job.id) == job
 
 
-async def test_missing_labels_are_made_when_asked(boards, store, big, job):
+async def test_missing_labels_are_created_on_request(boards, store, big, job):
     values = json.dumps({"status": {"label": "Launched"}, "dropdown": {"labels": ["Teak"]}})
     await boards.data(CHANGE, b=big.id, i=job.id, v=values, m=True)
     board = store.boards.find(big.id)
@@ -152,7 +152,7 @@ async def test_missing_labels_are_made_when_asked(boards, store, big, job):
     assert board.column("dropdown").settings["labels"][-1] == {"id": 7, "name": "Teak"}
 
 
-async def test_an_item_is_made_in_its_group_with_its_values(boards, big):
+async def test_item_is_created_in_its_group_with_its_values(boards, big):
     values = json.dumps({"status": "Done", "numbers": "3"})
     made = (await boards.data(CREATE, b=big.id, n="Fresh", v=values, g="afloat"))["create_item"]
     first = (await boards.data(CREATE, b=big.id, n="No group"))["create_item"]
@@ -162,24 +162,24 @@ async def test_an_item_is_made_in_its_group_with_its_values(boards, big):
     assert first["group"]["id"] == "slip"
 
 
-async def test_the_name_is_a_column_of_its_own(boards, store, big, job):
-    found = await boards.data(CHANGE, b=big.id, i=job.id, v='{"name":"New","text":"x"}')
+async def test_name_is_written_as_a_pseudo_column(boards, store, big, job):
+    data = await boards.data(CHANGE, b=big.id, i=job.id, v='{"name":"New","text":"x"}')
 
-    assert found["change_multiple_column_values"]["name"] == "New"
+    assert data["change_multiple_column_values"]["name"] == "New"
     assert store.items.find(job.id).name == "New"
 
 
-async def test_a_simple_value_is_a_text(boards, big, job):
-    found = await boards.data(SIMPLE, b=big.id, i=job.id, c="email", v="a@b.example Ann")
+async def test_simple_value_is_parsed_from_its_short_form(boards, big, job):
+    data = await boards.data(SIMPLE, b=big.id, i=job.id, c="email", v="a@b.example Ann")
     texts = {
         column_value["id"]: column_value["text"]
-        for column_value in found["change_simple_column_value"]["column_values"]
+        for column_value in data["change_simple_column_value"]["column_values"]
     }
 
     assert texts["email"] == "Ann"
 
 
-async def test_aliases_fail_one_by_one_and_the_rest_stands(boards, store, big, job):
+async def test_aliased_mutations_succeed_and_fail_independently(boards, store, big, job):
     document = """mutation($b:ID!,$i:ID){
       a:change_column_value(board_id:$b,item_id:$i,column_id:"text",value:"\\"A\\""){id}
       b:change_column_value(board_id:$b,item_id:$i,column_id:"nope",value:"\\"B\\""){id}
@@ -194,15 +194,15 @@ async def test_aliases_fail_one_by_one_and_the_rest_stands(boards, store, big, j
     assert store.items.find(job.id).values["text"] == "A"
 
 
-async def test_json_is_written_into_a_text_once_more(boards, big, job):
-    as_object = await boards.refusal(CHANGE, b=big.id, i=job.id, v={"text": "x"})
-    broken = await boards.refusal(CHANGE, b=big.id, i=job.id, v="{")
+async def test_json_arguments_must_be_strings_that_contain_json(boards, big, job):
+    as_object = await boards.error(CHANGE, b=big.id, i=job.id, v={"text": "x"})
+    broken = await boards.error(CHANGE, b=big.id, i=job.id, v="{")
 
     assert "JSON arguments are JSON texts." in as_object[1]
     assert broken[0] == "JsonParseException"
 
 
-NOWHERE = {
+INVALID_ITEMS = {
     "an unknown board": ({"b": "1", "n": "x"}, "InvalidBoardIdException"),
     "an unknown group": ({"n": "x", "g": "nope"}, "ResourceNotFoundException"),
     "a name of 256 characters": ({"n": "x" * 256}, "ItemNameTooLongException"),
@@ -211,55 +211,55 @@ NOWHERE = {
 }
 
 
-@pytest.mark.parametrize("row", NOWHERE)
-async def test_an_item_that_cannot_be_made_leaves_nothing(boards, store, big, row):
-    given, code = NOWHERE[row]
+@pytest.mark.parametrize("row", INVALID_ITEMS)
+async def test_failed_creation_of_an_item_stores_nothing(boards, store, big, row):
+    variables, code = INVALID_ITEMS[row]
     before = store.items.all()
 
-    assert (await boards.refusal(CREATE, **{"b": big.id, **given}))[0] == code
+    assert (await boards.error(CREATE, **{"b": big.id, **variables}))[0] == code
     assert store.items.all() == before
 
 
-async def test_a_name_of_255_characters_is_taken(boards, big):
+async def test_name_may_have_255_characters(boards, big):
     made = await boards.data(CREATE, b=big.id, n="x" * 255)
 
     assert len(made["create_item"]["name"]) == 255
 
 
-async def test_a_deleted_item_is_gone_with_its_sub_items_and_takes_no_more(boards, store, big):
+async def test_deleting_an_item_deletes_its_subitems_and_forbids_changes(boards, store, big):
     over = next(board_item for board_item in store.board_items(big) if store.subitems(board_item))
     below = store.subitems(over)
     delete = "mutation($i:ID){delete_item(item_id:$i){id state}}"
     gone = await boards.data(delete, i=over.id)
 
     assert gone == {"delete_item": {"id": over.id, "state": "deleted"}}
-    assert {store.items.find(one.id).state for one in below} == {"deleted"}
-    assert (await boards.refusal(delete, i=over.id))[0] == "InvalidItemIdException"
-    refused = await boards.refusal(CHANGE, b=big.id, i=over.id, v='{"text":"x"}')
+    assert {store.items.find(item.id).state for item in below} == {"deleted"}
+    assert (await boards.error(delete, i=over.id))[0] == "InvalidItemIdException"
+    refused = await boards.error(CHANGE, b=big.id, i=over.id, v='{"text":"x"}')
     assert refused[0] == "InvalidItemIdException"
 
 
-async def test_a_comment_is_added_and_answered(boards, job):
+async def test_comment_and_reply_are_added(boards, job):
     create = """mutation($i:ID,$p:ID,$b:String!){create_update(item_id:$i,parent_id:$p,body:$b)
       {id body item_id}}"""
     made = (await boards.data(create, i=job.id, b="<p>Hej &amp; hå</p>"))["create_update"]
     await boards.data(create, p=made["id"], b="Reply")
-    found = await boards.data(
+    data = await boards.data(
         "query($i:[ID!]){items(ids:$i){updates{id text_body replies{body creator{name}}}}}",
         i=[job.id],
     )
-    newest = found["items"][0]["updates"][0]
+    newest = data["items"][0]["updates"][0]
 
     assert (newest["id"], newest["text_body"]) == (made["id"], "Hej & hå")
     assert newest["replies"] == [{"body": "Reply", "creator": {"name": "Nora Lindqvist"}}]
-    assert (await boards.refusal(create, i=job.id, b="  "))[0] == "InvalidArgumentException"
+    assert (await boards.error(create, i=job.id, b="  "))[0] == "InvalidArgumentException"
 
 
-async def test_a_sub_item_stands_below_its_item_on_a_board_of_its_own(boards, store, big, job):
+async def test_subitem_is_created_on_the_subitems_board(boards, store, big, job):
     create = """mutation($i:ID!){create_subitem(parent_item_id:$i,item_name:"Below"){id
       board{type} parent_item{id}}}"""
     made = (await boards.data(create, i=job.id))["create_subitem"]
-    bare = next(one for one in store.boards.all() if one.name == "Waterfront houses")
+    bare = next(board for board in store.boards.all() if board.name == "Waterfront houses")
     other = (await boards.data(create, i=store.board_items(bare)[0].id))["create_subitem"]
 
     assert made["board"] == other["board"] == {"type": "sub_items_board"}
@@ -267,11 +267,11 @@ async def test_a_sub_item_stands_below_its_item_on_a_board_of_its_own(boards, st
     assert made["id"] in {sub_item.id for sub_item in store.subitems(job)}
 
 
-async def test_a_held_board_refuses_a_second_write_and_another_board_does_not(boards, store, big):
-    set_board_lock(store.db, 0.05)
-    other = next(one for one in store.boards.all() if one.name == "Waterfront houses")
+async def test_locked_board_rejects_a_second_write_and_other_boards_do_not(boards, store, big):
+    set_board_lock(store.database, 0.05)
+    other = next(board for board in store.boards.all() if board.name == "Waterfront houses")
     bodies = await asyncio.gather(
-        *(boards.ask(CREATE, b=one, n="x") for one in (big.id, big.id, other.id))
+        *(boards.ask(CREATE, b=board_id, n="x") for board_id in (big.id, big.id, other.id))
     )
     codes = sorted(body["errors"][0]["extensions"]["code"] for body in bodies if "errors" in body)
 

@@ -1,4 +1,4 @@
-"""The demo's projects and a client of their wire."""
+"""The demo's projects and a client of their API."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,8 +39,8 @@ class Projects:
         assert answer.status_code == status, answer.text
         return answer.json()["data"]
 
-    async def refusal(self, method: str, path: str, **content: Any) -> tuple[int, str]:
-        """Return status and message of a call that is refused."""
+    async def error(self, method: str, path: str, **content: Any) -> tuple[int, str]:
+        """Return status and message of a call that fails."""
         answer = await self.http.request(method, f"{BASE}{path}", **content)
         (error,) = answer.json()["errors"]
         return answer.status_code, error["message"]
@@ -50,7 +50,7 @@ class Projects:
         return {"authorization": f"Bearer {token}"}
 
     def field(self, name: str):
-        return next(one for one in self.store.fields.all() if one.name == name)
+        return next(field for field in self.store.fields.all() if field.name == name)
 
 
 @pytest.fixture

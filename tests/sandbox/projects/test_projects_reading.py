@@ -1,4 +1,4 @@
-"""Reading the project provider: listings, pages, fields, and what is refused."""
+"""Reads of the projects API: lists, pages, requested fields and errors."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from .conftest import BASE
 TASK_FIELDS = "name,due_on,completed,assignee.name,memberships.section.name,tags.name"
 
 
-async def test_the_user_and_the_workspace_are_found(projects):
+async def test_user_and_workspace_are_returned(projects):
     me = await projects.get("/users/me")
     by_address = await projects.get("/users/nora@harbourlight-studio.example")
     (space,) = await projects.get("/workspaces")
@@ -21,12 +21,12 @@ async def test_the_user_and_the_workspace_are_found(projects):
     }
 
 
-async def test_projects_are_listed_without_what_is_private_to_others(projects):
+async def test_project_list_omits_private_projects_of_others(projects):
     space = projects.facts.workspace
     every = await projects.get("/projects", workspace=space)
     open_tasks = await projects.get(f"/workspaces/{space}/projects", archived="false")
 
-    assert [one["name"] for one in every] == [
+    assert [record["name"] for record in every] == [
         "Corniche pavilion",
         "Setouchi ferry pier 桟橋",
         "Kinvara clubhouse",
@@ -40,7 +40,7 @@ async def test_projects_are_listed_without_what_is_private_to_others(projects):
     assert "Kinvara clubhouse" not in [task["name"] for task in open_tasks]
 
 
-async def test_a_project_alone_is_shown_whole(projects):
+async def test_single_project_is_complete(projects):
     found = await projects.get(f"/projects/{projects.pavilion}")
 
     assert (found["notes"], found["archived"], found["public"]) == (
@@ -53,7 +53,7 @@ async def test_a_project_alone_is_shown_whole(projects):
     assert len(found["custom_field_settings"]) == 10
 
 
-async def test_sections_and_their_tasks_come_in_their_order(projects):
+async def test_sections_and_tasks_are_in_order(projects):
     sections = await projects.get(f"/projects/{projects.pavilion}/sections")
     tasks = await projects.get(f"/sections/{sections[2]['gid']}/tasks")
 
@@ -65,13 +65,13 @@ async def test_sections_and_their_tasks_come_in_their_order(projects):
     ]
 
 
-async def test_pages_cover_a_listing_once_and_name_the_next(projects):
+async def test_pages_contain_every_task_once_and_link_the_next_page(projects):
     path = f"/projects/{projects.pavilion}/tasks"
     whole = [project["gid"] for project in await projects.get(path)]
     found, query = [], {"limit": "17"}
     while True:
         page = (await projects.http.get(f"{BASE}{path}", params=query)).json()
-        found += [one["gid"] for one in page["data"]]
+        found += [record["gid"] for record in page["data"]]
         if page["next_page"] is None:
             break
         query["offset"] = page["next_page"]["offset"]
@@ -83,30 +83,32 @@ async def test_pages_cover_a_listing_once_and_name_the_next(projects):
     assert (await projects.http.get(last["uri"])).json()["data"]
 
 
-async def test_a_listing_without_a_limit_names_no_next_page(projects):
+async def test_list_without_a_limit_has_no_next_page(projects):
     answer = await projects.http.get(f"{BASE}/projects/{projects.pavilion}/tasks")
 
     assert answer.json().keys() == {"data"}
     assert answer.headers["content-type"] == "application/json; charset=UTF-8"
 
 
-async def test_an_offset_survives_a_deleted_task_and_ends_after_an_hour(projects):
+async def test_offset_survives_a_deleted_task_and_expires_after_an_hour(projects):
     path = f"{BASE}/projects/{projects.pavilion}/tasks"
     page = (await projects.http.get(path, params={"limit": "5"})).json()
     offset = page["next_page"]["offset"]
     await projects.send("DELETE", f"/tasks/{page['data'][0]['gid']}")
     second = (await projects.http.get(path, params={"limit": "5", "offset": offset})).json()
-    assert not {one["gid"] for one in page["data"]} & {one["gid"] for one in second["data"]}
+    assert not {record["gid"] for record in page["data"]} & {
+        record["gid"] for record in second["data"]
+    }
 
     projects.clock[0] += 3_601
     late = f"{path}?limit=5&offset={offset}".removeprefix(BASE)
-    status, message = await projects.refusal("GET", late)
+    status, message = await projects.error("GET", late)
     assert (status, message) == (400, "offset: Your pagination token has expired.")
 
 
-async def test_only_the_fields_that_are_asked_for_are_shown(projects):
+async def test_only_requested_fields_are_returned(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks", opt_fields=TASK_FIELDS)
-    task = next(one for one in tasks if one["name"] == "Draw the kitchen")
+    task = next(record for record in tasks if record["name"] == "Draw the kitchen")
 
     assert task == {
         "gid": task["gid"],
@@ -135,24 +137,24 @@ async def test_only_the_fields_that_are_asked_for_are_shown(projects):
         ("assignee.(name|email)", {"gid", "assignee"}),
     ],
 )
-async def test_field_paths_may_be_grouped_and_unknown_ones_are_left_out(projects, asked, expected):
+async def test_field_paths_may_be_grouped_and_unknown_fields_are_omitted(projects, asked, expected):
     (first, *_) = await projects.get(f"/projects/{projects.pavilion}/tasks", opt_fields=asked)
 
     assert first.keys() == expected
 
 
-async def test_a_named_record_without_its_fields_is_id_and_type(projects):
+async def test_requested_record_without_fields_has_id_and_type(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks", opt_fields="assignee")
     shown = [task["assignee"] for task in tasks if task["assignee"]]
 
-    assert {tuple(one) for one in shown} == {("gid", "resource_type")}
+    assert {tuple(record) for record in shown} == {("gid", "resource_type")}
 
 
-async def test_custom_fields_carry_a_value_of_their_type(projects):
+async def test_custom_fields_have_a_value_of_their_type(projects):
     tasks = await projects.get(
         f"/projects/{projects.pavilion}/tasks", opt_fields="name,custom_fields"
     )
-    task = next(one for one in tasks if one["name"] == "Price the lighting")
+    task = next(record for record in tasks if record["name"] == "Price the lighting")
     shown = {custom_field["name"]: custom_field for custom_field in task["custom_fields"]}
 
     assert shown["Priority"]["enum_value"]["name"] == "Medium"
@@ -171,7 +173,7 @@ async def test_custom_fields_carry_a_value_of_their_type(projects):
     assert "text_value" in shown["Hours"]
 
 
-async def test_stories_are_told_oldest_first_with_comments_among_them(projects):
+async def test_stories_include_comments_and_are_oldest_first(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
     fifth = next(task for task in tasks if task["name"] == "Draw the roof")
     stories = await projects.get(f"/tasks/{fifth['gid']}/stories")
@@ -183,17 +185,22 @@ async def test_stories_are_told_oldest_first_with_comments_among_them(projects):
     )
 
 
-async def test_sub_tasks_are_listed_below_their_task_alone(projects):
+async def test_subtasks_are_listed_only_under_their_parent(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
     first = next(task for task in tasks if task["name"] == "Draw the entrance")
     below = await projects.get(f"/tasks/{first['gid']}/subtasks", opt_fields="name,parent.name")
 
-    assert [one["name"] for one in below] == ["Measure", "Ask Amara", "Draw", "Have it checked"]
+    assert [record["name"] for record in below] == [
+        "Measure",
+        "Ask Amara",
+        "Draw",
+        "Have it checked",
+    ]
     assert below[0]["parent"]["name"] == "Draw the entrance"
-    assert not {one["gid"] for one in below} & {task["gid"] for task in tasks}
+    assert not {record["gid"] for record in below} & {task["gid"] for task in tasks}
 
 
-async def test_tasks_are_found_by_one_filter_and_by_search(projects):
+async def test_tasks_are_found_by_a_filter_and_by_search(projects):
     space = projects.facts.workspace
     mine = await projects.get("/tasks", assignee="me", workspace=space)
     open_tasks = await projects.get(
@@ -207,7 +214,7 @@ async def test_tasks_are_found_by_one_filter_and_by_search(projects):
     assert len(found) == 5
 
 
-REFUSED = {
+REJECTED = {
     "an unknown route": ("/nonsense", 404, "No matching route for request"),
     "an unknown task": ("/tasks/1", 404, "task: Unknown object: 1"),
     "an id that is none": ("/tasks/abc", 400, "task: Not a recognized ID: abc"),
@@ -232,38 +239,38 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("row", REFUSED)
-async def test_a_call_is_refused_in_the_wires_words(projects, row):
-    path, status, message = REFUSED[row]
+@pytest.mark.parametrize("row", REJECTED)
+async def test_invalid_call_fails_with_the_apis_message(projects, row):
+    path, status, message = REJECTED[row]
 
-    assert await projects.refusal("GET", path) == (status, message)
+    assert await projects.error("GET", path) == (status, message)
 
 
-async def test_what_is_private_to_others_is_refused(projects):
+async def test_private_records_of_others_are_forbidden(projects):
     hidden = projects.facts.projects["Partners only"]
     task = projects.store.project_tasks(hidden)[0]
 
-    assert await projects.refusal("GET", f"/projects/{hidden}") == (
+    assert await projects.error("GET", f"/projects/{hidden}") == (
         403,
         "You do not have access to this project.",
     )
-    assert await projects.refusal("GET", f"/tasks/{task.id}") == (
+    assert await projects.error("GET", f"/tasks/{task.id}") == (
         403,
         "You do not have access to this task.",
     )
 
 
-async def test_the_free_plan_is_asked_to_pay(projects):
+async def test_search_on_the_free_plan_is_402(projects):
     projects.store.set_free(free=True)
     path = f"/workspaces/{projects.facts.workspace}/tasks/search"
 
-    assert await projects.refusal("GET", path) == (
+    assert await projects.error("GET", path) == (
         402,
         "Search is only available to premium users.",
     )
 
 
-async def test_a_token_reaches_what_its_scopes_allow(projects):
+async def test_token_reaches_only_what_its_scopes_allow(projects):
     reader = projects.issue("projects:read")
     space = projects.facts.workspace
 
@@ -275,7 +282,7 @@ async def test_a_token_reaches_what_its_scopes_allow(projects):
     assert (unknown.status_code, unknown.json()["errors"][0]["message"]) == (401, "Not Authorized")
 
 
-async def test_faults_speak_like_the_wire_and_calls_are_logged(projects):
+async def test_faults_have_the_apis_format_and_calls_are_logged(projects):
     control = "http://sandbox.test/faults/projects"
     fault = {"kind": "429", "count": 1, "retryAfter": 30}
     assert (await projects.http.put(control, json=fault)).status_code == 200

@@ -1,4 +1,4 @@
-"""The projects of the demo world, seen through the wire."""
+"""The projects of the demo world, read through the API."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from sandbox.storage.database import Database
 from sandbox.world.tasks.projects import seed
 
 
-async def test_the_big_project_fills_every_type_of_field(projects):
+async def test_largest_project_has_filled_and_empty_fields_of_every_type(projects):
     tasks = await projects.get(
         f"/projects/{projects.pavilion}/tasks",
         opt_fields="name,completed,due_on,due_at,assignee,tags,num_subtasks,"
@@ -28,9 +28,9 @@ async def test_the_big_project_fills_every_type_of_field(projects):
         assert {bool(task[name]) for task in tasks} == {True, False}, name
 
 
-def test_every_project_has_five_tasks_at_least():
+def test_every_project_has_at_least_five_tasks():
     store = ProjectStore(Database(":memory:"))
-    facts = seed(store.db)
+    facts = seed(store.database)
     counts = {name: len(store.project_tasks(gid)) for name, gid in facts.projects.items()}
 
     assert counts == {
@@ -42,14 +42,14 @@ def test_every_project_has_five_tasks_at_least():
     }
 
 
-def test_the_same_day_gives_the_same_records_and_a_second_seed_nothing_more():
+def test_same_day_gives_same_records_and_a_second_seed_changes_nothing():
     day = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
     stores = [ProjectStore(Database(":memory:")) for _ in range(2)]
-    first = [seed(store.db, day) for store in stores]
-    again = seed(stores[0].db, datetime(2027, 1, 1, tzinfo=UTC))
+    first = [seed(store.database, day) for store in stores]
+    again = seed(stores[0].database, datetime(2027, 1, 1, tzinfo=UTC))
 
     assert first[0] == first[1]
-    assert [one.created for one in (*first, again)] == [True, True, False]
+    assert [record.created for record in (*first, again)] == [True, True, False]
     assert again.day == day.date()
     assert stores[0].tasks.all() == stores[1].tasks.all()
     assert stores[0].stories.all() == stores[1].stories.all()

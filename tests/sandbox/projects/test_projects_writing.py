@@ -1,4 +1,4 @@
-"""Writing to the project provider: what is kept, what is told, what is refused."""
+"""Writes to the projects API: changes, stories and errors."""
 
 import json
 from string import Template
@@ -10,7 +10,7 @@ from .conftest import BASE
 FIELDS = "name,notes,assignee.name,due_on,due_at,completed,custom_fields.(name|display_value)"
 
 
-async def test_a_task_is_made_where_it_is_asked_to_be(projects):
+async def test_task_is_created_in_its_section_with_its_fields(projects):
     sections = await projects.get(f"/projects/{projects.pavilion}/sections")
     priority, hours = projects.field("Priority"), projects.field("Hours")
     body = {
@@ -46,7 +46,7 @@ async def test_a_task_is_made_where_it_is_asked_to_be(projects):
     assert tasks[-1]["gid"] == made["gid"]
 
 
-async def test_only_what_a_change_names_is_changed_and_it_is_told(projects):
+async def test_update_changes_only_the_fields_of_the_body_and_adds_stories(projects):
     task = projects.store.project_tasks(projects.pavilion)[2]
     changed = await projects.send(
         "PUT",
@@ -66,7 +66,7 @@ async def test_only_what_a_change_names_is_changed_and_it_is_told(projects):
     ]
 
 
-async def test_custom_fields_are_cleared_by_null_and_kept_otherwise(projects):
+async def test_null_clears_a_custom_field_and_others_are_unchanged(projects):
     task = projects.store.project_tasks(projects.pavilion)[1]
     sheet, reviewers = projects.field("Sheet"), projects.field("Reviewers")
     due, tags = projects.field("Hand-over"), projects.field("Disciplines")
@@ -82,19 +82,19 @@ async def test_custom_fields_are_cleared_by_null_and_kept_otherwise(projects):
         },
     )
     shown = await projects.get(f"/tasks/{task.id}", opt_fields="custom_fields")
-    found = {custom_field["name"]: custom_field for custom_field in shown["custom_fields"]}
+    results = {custom_field["name"]: custom_field for custom_field in shown["custom_fields"]}
 
-    assert found["Sheet"]["text_value"] is None
-    assert found["Reviewers"]["people_value"][0]["name"] == "Nora Lindqvist"
-    assert found["Hand-over"]["date_value"] == {
+    assert results["Sheet"]["text_value"] is None
+    assert results["Reviewers"]["people_value"][0]["name"] == "Nora Lindqvist"
+    assert results["Hand-over"]["date_value"] == {
         "date": "2026-11-20",
         "date_time": "2026-11-20T10:00:00.000Z",
     }
-    assert found["Disciplines"]["display_value"] == "Structure, Fire"
-    assert found["Client code"]["text_value"] == task.values[projects.field("Client code").id]
+    assert results["Disciplines"]["display_value"] == "Structure, Fire"
+    assert results["Client code"]["text_value"] == task.values[projects.field("Client code").id]
 
 
-async def test_a_comment_is_added_changed_and_deleted_by_its_writer(projects):
+async def test_author_adds_changes_and_deletes_a_comment(projects):
     task = projects.store.project_tasks(projects.pavilion)[0]
     made = await projects.send("POST", f"/tasks/{task.id}/stories", 201, text="Tack! <3")
     edited = await projects.send(
@@ -104,20 +104,20 @@ async def test_a_comment_is_added_changed_and_deleted_by_its_writer(projects):
     assert (made["type"], made["resource_subtype"]) == ("comment", "comment_added")
     assert (edited["text"], edited["is_edited"]) == ("Thanks all\n!", True)
     await projects.send("DELETE", f"/stories/{made['gid']}")
-    assert (await projects.refusal("GET", f"/stories/{made['gid']}"))[0] == 404
+    assert (await projects.error("GET", f"/stories/{made['gid']}"))[0] == 404
 
 
-async def test_a_deleted_task_is_gone_with_what_is_below_it(projects):
+async def test_deleting_a_task_deletes_its_subtasks(projects):
     tasks = await projects.get(f"/projects/{projects.pavilion}/tasks")
     first = next(task for task in tasks if task["name"] == "Draw the entrance")
     below = await projects.get(f"/tasks/{first['gid']}/subtasks")
 
     assert await projects.send("DELETE", f"/tasks/{first['gid']}") == {}
-    for one in (first, below[0]):
-        assert (await projects.refusal("GET", f"/tasks/{one['gid']}"))[0] == 404
+    for task in (first, below[0]):
+        assert (await projects.error("GET", f"/tasks/{task['gid']}"))[0] == 404
 
 
-async def test_a_task_moves_between_sections_and_projects_by_their_own_calls(projects):
+async def test_task_moves_between_sections_and_projects(projects):
     task = projects.store.project_tasks(projects.pavilion)[0]
     ferry = projects.facts.projects["Setouchi ferry pier 桟橋"]
     sections = await projects.get(f"/projects/{ferry}/sections")
@@ -132,23 +132,23 @@ async def test_a_task_moves_between_sections_and_projects_by_their_own_calls(pro
     ] == [("Setouchi ferry pier 桟橋", "済 Done")]
 
 
-async def test_a_batch_runs_its_actions_as_calls_of_their_own(projects):
+async def test_batch_runs_each_action_as_a_call(projects):
     task = projects.store.project_tasks(projects.pavilion)[0]
     actions = [
         {"method": "get", "relative_path": f"/tasks/{task.id}", "options": {"fields": ["name"]}},
         {"method": "post", "relative_path": f"/tasks/{task.id}/stories", "data": {"text": "x"}},
         {"method": "get", "relative_path": "/tasks/1"},
     ]
-    found = await projects.send("POST", "/batch", actions=actions)
+    results = await projects.send("POST", "/batch", actions=actions)
 
-    assert [one["status_code"] for one in found] == [200, 201, 404]
-    assert found[0]["body"] == {"data": {"gid": task.id, "name": task.name}}
+    assert [record["status_code"] for record in results] == [200, 201, 404]
+    assert results[0]["body"] == {"data": {"gid": task.id, "name": task.name}}
 
 
 # $task is a task of the big project, $Hours and the like a custom field of it.
 PUT, POST = ("PUT", "/tasks/$task"), ("POST", "/tasks")
 LOCKED = "You do not have permission to edit this custom field."
-REFUSED = {
+REJECTED = {
     "no place": (
         *POST,
         {"name": "x"},
@@ -220,22 +220,22 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("row", REFUSED)
-async def test_a_write_is_refused_in_the_wires_words_and_changes_nothing(projects, row):
+@pytest.mark.parametrize("row", REJECTED)
+async def test_invalid_write_fails_with_the_apis_message_and_changes_nothing(projects, row):
     names = {field.name.split()[0]: field.id for field in projects.store.fields.all()}
     names["task"] = projects.store.project_tasks(projects.pavilion)[0].id
-    text = Template(json.dumps(REFUSED[row])).substitute(names)
+    text = Template(json.dumps(REJECTED[row])).substitute(names)
     method, path, data, refusal = json.loads(text)
     before = projects.store.tasks.all(), projects.store.stories.all()
-    status, message = await projects.refusal(method, path, json={"data": data})
+    status, message = await projects.error(method, path, json={"data": data})
 
     assert f"{status} {message}" == refusal
     assert (projects.store.tasks.all(), projects.store.stories.all()) == before
 
 
-async def test_a_body_is_wrapped_in_data_and_is_json(projects):
-    stray = await projects.refusal("POST", "/tasks", json={"name": "x"})
-    broken = await projects.refusal("POST", "/tasks", content=b"{")
+async def test_body_must_be_json_wrapped_in_data(projects):
+    stray = await projects.error("POST", "/tasks", json={"name": "x"})
+    broken = await projects.error("POST", "/tasks", content=b"{")
 
     assert stray[0] == broken[0] == 400
     assert stray[1].startswith("Unrecognized request field name .")

@@ -49,20 +49,20 @@ class BoardFacts:
     boards: Mapping[str, str]
 
 
-def seed(store: Database, now: datetime | None = None) -> BoardFacts:
+def seed(database: Database, now: datetime | None = None) -> BoardFacts:
     """Write the boards once; later calls change nothing and return what the store holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
-    boards = BoardStore(store, clock=start_of_work(day).timestamp)
-    seeded_day = store.meta(_SEEDED)
+    store = BoardStore(database, clock=start_of_work(day).timestamp)
+    seeded_day = database.meta(_SEEDED)
     if seeded_day is None:
-        with store.transaction():
-            _fill(boards, start_of_work(day))
-            store.set_meta(_SEEDED, day.date().isoformat())
+        with database.transaction():
+            _fill(store, start_of_work(day))
+            database.set_meta(_SEEDED, day.date().isoformat())
     return BoardFacts(
         day=day.date() if seeded_day is None else date.fromisoformat(seeded_day),
         created=seeded_day is None,
         account=YARD_ACCOUNT,
-        boards={board.name: board.id for board in boards.boards.all()},
+        boards={board.name: board.id for board in store.boards.all()},
     )
 
 

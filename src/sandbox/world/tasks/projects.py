@@ -86,22 +86,22 @@ class _Studio:
         return (self.now.date() + timedelta(days=days)).isoformat()
 
 
-def seed(store: Database, now: datetime | None = None) -> ProjectFacts:
+def seed(database: Database, now: datetime | None = None) -> ProjectFacts:
     """Write the projects once; later calls change nothing and return what the store holds."""
     day = (now or datetime.now(UTC)).astimezone(UTC)
-    projects = ProjectStore(store, clock=start_of_work(day).timestamp)
-    seeded_day = store.meta(_SEEDED)
+    store = ProjectStore(database, clock=start_of_work(day).timestamp)
+    seeded_day = database.meta(_SEEDED)
     if seeded_day is None:
-        with store.transaction():
-            _fill(_add_studio(projects, start_of_work(day)))
-            store.set_meta(_SEEDED, day.date().isoformat())
-    workspaces = projects.workspaces.all()
+        with database.transaction():
+            _fill(_add_studio(store, start_of_work(day)))
+            database.set_meta(_SEEDED, day.date().isoformat())
+    workspaces = store.workspaces.all()
     return ProjectFacts(
         day=day.date() if seeded_day is None else date.fromisoformat(seeded_day),
         created=seeded_day is None,
         account=STUDIO_ACCOUNT,
         workspace=workspaces[0].id,
-        projects={project.name: project.id for project in projects.projects.all()},
+        projects={project.name: project.id for project in store.projects.all()},
     )
 
 

@@ -1,4 +1,4 @@
-"""Whatever a call gives a column is taken or refused in the wire's words, never a failure."""
+"""Property tests: a column parses any input or raises `BadColumnValue`."""
 
 import json
 from contextlib import suppress
@@ -43,7 +43,7 @@ def store():
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(kind=st.sampled_from(sorted(PARSERS)), value=JSON, create_missing=st.booleans())
-def test_a_column_takes_or_refuses_anything(store, kind, value, create_missing):
+def test_any_input_is_parsed_or_rejected(store, kind, value, create_missing):
     column = Column(id="c", title="C", type=kind, settings=SETTINGS.get(kind, {}))
     write = ColumnWrite(
         store=store,
