@@ -1,8 +1,8 @@
 """
-`$batch`: up to twenty calls in one, each with its own status.
+JSON batches, ``$batch``: up to 20 calls in one, each with its own status.
 
-Every inner call goes through the upstream like one of its own: logged, faulted, checked. The
-answers come in no promised order. Source: wire report 2.2, 4.2.
+Each inner call runs as a call of its own, with call log, faults and credential check. The order
+of the responses is not defined. See docs/spec/upstream/errors-and-throttling.md.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _VERSIONS = ("v1.0", "beta")
 
 
 def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signature of all handlers
-    """Return the wire of ``/v1.0/$batch``."""
+    """Return the handler of ``/v1.0/$batch``."""
 
     async def handle(request: Request) -> Response | None:
         if request.method != "POST" or request.segments[1:] != ("$batch",):
@@ -41,10 +41,10 @@ def create_handler(state: SandboxState) -> Handler:  # noqa: ARG001 - the signat
 
 def _read_steps(request: Request) -> dict[str, Mapping[str, Any]]:
     """
-    Read the steps by their ids.
+    Return the steps of a batch by their ids.
 
     Raises:
-        GraphError: The batch as a whole is refused.
+        GraphError: 400, the batch as a whole is invalid.
     """
     try:
         body = request.json()
@@ -133,7 +133,7 @@ async def _call_upstream(request: Request, batch: str, step: Mapping[str, Any]) 
 
 
 def _target(url: str) -> str:
-    """Return path and query below the version, of a relative or an absolute address."""
+    """Return path and query of a relative or absolute URL, from the version on."""
     parts = urlsplit(url)
     path = parts.path
     if parts.scheme:

@@ -1,4 +1,4 @@
-"""The user and the master list of categories."""
+"""Endpoints of the user and of the master list of categories."""
 
 from typing import Any
 

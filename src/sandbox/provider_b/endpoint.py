@@ -1,5 +1,5 @@
 """
-The way into provider B: whose mailbox, under which preferences, with which permission.
+Dispatch of calls below a user, with the user, the preferences and the permissions of a call.
 
 `UserEndpoints` dispatches calls below ``/v1.0/me`` and ``/v1.0/users/{id|upn}`` and turns a
 `GraphError` into a response. See docs/spec/upstream/outlook-mail.md#preferences.
@@ -23,7 +23,7 @@ _ZONE = re.compile(r'\boutlook\.timezone\s*=\s*(?:"([^"]*)"|([\w/+-]+))', re.IGN
 _PAGE_SIZE = re.compile(r'\bodata\.maxpagesize\s*=\s*"?(\d{1,4})"?', re.IGNORECASE)
 _KEYED = re.compile(r"^(\w+)\('(.*)'\)$")
 
-# Path words are matched in any case; ids are not.
+# Path words are case-insensitive; ids are not.
 _PATH_WORDS = {
     word.lower(): word
     for word in (
@@ -59,13 +59,13 @@ _PATH_WORDS = {
         "getSchedule",
     )
 }
-USER = "$user"  # the pattern of the user's own address, below which everything else lies
-BAD_QUERY_CODE = "RequestBroker--ParseUri"  # the mail workload's word for an option it cannot read
+USER = "$user"  # route pattern of the user resource itself
+BAD_QUERY_CODE = "RequestBroker--ParseUri"  # error code of mail for an invalid query option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """Whose mailbox is asked for."""
+    """The user of a call."""
 
     id: str
     email: str
@@ -75,14 +75,14 @@ class User:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCall:
     """
-    A request on its way to an endpoint.
+    A request to an endpoint below a user, with its preferences.
 
     Attributes:
-        immutable: Whether ids of the immutable space were asked for.
+        immutable: Whether immutable ids are preferred.
         body_type: "html" or "text".
-        applied: The preferences that were taken, for `Preference-Applied`.
-        page_size: The preferred page size, None when there is none.
-        zone: The zone that times of events are to be told in, as it was named; None for UTC.
+        applied: The preferences that apply, for `Preference-Applied`.
+        page_size: The preferred page size; None when there is none.
+        zone: The preferred time zone of event times, as the client named it; None for UTC.
     """
 
     request: Request
@@ -95,10 +95,10 @@ class UserCall:
 
     def require_scope(self, *scopes: str) -> None:
         """
-        Demand one of *scopes*.
+        Check that the token has one of *scopes*.
 
         Raises:
-            GraphError: The token has none of them.
+            GraphError: 403, the token has none of them.
         """
         grant = self.request.grant
         have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
@@ -106,20 +106,20 @@ class UserCall:
             raise access_denied()
 
     def odata_context(self, path: str) -> str:
-        """Write the `@odata.context` of records under the user."""
+        """Return the `@odata.context` of records below the user."""
         return f"{self.request.public}/v1.0/$metadata#users('{self.user.id}')/{path}"
 
     @property
     def url(self) -> str:
-        """The absolute address without its query."""
+        """The absolute URL without its query."""
         return self.request.link().partition("?")[0]
 
     def json(self) -> dict[str, Any]:
         """
-        Read the body as a JSON object; no body is an empty one.
+        Return the JSON object of the body, ``{}`` when there is no body.
 
         Raises:
-            GraphError: It is something else.
+            GraphError: 400, the body is no JSON object.
         """
         try:
             body = self.request.json()
@@ -145,10 +145,10 @@ UserEndpoint = Callable[..., Response]
 
 class UserEndpoints:
     """
-    The wire below ``/v1.0``.
+    Dispatch of calls below a user.
 
     Attributes:
-        routes: (method, pattern below the user) -> ``endpoint(call, **taken)``.
+        routes: (method, pattern below the user) -> ``endpoint(call, **parameters)``.
     """
 
     def __init__(self, state: SandboxState) -> None:
@@ -156,7 +156,7 @@ class UserEndpoints:
         self.routes = Router()
 
     def handler(self) -> Handler:
-        """Return the wire; paths that no route knows are left to other wires."""
+        """Return the handler; paths without a route are left to other handlers."""
 
         async def handle(request: Request) -> Response | None:
             return self.answer(request)
@@ -164,7 +164,7 @@ class UserEndpoints:
         return handle
 
     def answer(self, request: Request) -> Response | None:
-        """Answer a call, None when its path is not ours."""
+        """Return the response to a call; None when the path has no route here."""
         segments = _normalize_path(request.segments)
         if segments[:1] != ("v1.0",) or segments[1:2] not in (("me",), ("users",)):
             return None
@@ -249,7 +249,7 @@ def _below_user(segments: tuple[str, ...], below: int) -> tuple[str, ...]:
 
 
 def _normalize_path(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Spell path words as the routes do, and ``messages('id')`` as two segments."""
+    """Restore the case of path words, and split ``messages('id')`` into two segments."""
     words: list[str] = []
     for segment in segments:
         keyed = _KEYED.match(segment)

@@ -1,8 +1,4 @@
-"""
-How the wire answers: JSON with OData annotations, and the one shape of all errors.
-
-Source: wire report 2.2.
-"""
+"""JSON responses with OData annotations, and the error response of Microsoft Graph."""
 
 import uuid
 from collections.abc import Mapping
@@ -18,10 +14,10 @@ NOT_FOUND_TEXT = "The specified object was not found in the store."
 
 class GraphError(Exception):
     """
-    An error answer: status, code word and message, as upstream words them.
+    An error response of Microsoft Graph.
 
     Attributes:
-        inner: What `innerError` says besides the request's ids: finer code words.
+        inner: Members of `innerError` besides the request's ids.
     """
 
     def __init__(
@@ -42,37 +38,37 @@ class GraphError(Exception):
 
 
 def not_found() -> GraphError:
-    """An id of the right form that names nothing."""
+    """Return the error for a well-formed but unknown id."""
     return GraphError(404, "ErrorItemNotFound", NOT_FOUND_TEXT)
 
 
 def malformed_id() -> GraphError:
-    """An id that no item could have."""
+    """Return the error for a malformed id."""
     return GraphError(400, "ErrorInvalidIdMalformed", "Id is malformed.")
 
 
 def access_denied() -> GraphError:
-    """The token lacks the permission."""
+    """Return the error for a token without the permission."""
     return GraphError(
         403, "ErrorAccessDenied", "Access is denied. Check credentials and try again."
     )
 
 
 def to_graph_error(error: QueryError, *, code: str) -> GraphError:
-    """Turn a refused query option into an answer; *code* is the workload's own word for it."""
+    """Convert the error of a query option; *code* is the default code of the workload."""
     return GraphError(400, error.code or code, error.message)
 
 
 def ok(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with a JSON record."""
+    """Build a JSON response."""
     try:
         return json_response(content, status, headers, kind=CONTENT_TYPE)
-    except TypeError:  # a lone surrogate, out of a letter in an odd character set
+    except TypeError:  # a lone surrogate, from mail in a broken character set
         return json_response(_writable(content), status, headers, kind=CONTENT_TYPE)
 
 
 def empty(status: int) -> Response:
-    """Answer without a body (202, 204)."""
+    """Build a response without a body (202, 204)."""
     return Response(status=status)
 
 
@@ -85,7 +81,7 @@ def _writable(value: Any) -> Any:
 
 
 def error_response(error: GraphError, request: Request) -> Response:
-    """Write an error body, with the request's ids in it."""
+    """Build an error response, with the request's ids."""
     request_id = str(uuid.uuid4())
     inner = {
         **error.inner,

@@ -1,8 +1,8 @@
 """
-The parts of a `$filter`, each already a function of the record: comparisons, literals, functions.
+Terms of a `$filter`, compiled to functions of the record: comparisons, literals, functions.
 
-Texts compare without case unless a property is exact; null equals null and nothing else, and is
-neither before nor after anything.
+Strings compare without case unless a property is exact. Null equals only null, and every order
+comparison with null is false.
 """
 
 import operator
@@ -20,12 +20,12 @@ Value = Callable[[Record], Any]
 @dataclass(frozen=True, slots=True)
 class Term:
     """
-    A parsed part: its kind and how to compute it.
+    A parsed term: its kind and its value as a function of the record.
 
     Attributes:
-        exact: Whether texts are compared with their case.
-        constant: Whether *value* needs no record.
-        many: Whether the value is a collection, which does not compare.
+        exact: Whether strings are compared with case.
+        constant: Whether *value* ignores the record.
+        many: Whether the value is a collection, which cannot be compared.
     """
 
     kind: "Kind | Shape"
@@ -57,13 +57,13 @@ _TEXT_CHANGES: Mapping[str, Callable[[str], str]] = {
 
 @lru_cache(maxsize=65536)
 def read_instant(text: str) -> datetime:
-    """Read an ISO instant as UTC; without an offset it is UTC already."""
+    """Parse an ISO 8601 instant as UTC, which is also the default offset."""
     moment = datetime.fromisoformat(text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def member_of(value: Value, name: str) -> Value:
-    """Take the member *name* of what *value* computes; None when that is no record."""
+    """Return the member *name* of a computed record; its value is None for other values."""
 
     def read(record: Record) -> Any:
         owner = value(record)
@@ -74,10 +74,10 @@ def member_of(value: Value, name: str) -> Value:
 
 def require_boolean(term: Term, where: str) -> Term:
     """
-    Return *term*, which stands where a yes or no is needed.
+    Return *term*, the boolean operand of the operator *where*.
 
     Raises:
-        QueryError: It is something else.
+        QueryError: The term is not boolean.
     """
     if term.kind not in (Kind.BOOLEAN, Kind.UNKNOWN):
         raise QueryError(
@@ -113,7 +113,7 @@ def compare(word: str, left: Term, right: Term) -> Term:
     Compare two terms by ``eq``, ``ne``, ``gt``, ``ge``, ``lt`` or ``le``.
 
     Raises:
-        QueryError: Their kinds do not compare.
+        QueryError: Their kinds cannot be compared.
     """
     name, test = COMPARISONS[word]
     kinds = {left.kind, right.kind} - {Kind.NULL, Kind.UNKNOWN}
@@ -140,7 +140,7 @@ def compare(word: str, left: Term, right: Term) -> Term:
 
 
 def _comparable(term: Term, *, exact: bool) -> Value:
-    """Turn texts into what compares: instants for dates, folded case unless exact."""
+    """Return the comparable value of a term: instants for dates, folded case unless exact."""
     convert: Callable[[Any], Any] = _fold
     if term.kind in (Kind.INSTANT, Kind.DATE):
         convert = _moment

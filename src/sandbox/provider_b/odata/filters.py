@@ -1,10 +1,9 @@
 """
-`$filter`: a text to a yes-or-no question about a record.
+Parser of `$filter`: compiles an expression to a test of a record.
 
-The language is OData 4's, as far as the upstream speaks it: comparisons, `in`, `and`/`or`/`not`,
-`any`/`all`, string functions. Names and kinds are checked against a `Shape`, because upstream
-refuses a quoted date or a misspelt property rather than matching nothing.
-Source: wire report 1A.2, 1D.5.
+The language is the part of OData 4 that Graph supports: comparisons, `in`, `and`/`or`/`not`,
+`any`/`all`, string functions. Names and kinds are checked against a `Shape`, because Graph rejects
+a quoted date or an unknown property. See docs/spec/upstream/outlook-mail.md#filter-mode.
 """
 
 import operator
@@ -25,8 +24,8 @@ class Filter:
 
     Attributes:
         matches: Whether a record passes.
-        properties: The property paths in the order they stand in the text, each once.
-        clauses: How many comparisons and functions there are.
+        properties: The distinct property paths in the order of the text.
+        clauses: The number of comparisons and functions.
     """
 
     matches: Callable[[Record], bool]
@@ -46,15 +45,15 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.ASCII,
 )
-MAX_DEPTH = 40  # nested parentheses; our own bound, so that a text cannot exhaust the stack
+MAX_DEPTH = 40  # nested parentheses; protects the stack, not a limit of Graph
 
 
 def parse(text: str, shape: Shape) -> Filter:
     """
-    Read a `$filter`.
+    Parse a `$filter`.
 
     Raises:
-        QueryError: A syntax error, an unknown property or function, or kinds that do not compare.
+        QueryError: A syntax error, an unknown property or function, or incomparable kinds.
     """
     reader = _Parser(text, shape)
     term = reader.disjunction()
@@ -71,7 +70,7 @@ def parse(text: str, shape: Shape) -> Filter:
 
 @dataclass(slots=True)
 class _Parser:
-    """A recursive-descent parser; terms come out compiled."""
+    """Recursive-descent parser that compiles terms as it reads them."""
 
     text: str
     shape: Shape
@@ -265,7 +264,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """A record with the variable of a lambda in front of it."""
+    """A record extended by the variable of a lambda."""
 
     record: Record
     key: str

@@ -36,13 +36,13 @@ class Order:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """
-    What a request asks for. None and empty mean that the option was not given.
+    The query options of a request; None and empty mean an absent option.
 
     Attributes:
         select: Property paths; a type cast (`microsoft.graph.fileAttachment/contentId`) is kept.
-        expand: Navigation property to the options in its parentheses.
+        expand: Navigation property to its nested options.
         filter: The parsed `$filter`.
-        search: The text of `$search` as it came.
+        search: The text of `$search`.
         skip_token: The text of `$skiptoken`.
     """
 
@@ -65,16 +65,16 @@ def parse(
     max_top: int | None = None,
 ) -> Options:
     """
-    Read the options of a request; names without ``$`` are custom parameters and passed over.
+    Parse the options of a request; names without ``$`` are custom parameters and ignored.
 
     Args:
-        pairs: Names and values as they came.
-        shape: What the records look like.
-        expandable: The navigation properties that may be expanded, with what they hold.
-        max_top: The largest `$top` upstream takes (a larger one is refused).
+        pairs: Names and values of the query.
+        shape: The type of the records.
+        expandable: The navigation properties that can be expanded, with their types.
+        max_top: The largest `$top` allowed.
 
     Raises:
-        QueryError: An option is unknown, given twice, malformed, or names an unknown property.
+        QueryError: An option is unknown, repeated, malformed, or names an unknown property.
     """
     values = _by_name(pairs)
     return Options(
@@ -91,7 +91,7 @@ def parse(
 
 
 def filter_and_sort(records: Iterable[R], options: Options) -> list[R]:
-    """Return the records that pass the filter, in the order asked for."""
+    """Return the records that match the filter, in the order of `$orderby`."""
     matching = list(records)
     if options.filter is not None:
         matching = [record for record in matching if options.filter.matches(record)]
@@ -99,13 +99,13 @@ def filter_and_sort(records: Iterable[R], options: Options) -> list[R]:
 
 
 def cut_page(records: Sequence[R], options: Options, *, top: int | None) -> Sequence[R]:
-    """Cut out the page that starts at `$skip`; *top* when `$top` is not given, None for all."""
+    """Return the page from `$skip` on; *top* is the size without `$top`, None for all."""
     start, size = options.skip or 0, top if options.top is None else options.top
     return records[start : None if size is None else start + size]
 
 
 def sort_records(records: Iterable[R], orders: Sequence[Order]) -> list[R]:
-    """Sort *records*; missing values come first when ascending, texts ignore case."""
+    """Sort *records*; nulls are first when ascending, strings compare without case."""
     result = list(records)
     for order in reversed(orders):
         result.sort(key=_sort_key(order.path), reverse=order.descending)
@@ -118,8 +118,8 @@ def select_members(
     """
     Keep the selected members of *record*, in the record's order.
 
-    Annotations (``@odata.etag``) stay, and so do the members named in *always*. Without a
-    selection everything is kept. A path selects its first step.
+    Annotations (``@odata.etag``) and the members in *always* are kept too. An empty selection
+    keeps everything. A path selects its first member.
     """
     if not select or "*" in select:
         return dict(record)
@@ -129,7 +129,7 @@ def select_members(
 
 def next_link(url: str, pairs: Pairs, **replaced: str | int) -> str:
     """
-    Write the link to the next page: *url* with every parameter kept and some replaced.
+    Return the link to the next page: *url* with the parameters, some of them replaced.
 
     Args:
         url: The absolute URL of the request, without its query.
@@ -146,7 +146,7 @@ def next_link(url: str, pairs: Pairs, **replaced: str | int) -> str:
 
 
 def split(text: str, mark: str) -> Iterator[str]:
-    """Split at *mark* outside of parentheses and quotes; parts are stripped."""
+    """Split at *mark* outside of parentheses and quotes; the parts are stripped."""
     depth, quoted, start = 0, False, 0
     for at, letter in enumerate(text):
         if letter == "'":
@@ -269,7 +269,7 @@ def _flag(name: str, text: str | None) -> bool:
 
 
 def _selected_member(path: str) -> str:
-    """Name the member that *path* selects: a cast is left out, a path counts by its first step."""
+    """Return the member that *path* selects: its first step that is no type cast."""
     steps = [step for step in path.split("/") if "." not in step]
     return steps[0] if steps else path
 

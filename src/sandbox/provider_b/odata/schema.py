@@ -1,4 +1,4 @@
-"""What can be asked of a record: its members and their kinds, and what a bad question is."""
+"""Record types that queries are checked against, and the error of a query."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 class QueryError(Exception):
     """
-    A query option that upstream refuses with 400.
+    A query option that Graph rejects with 400.
 
     Attributes:
-        code: The word of the error body; None where each workload has its own for bad queries.
+        code: The error code; None for the default code of the workload.
     """
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
@@ -21,7 +21,7 @@ class QueryError(Exception):
 
 
 class Kind(StrEnum):
-    """The type of a value, spelt as error messages spell it."""
+    """The type of a value, by its name in error messages."""
 
     STRING = "Edm.String"
     BOOLEAN = "Edm.Boolean"
@@ -35,15 +35,15 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
     """
-    What can be asked of one record type.
+    A record type: the properties that queries may name.
 
     Attributes:
         name: The type's full name, for error messages.
         members: Property name to its kind, or to the shape of a complex value.
-        collections: The properties that hold several values of their kind or shape.
-        exact: Properties whose texts are compared with case; all others ignore it.
-        open: Whether unlisted properties may be named too (of unknown kind).
-        parts: What can be expanded inside it when it is itself expanded.
+        collections: The properties that hold a collection of their kind or shape.
+        exact: The string properties that compare with case.
+        open: Whether queries may name unlisted properties, of unknown kind.
+        parts: The properties that nested `$expand` accepts, with their shapes.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Shape:
 
     def member(self, name: str) -> "Kind | Shape":
         """
-        Return what *name* holds.
+        Return the kind or shape of the property *name*.
 
         Raises:
             QueryError: There is no such property.
@@ -69,6 +69,6 @@ class Shape:
 
 
 class Record(Protocol):
-    """What a filter asks: a JSON object, or a view that makes its members when they are asked."""
+    """A record under a filter: a JSON object, or a view that computes members on access."""
 
     def get(self, name: str, /) -> Any: ...

@@ -1,4 +1,4 @@
-"""Provider B's calendars, as every calendar endpoint finds things in them."""
+"""Permissions of calendars, and lookup of the account's calendars and events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ WRITE = ("Calendars.ReadWrite", "Calendars.ReadWrite.Shared")
 
 @dataclass(frozen=True, slots=True)
 class CalendarAccess:
-    """The account's calendars and what is in them."""
+    """Lookup of the account's calendars, events and occurrences."""
 
     state: SandboxState
 
@@ -37,15 +37,15 @@ class CalendarAccess:
         return self.state.mails.account(PROVIDER_B).email
 
     def calendars(self) -> tuple[StoredCalendar, ...]:
-        """Return the calendars, the default one first."""
+        """Return the calendars, the default calendar first."""
         return self.state.calendars.calendars(PROVIDER_B)
 
     def calendar(self, name: str) -> StoredCalendar:
         """
-        Find a calendar by its id; "" is the default one.
+        Return a calendar by its id; "" is the default calendar.
 
         Raises:
-            GraphError: The id is malformed, or names nothing.
+            GraphError: The id is malformed or unknown.
         """
         if not name:
             return self.state.calendars.primary(PROVIDER_B)
@@ -57,10 +57,10 @@ class CalendarAccess:
 
     def writable(self, name: str) -> StoredCalendar:
         """
-        As `calendar`, of one that the account may change.
+        Return a calendar that the account may change, as `calendar` does.
 
         Raises:
-            GraphError: As `calendar`, or somebody else keeps it.
+            GraphError: As `calendar`, or the account may only read the calendar.
         """
         calendar = self.calendar(name)
         if not calendar.can_edit:
@@ -69,10 +69,10 @@ class CalendarAccess:
 
     def find(self, name: str, calendar: str = "") -> Occurrence:
         """
-        Find an event, a series or an occurrence by an id of either space.
+        Return an event, a series or an occurrence by its plain or immutable id.
 
         Raises:
-            GraphError: The id is malformed, or names nothing that can be seen in *calendar*.
+            GraphError: The id is malformed, or names no visible event of *calendar*.
         """
         check_id(name)
         occurrence = self._named(name)
@@ -84,13 +84,13 @@ class CalendarAccess:
         return occurrence
 
     def masters(self, calendar: StoredCalendar) -> Iterator[Occurrence]:
-        """Yield the single events and the series as wholes, in the order they were made."""
+        """Yield the single events and the series as wholes, in the order of creation."""
         for event in self.state.calendars.events(calendar):
             if self.is_seen(as_single_occurrence(event)):
                 yield as_single_occurrence(event)
 
     def between(self, calendar: StoredCalendar, window: Window) -> Iterator[Occurrence]:
-        """Yield the events and occurrences that overlap *window*, in no order."""
+        """Yield the events and occurrences that overlap *window*, unordered."""
         for event in self.state.calendars.events(calendar):
             if event.is_deleted:
                 continue
@@ -99,7 +99,7 @@ class CalendarAccess:
                     yield occurrence
 
     def is_seen(self, occurrence: Occurrence) -> bool:
-        """Whether it is in the calendar: what was called off stays in its guests' ones only."""
+        """Whether an event is visible; a cancelled one is visible to its attendees only."""
         if occurrence.event.is_deleted:
             return False
         return not occurrence.cancelled or not is_mine(occurrence.content, self.account)
@@ -107,7 +107,7 @@ class CalendarAccess:
     def record(
         self, call: UserCall, occurrence: Occurrence, *, zone: str | None = None
     ) -> dict[str, Any]:
-        """Write an event as the call's preferences ask for it; *zone* instead of theirs."""
+        """Write an event by the preferences of the call; *zone* overrides theirs."""
         record = event_views.event_record(
             occurrence,
             account=self.account,
@@ -134,7 +134,7 @@ class CalendarAccess:
 
 
 def can_read_bodies(call: UserCall) -> bool:
-    """Whether the token goes beyond the basic calendar permission."""
+    """Whether the token has more than the basic calendar permission."""
     grant = call.request.grant
     names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(names.intersection(READ))
@@ -142,10 +142,10 @@ def can_read_bodies(call: UserCall) -> bool:
 
 def check_zone(call: UserCall) -> None:
     """
-    Pass when the zone that the call prefers is known.
+    Check the preferred time zone of the call.
 
     Raises:
-        GraphError: It is not.
+        GraphError: The time zone is unknown.
     """
     if call.zone is not None:
         time_zones.iana_name(call.zone)

@@ -1,4 +1,4 @@
-"""The calendars of provider B's account and their groups, of which there is one."""
+"""Endpoints of calendars and calendar groups; the account has a single group."""
 
 import hashlib
 from base64 import b64encode
@@ -50,7 +50,7 @@ _GROUP_ID = f"AAMkAGNDM4YTQ0ZDAtYjU2Yy00ZWEyLTk4MzctZmUzMjgzYTRhN2QwAEYAAAAAA-{_
 
 
 class CalendarEndpoints:
-    """The endpoints of calendars."""
+    """The endpoints of calendars and calendar groups."""
 
     def __init__(self, access: CalendarAccess) -> None:
         self._access = access
@@ -92,7 +92,7 @@ class CalendarEndpoints:
         return ok(body)
 
     def get(self, call: UserCall, calendar: str = "", group: str = "") -> Response:
-        """``GET /calendars/{id}`` and ``GET /calendar``, the default one."""
+        """``GET /calendars/{id}``, and ``GET /calendar`` for the default calendar."""
         call.require_scope(*READ_BASIC)
         check_group(group)
         return self._answer(call, self._access.calendar(calendar))
@@ -115,7 +115,7 @@ class CalendarEndpoints:
         return self._answer(call, stored)
 
     def delete(self, call: UserCall, calendar: str, group: str = "") -> Response:
-        """``DELETE /calendars/{id}``: any but the default one."""
+        """``DELETE /calendars/{id}``: any but the default calendar."""
         call.require_scope(*WRITE)
         check_group(group)
         stored = self._access.writable(calendar)
@@ -179,10 +179,10 @@ class CalendarEndpoints:
 
 def check_group(group: str) -> None:
     """
-    Pass when there is such a group; "" is no question.
+    Check the id of a calendar group; "" is always valid.
 
     Raises:
-        GraphError: There is none.
+        GraphError: The id is malformed or unknown.
     """
     if group and group != _GROUP_ID:
         check_id(group)

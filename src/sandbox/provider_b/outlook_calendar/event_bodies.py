@@ -1,4 +1,4 @@
-"""What a client of provider B writes about an event, read over what was there before."""
+"""Reads an event from a request to Outlook."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -26,12 +26,12 @@ def read_content(
     body: Body, old: EventContent | None, *, account: Account, seed: str
 ) -> EventContent:
     """
-    Read an event's content; members that *body* lacks stay as in *old* (None: a new event).
+    Read an event's content; members that *body* lacks are those of *old* (None for a new event).
 
-    *seed* names an online meeting that is made with it.
+    *seed* is the last part of the URL of a new online meeting.
 
     Raises:
-        GraphError: 400.
+        GraphError: 400, a member is missing or invalid.
     """
     base = _read_times(body, old)
     changes: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def read_content(
 
 
 def invalid_member(name: str) -> GraphError:
-    """A member that cannot be what was written."""
+    """Return the error for an invalid member."""
     return GraphError(
         400,
         "ErrorPropertyValidationFailure",
@@ -164,7 +164,7 @@ def _read_reminder(body: Body, base: EventContent) -> dict[str, Any]:
 
 
 def _read_word(body: Body, name: str, known: Collection[str]) -> str:
-    """Read a word in any case; none is "normal"."""
+    """Read an enumeration member in any case; "normal" is the default."""
     word = _read_text(body, name).lower() or "normal"
     if word not in known:
         raise invalid_member(name)

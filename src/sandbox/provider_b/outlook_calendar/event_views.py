@@ -1,4 +1,4 @@
-"""One event as provider B shows it, and what can be asked of one."""
+"""Writes events as resources of Outlook, and the record type of events."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -167,18 +167,18 @@ def event_record(
 
 
 def is_mine(content: EventContent, account: str) -> bool:
-    """Whether the owner of the account called the meeting."""
+    """Whether the account is the organizer of the event."""
     organiser = content.organiser
     return organiser is None or organiser.email.casefold() == account.casefold()
 
 
 def change_key(event: StoredEvent) -> str:
-    """Name the state of an event; another one after every change."""
+    """Return the change key of an event, which differs after every change."""
     return f"DwAAABYAAAC{b64encode(event.change.to_bytes(9, 'big')).decode()}"
 
 
 def etag(event: StoredEvent) -> str:
-    """Return the entity tag that `If-Match` is compared with."""
+    """Return the ETag of an event."""
     return f'W/"{change_key(event)}"'
 
 
@@ -189,7 +189,7 @@ def _kind(occurrence: Occurrence) -> str:
 
 
 def _uid(occurrence: Occurrence) -> str:
-    """Every occurrence of a series has an iCalUId of its own."""
+    """Return the iCalUId, which differs for every occurrence of a series."""
     return (
         occurrence.event.uid
         if occurrence.original is None

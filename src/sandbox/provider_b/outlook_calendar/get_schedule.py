@@ -1,4 +1,4 @@
-"""``getSchedule``: when somebody is free, of the account's default calendar only."""
+"""The endpoint of free and busy times, ``getSchedule``, of the account's default calendar."""
 
 import re
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from sandbox.provider_b.outlook_calendar.time_zones import (
 from sandbox.provider_b.responses import GraphError, ok
 
 MAX_RANGE = timedelta(days=62)
-MAX_SCHEDULES = 20  # wire report 1B.4
+MAX_SCHEDULES = 20  # docs/spec/upstream/outlook-calendar.md#free-and-busy-times
 _DIGITS: Mapping[str, int] = MappingProxyType(
     {"free": 0, "tentative": 1, "busy": 2, "oof": 3, "workingElsewhere": 4}
 )
-# What covers what when several meetings are at once.
+# The digit of the greatest weight wins where events overlap.
 _WEIGHT: Mapping[int, int] = MappingProxyType({0: 0, 4: 1, 1: 2, 2: 3, 3: 4})
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,7})?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
@@ -51,7 +51,7 @@ class GetScheduleEndpoint:
         self._access = access
 
     def answer(self, call: UserCall) -> Response:
-        """``POST /calendar/getSchedule``: an address that is not here has an error in its place."""
+        """``POST /calendar/getSchedule``: an unknown address has an error instead of a schedule."""
         call.require_scope(*READ_BASIC)
         check_zone(call)
         wanted = {name.lower(): value for name, value in call.json().items()}

@@ -1,7 +1,8 @@
 """
-Lists of events: what a calendar keeps, what takes place in a window, the times of a series.
+Endpoints that list events and occurrences in a window, and read a single event.
 
-Source: wire report 1B.1; refusals as users of the real service have met them.
+See docs/spec/upstream/outlook-calendar.md#calendar-view. Error messages are those that users of
+Graph report.
 """
 
 import re
@@ -25,7 +26,7 @@ from sandbox.provider_b.responses import GraphError, not_found, ok
 
 DEFAULT_TOP, MAX_TOP = 10, 1000
 MAX_RANGE = timedelta(days=1825)
-# Upstream writes these out, but takes no wish for them where it expands series.
+# Graph writes these members, but ignores them in `$select` of a calendar view.
 _NOT_SELECTABLE = frozenset(("createdDateTime", "lastModifiedDateTime"))
 _TIME_LITERAL = re.compile(
     r"(dateTime\s+(?:eq|ne|gt|ge|lt|le)\s+)'(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d)?)(\.\d{1,7})?Z?)?'"
@@ -33,7 +34,7 @@ _TIME_LITERAL = re.compile(
 
 
 class EventReadEndpoints:
-    """The endpoints that answer with several events."""
+    """The endpoints that read events."""
 
     def __init__(self, access: CalendarAccess) -> None:
         self._access = access
@@ -45,11 +46,11 @@ class EventReadEndpoints:
         return self._page(call, occurrences, path="events")
 
     def view(self, call: UserCall, calendar: str = "") -> Response:
-        """``GET …/calendarView``: what takes place in the window, series expanded."""
+        """``GET …/calendarView``: the events of the window, with series expanded."""
         call.require_scope(*READ_BASIC)
         window = _window(call)
         occurrences = list(self._access.between(self._access.calendar(calendar), window))
-        # Without an order upstream begins with the latest; clients that want another say so.
+        # Without `$orderby` Graph starts with the latest event.
         occurrences.sort(key=lambda occurrence: occurrence.content.start.instant, reverse=True)
         return self._page(call, occurrences, path="calendarView", unselectable=_NOT_SELECTABLE)
 
@@ -69,12 +70,12 @@ class EventReadEndpoints:
         return self._page(call, occurrences, path=f"events('{event}')/instances")
 
     def get(self, call: UserCall, event: str, calendar: str = "") -> Response:
-        """``GET …/events/{id}``: of occurrences too."""
+        """``GET …/events/{id}``: an event, a series or an occurrence."""
         call.require_scope(*READ_BASIC)
         return self.answer_with(call, self._access.find(event, calendar))
 
     def answer_with(self, call: UserCall, occurrence: Occurrence, *, status: int = 200) -> Response:
-        """Answer with one event, as the call's options ask for it."""
+        """Return one event by the query options of the call."""
         check_zone(call)
         options = query_options.parse(call.request.query, SHAPE, expandable={})
         record = self._access.record(call, occurrence)
@@ -118,7 +119,7 @@ class EventReadEndpoints:
     def _chosen(
         self, call: UserCall, events: Iterable[Occurrence], options: Options
     ) -> list[Occurrence]:
-        """Filter and sort by what the events are at UTC, whatever zone they are shown in."""
+        """Filter and sort events by their records in UTC, whatever the preferred zone."""
         if options.filter is None and not options.orderby:
             return list(events)
         records = [
@@ -128,7 +129,7 @@ class EventReadEndpoints:
 
 
 class _EventRecord:
-    """An event with its record, for questions about it."""
+    """An event with its record, for filters and orders."""
 
     __slots__ = ("one", "record")
 
@@ -154,7 +155,7 @@ def _options(call: UserCall) -> Options:
 
 
 def _seven_digits(match: re.Match[str]) -> str:
-    """Write a time in a filter as the records have theirs, so that texts compare as times."""
+    """Write a time literal with the seven digits of records, so that strings compare as times."""
     clock = match[3] or "00:00:00"
     seconds = clock if len(clock) == 8 else f"{clock}:00"
     fraction = (match[4] or ".").ljust(8, "0")
@@ -188,7 +189,7 @@ def _window(call: UserCall) -> Window:
 
 
 def _instant(name: str, text: str) -> datetime:
-    """Read a moment; without an offset it is UTC."""
+    """Parse an instant; UTC is the default offset."""
     try:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

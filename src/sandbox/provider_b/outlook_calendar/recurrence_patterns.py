@@ -1,8 +1,8 @@
 """
-Recurrence rules as provider B's `patternedRecurrence`, and back.
+Recurrence rules as `patternedRecurrence`, and back.
 
-Upstream knows six patterns. A rule that is none of them is shown as the nearest; its occurrences
-are right all the same, because they come from the rule.
+Graph has six patterns. Any other rule is written as the nearest pattern; its occurrences are
+still right, because they are computed from the rule.
 """
 
 import re
@@ -35,7 +35,7 @@ _BY_DAY = re.compile(r"([+-]?\d+)?(MO|TU|WE|TH|FR|SA|SU)")
 
 
 def to_pattern(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:
-    """Write the first rule of a series; None when it has none."""
+    """Return the first rule of a series as a pattern; None when there is no rule."""
     if not recurrence.rules:
         return None
     rule = dict(
@@ -46,10 +46,10 @@ def to_pattern(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | Non
 
 def from_pattern(written: Any, start: EventTime) -> Recurrence | None:
     """
-    Read a `patternedRecurrence`, None when there is none.
+    Read a `patternedRecurrence`; None stays None.
 
     Raises:
-        GraphError: It cannot be read.
+        GraphError: The pattern is invalid.
     """
     if written is None:
         return None

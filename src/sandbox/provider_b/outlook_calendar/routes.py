@@ -1,7 +1,7 @@
 """
-The calendar wire of provider B: calendars, events, calendar views, schedules.
+Routes of calendars, events, calendar views and schedules.
 
-Source: wire report 1B, 2.2, 4.2, 7.
+See docs/spec/upstream/outlook-calendar.md.
 """
 
 from sandbox.http import Handler, Response
@@ -13,13 +13,13 @@ from sandbox.provider_b.outlook_calendar.listing import EventReadEndpoints
 from sandbox.provider_b.outlook_calendar.writing import EventWriteEndpoints
 from sandbox.state import SandboxState
 
-# Below the user: the default calendar, any by its id, and by its group, which tells nothing more.
+# Below the user: the default calendar, a calendar by its id, and by its group and id.
 _GROUPED = "/calendarGroups/{group}/calendars/{calendar}"
 _ROOTS = ("", "/calendar", "/calendars/{calendar}", _GROUPED)
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire of calendars below ``/v1.0``."""
+    """Return the handler of calendars below ``/v1.0``."""
     endpoints = UserEndpoints(state)
     access = CalendarAccess(state)
     listing = EventReadEndpoints(access)

@@ -1,4 +1,4 @@
-"""Time zones by either of the names that provider B takes: IANA's, or those of its own systems."""
+"""Time zones by their IANA and Windows names, both of which Graph accepts."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from sandbox.provider_b.responses import GraphError
 _IANA_NAMES: Mapping[str, str] = MappingProxyType(
     {own.casefold(): iana_name for own, iana_name in WINDOWS_TO_OLSON.items()} | {"utc": "UTC"}
 )
-# Zones that the table above has under another city of the same rules.
+# Zones that the table above lists under another city with the same rules.
 _EXTRA_WINDOWS_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "UTC": "UTC",
@@ -34,10 +34,10 @@ _WINDOWS_NAMES: Mapping[str, str] = MappingProxyType(
 
 def iana_name(name: str) -> str:
     """
-    Return the IANA name of a zone that a client named.
+    Return the IANA name of an IANA or Windows time zone.
 
     Raises:
-        GraphError: There is no such zone.
+        GraphError: The time zone is unknown.
     """
     known = _IANA_NAMES.get(name.casefold())
     if known is not None:
@@ -55,15 +55,15 @@ def iana_name(name: str) -> str:
 
 
 def windows_name(zone_name: str) -> str:
-    """Return upstream's own name of a zone; of one that it has no name for, IANA's."""
+    """Return the Windows name of an IANA time zone, or the IANA name when there is none."""
     return _WINDOWS_NAMES.get(zone_name, zone_name)
 
 
 def date_time_time_zone(when: EventTime, zone_name: str | None) -> dict[str, Any]:
     """
-    Write a time by the clock of the zone that was asked for (None: UTC), without an offset.
+    Write a `dateTimeTimeZone`: local time in the zone (None: UTC), without an offset.
 
-    A day is its midnight whatever the zone.
+    A whole day is its midnight in any zone.
     """
     place = "UTC" if zone_name is None else zone_name
     if when.is_day:

@@ -1,4 +1,4 @@
-"""Writing events on provider B: making, changing, deleting, calling off, answering."""
+"""Endpoints that create, change, delete, cancel and answer events."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ class EventWriteEndpoints:
         return self._listing.answer_with(call, as_single_occurrence(added), status=201)
 
     def patch(self, call: UserCall, event: str, calendar: str = "") -> Response:
-        """``PATCH …/events/{id}``: an occurrence alone becomes an exception."""
+        """``PATCH …/events/{id}``: a changed occurrence becomes an exception of its series."""
         occurrence = self._writable(call, event, calendar)
         body = call.json()
         mine = event_views.is_mine(occurrence.content, self._access.account)
@@ -74,7 +74,7 @@ class EventWriteEndpoints:
         return empty(204)
 
     def cancel(self, call: UserCall, event: str, calendar: str = "") -> Response:
-        """``POST …/cancel``: 202; by the organizer only, in whose calendar nothing is left."""
+        """``POST …/cancel``: 202; only for the organizer, whose event is removed."""
         occurrence = self._writable(call, event, calendar)
         if not event_views.is_mine(occurrence.content, self._access.account):
             raise GraphError(
@@ -90,7 +90,7 @@ class EventWriteEndpoints:
         return self._respond(call, event, calendar, "accepted")
 
     def decline(self, call: UserCall, event: str, calendar: str = "") -> Response:
-        """``POST …/decline``: 202, and the event leaves the calendar."""
+        """``POST …/decline``: 202; the event is removed from the calendar."""
         answer = self._respond(call, event, calendar, "declined")
         self._remove(self._access.find(event, calendar))
         return answer
@@ -159,7 +159,7 @@ class EventWriteEndpoints:
 
 @contextmanager
 def _validated() -> Iterator[None]:
-    """Word what the store refuses."""
+    """Convert the store's ValueError to the error of an invalid member."""
     try:
         yield
     except ValueError:

@@ -1,4 +1,4 @@
-"""Attachments of a message: files, and attached messages. Source: wire report 1A.0."""
+"""Attachment resources. See docs/spec/upstream/outlook-mail.md#attachments."""
 
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from sandbox.provider_b.odata.schema import Kind, Shape
 from sandbox.provider_b.outlook_mail.compose import FILE, ITEM
 from sandbox.provider_b.outlook_mail.messages import MessageView, utc
 
-# Members of the base type alone: what only files have is selected through a type cast.
+# Members of the base type; those of files are selected by a type cast.
 SHAPE = Shape(
     name="microsoft.graph.attachment",
     members={
@@ -31,7 +31,7 @@ _CAST = "microsoft.graph.fileAttachment/"
 def attachment_records(
     view: MessageView, options: Options, *, immutable: bool
 ) -> list[dict[str, Any]]:
-    """Return the attachments of a message as *options* ask for them."""
+    """Return the attachments of a message by the query options."""
     records = [
         attachment_record(view.mail, part, options, immutable=immutable)
         for part in view.content.attachments
@@ -42,7 +42,7 @@ def attachment_records(
 
 
 def find_attachment(view: MessageView, attachment_id: str) -> Part | None:
-    """Return the attachment of this id, of either id space."""
+    """Return an attachment by its plain or immutable id; None when it is unknown."""
     for part in view.content.attachments:
         if attachment_id in (_id(view.mail.id, part), _id(view.mail.immutable_id, part)):
             return part
@@ -52,7 +52,7 @@ def find_attachment(view: MessageView, attachment_id: str) -> Part | None:
 def attachment_record(
     mail: StoredMail, part: Part, options: Options, *, immutable: bool
 ) -> dict[str, Any]:
-    """Write an attachment; without a selection its content comes along, as upstream does it."""
+    """Write an attachment, with its content unless `$select` leaves it out."""
     select = options.select
     whole = dict(_members(mail, part, immutable=immutable, content=_wants_content(select)))
     if not select:

@@ -1,10 +1,10 @@
-"""Message bodies as the wire gives them: HTML made from text, text made from HTML, previews."""
+"""Message bodies: HTML from text, text from HTML, and previews."""
 
 import re
 from html import escape
 from html.parser import HTMLParser
 
-PREVIEW_LENGTH = 255  # characters; wire report 1A.0
+PREVIEW_LENGTH = 255  # characters; docs/spec/upstream/outlook-mail.md#message-to-email
 
 _BLOCKS = frozenset(
     (
@@ -44,13 +44,13 @@ _HEAD = '<html><head>\r\n<meta http-equiv="Content-Type" content="text/html; cha
 
 
 def to_html(text: str) -> str:
-    """Wrap plain text, escaped, with its line breaks kept."""
+    """Convert plain text to HTML with the same line breaks."""
     lines = "<br>\r\n".join(escape(line) for line in text.rstrip().splitlines())
     return f'{_HEAD}<body><div class="PlainText">{lines}</div></body></html>'
 
 
 def to_text(html: str) -> str:
-    """Take the readable text out of HTML: blocks become lines, blanks collapse."""
+    """Return the visible text of HTML: blocks become lines, whitespace collapses."""
     reader = _Text()
     reader.feed(html)
     reader.close()
@@ -59,12 +59,12 @@ def to_text(html: str) -> str:
 
 
 def preview(text: str) -> str:
-    """Return the beginning of a text body on collapsed blanks."""
+    """Return the beginning of a text body with collapsed whitespace."""
     return _BLANKS.sub(" ", text).strip()[:PREVIEW_LENGTH]
 
 
 def insert_before_body(html: str, introduction: str) -> str:
-    """Put *introduction* (HTML) at the beginning of the body of *html*."""
+    """Insert *introduction* (HTML) at the beginning of the body of *html*."""
     match = re.search(r"<body[^>]*>", html, re.IGNORECASE)
     at = match.end() if match else 0
     return f"{html[:at]}{introduction}{html[at:]}"

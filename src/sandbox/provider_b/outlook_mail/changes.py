@@ -1,7 +1,7 @@
 """
-Changes to a stored message: what a PATCH may set, and where it is kept.
+Members that a PATCH sets on a stored message, in the store or in the raw message.
 
-Source: wire report 1A.9.
+See docs/spec/upstream/outlook-mail.md#modify.
 """
 
 import re
@@ -22,24 +22,22 @@ _ALWAYS_SETTABLE = _STORED_MEMBERS | {"importance"}
 
 def check_settable(mail: StoredMail, wanted: Mapping[str, Any]) -> None:
     """
-    Refuse members that cannot be set on this message.
+    Check that the members can be set on this message.
 
     Raises:
-        GraphError: A member is unknown, or only drafts have it changed.
+        GraphError: A member is unknown, or can be set on drafts only.
     """
     if mail.folder != "drafts" and set(wanted) - _ALWAYS_SETTABLE:
-        compose.apply_members(
-            compose.ComposedMessage(), wanted
-        )  # an unknown member is refused as such
+        compose.apply_members(compose.ComposedMessage(), wanted)  # raises for an unknown member
         raise GraphError(400, "ErrorInvalidPropertySet", "The property can be set on drafts only.")
 
 
 def read_stored_members(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Read the members that the store keeps beside the raw message, as arguments of its update.
+    Return the members that the store keeps beside the raw message, as arguments of its update.
 
     Raises:
-        GraphError: A value is of the wrong kind.
+        GraphError: A value has the wrong type.
     """
     read_stored_members: dict[str, Any] = {}
     if "isRead" in wanted:
@@ -86,7 +84,7 @@ def check_etag(call: UserCall, mail: StoredMail) -> None:
 
 
 def rewrite_raw(mail: StoredMail, content: Content, wanted: Mapping[str, Any]) -> bytes | None:
-    """Return the raw message anew, None when no change goes into it."""
+    """Return the changed raw message; None when no member changes it."""
     if mail.folder == "drafts":
         inside = {name: wanted[name] for name in wanted if name not in _STORED_MEMBERS}
         if not inside:

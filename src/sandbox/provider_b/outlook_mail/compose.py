@@ -1,7 +1,7 @@
 """
-A message in the making: begun, read from JSON or from a stored draft, changed.
+A message before it is written: from JSON, from a stored draft, or from both.
 
-Source: wire report 1A.5 to 1A.7.
+See docs/spec/upstream/outlook-mail.md#send.
 """
 
 import base64
@@ -48,7 +48,7 @@ _RECIPIENT_MEMBERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAttachment:
-    """An attachment; *content_id* without angle brackets."""
+    """A file attachment; *content_id* has no angle brackets."""
 
     name: str
     content_type: str
@@ -60,13 +60,13 @@ class FileAttachment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedMessage:
     """
-    A message before it is written down.
+    A message before it is written.
 
     Attributes:
         body_type: "html" or "text".
         message_id, in_reply_to, references: With angle brackets; may be empty.
-        headers: Further headers, as the client gave them.
-        sender: Set when the client named one.
+        headers: Further headers from the client.
+        sender: The sender that the client named; None for the account.
     """
 
     subject: str = ""
@@ -90,7 +90,7 @@ class ComposedMessage:
 
 
 def from_content(content: Content) -> ComposedMessage:
-    """Read a stored draft back."""
+    """Compose a message from a stored draft."""
     tree = content.tree
     html = tree.body("html") is not None
     return ComposedMessage(
@@ -115,7 +115,7 @@ def from_content(content: Content) -> ComposedMessage:
 
 
 def from_part(part: Part) -> FileAttachment:
-    """Take an attachment over from a stored message."""
+    """Copy an attachment of a stored message."""
     return FileAttachment(
         name=part.filename,
         content_type=part.content_type,
@@ -127,10 +127,10 @@ def from_part(part: Part) -> FileAttachment:
 
 def apply_members(composed: ComposedMessage, message: Mapping[str, Any]) -> ComposedMessage:
     """
-    Apply the members of a JSON `message` to *composed*; read-only ones are passed over.
+    Apply the members of a JSON `message` to *composed*; read-only members are ignored.
 
     Raises:
-        GraphError: RequestBodyRead, when a member is unknown or of the wrong form.
+        GraphError: RequestBodyRead, a member is unknown or has the wrong type.
     """
     for name, value in message.items():
         if "@" in name or name in _READ_ONLY:
@@ -151,7 +151,7 @@ def read_attachment(value: Any) -> FileAttachment:
     Read a JSON attachment.
 
     Raises:
-        GraphError: It is not a file with a name and base64 content.
+        GraphError: It is no file attachment with a name and base64 content.
     """
     if not isinstance(value, dict) or value.get("@odata.type", FILE) != FILE:
         raise _unreadable("attachments")
@@ -175,10 +175,10 @@ def read_attachment(value: Any) -> FileAttachment:
 
 def read_recipients(values: Any) -> tuple[Address, ...]:
     """
-    Read a JSON recipient collection.
+    Read a JSON collection of recipients.
 
     Raises:
-        GraphError: It is not one.
+        GraphError: The value is no list of recipients.
     """
     if not isinstance(values, list):
         raise _unreadable("recipients")
@@ -190,7 +190,7 @@ def read_recipient(value: Any) -> Address:
     Read a JSON recipient.
 
     Raises:
-        GraphError: It is not one.
+        GraphError: The value is no recipient.
     """
     inner = value.get("emailAddress") if isinstance(value, dict) else None
     if not isinstance(inner, dict) or set(inner) - {"address", "name", "@odata.type"}:
@@ -203,10 +203,10 @@ def read_recipient(value: Any) -> Address:
 
 def read_body(value: Any) -> tuple[str, str]:
     """
-    Read a JSON body as (type, content).
+    Read a JSON body as (type, content); the type is "html" or "text".
 
     Raises:
-        GraphError: It is not one.
+        GraphError: The value is no body.
     """
     kind = value.get("contentType", "text") if isinstance(value, dict) else None
     content = value.get("content", "") if isinstance(value, dict) else None

@@ -1,8 +1,4 @@
-"""
-What the raw bytes of a message say, as members of the wire's `message` record.
-
-Everything is worked out when it is first asked for, and kept.
-"""
+"""Members of a message that are read from its raw bytes, on first access."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -21,14 +17,14 @@ _MAX_CACHED = 8192
 
 
 class Content:
-    """What the raw bytes of a message say; every member is worked out once."""
+    """Lazily computed content of a message; every member is computed once."""
 
     def __init__(self, tree: Part) -> None:
         self.tree = tree
         self._members: dict[str, Any] = {}
 
     def member(self, name: str) -> Any:
-        """Return a member of the record that depends on nothing else; None when it has none."""
+        """Return a member of the record that depends on the raw message alone; None if unknown."""
         if name not in self._members:
             read = _FROM_CONTENT.get(name)
             self._members[name] = read(self) if read is not None else None
@@ -36,13 +32,13 @@ class Content:
 
     @cached_property
     def text(self) -> str:
-        """The body as text; HTML is converted when there is no text."""
+        """The text body, converted from HTML when there is none."""
         part = self.tree.body("plain")
         return part.text if part is not None else bodies.to_text(self.html)
 
     @cached_property
     def html(self) -> str:
-        """The body as HTML; text is wrapped when there is no HTML."""
+        """The HTML body, converted from text when there is none."""
         part = self.tree.body("html")
         if part is not None:
             return part.text
@@ -51,7 +47,7 @@ class Content:
 
     @cached_property
     def text_from_best(self) -> str:
-        """The readable text of the richest body, as previews and conversions use it."""
+        """The text of the HTML body, else of the text body; for previews and conversions."""
         return bodies.to_text(self.html) if self.tree.body("html") is not None else self.text
 
     @cached_property
@@ -60,17 +56,17 @@ class Content:
 
     @cached_property
     def attachments(self) -> tuple[Part, ...]:
-        """Every leaf that is no body: named files, attached messages, inline images."""
+        """Every part that is no body: files, attached messages, inline images."""
         return tuple(part for part in self.tree.walk_outer() if _is_attachment(part))
 
     @cached_property
     def has_attachments(self) -> bool:
-        """Whether anything is attached that does not belong into the body."""
+        """Whether the message has an attachment that is not inline."""
         return any(not part.is_inline for part in self.attachments)
 
     @cached_property
     def sent_ms(self) -> int | None:
-        """The time of the Date header, None when it has none that can be read."""
+        """The time of the Date header; None when it is missing or invalid."""
         try:
             moment = parsedate_to_datetime(self.tree.header("Date") or "")
             aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -92,7 +88,7 @@ class Content:
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The words of the search index."""
+        """Indexed words by search property."""
         texts = {name: self._people_words(name) for name in ("from", "to", "cc", "bcc")}
         texts["subject"] = search.words(self.tree.header("Subject") or "")
         texts["body"] = search.words(self.text_from_best)
@@ -106,14 +102,14 @@ class Content:
 
 
 class ContentCache:
-    """The contents of stored messages, the ones used last kept."""
+    """Least-recently-used cache of the contents of stored messages."""
 
     def __init__(self, trees: MimeTreeCache) -> None:
         self._trees = trees
         self._kept: OrderedDict[int, tuple[bytes, Content]] = OrderedDict()
 
     def __call__(self, mail: StoredMail) -> Content:
-        """Return what *mail* says, reading it the first time only."""
+        """Return the content of *mail*."""
         cached = self._kept.get(mail.seq)
         if cached is not None and cached[0] is mail.raw:
             self._kept.move_to_end(mail.seq)
@@ -126,7 +122,7 @@ class ContentCache:
 
 
 def recipients(people: Sequence[Address]) -> list[Json]:
-    """Write addresses as the wire's recipients; a missing name is the address."""
+    """Write addresses as recipients; the address replaces a missing name."""
     return [_recipient(person) for person in people]
 
 

@@ -1,4 +1,4 @@
-"""The mail folder endpoints: list, get, make, with counts. Source: wire report 1A.8."""
+"""Endpoints of mail folders: list, read, create. See docs/spec/upstream/outlook-mail.md#folders."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ _DEFAULT_TOP = 10
 
 
 class FolderEndpoints:
-    """The endpoints of folders."""
+    """The endpoints of mail folders."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox = mailbox

@@ -1,7 +1,8 @@
 """
-Mail folders: the well-known ones, and those a client made.
+Mail folders: the well-known folders, and those that clients create.
 
-Folder ids are the same in both id spaces: containers keep their ids. Source: wire report 1A.8.
+A folder has the same id as plain and as immutable id. See
+docs/spec/upstream/outlook-mail.md#folders.
 """
 
 from base64 import urlsafe_b64encode
@@ -16,7 +17,7 @@ from sandbox.storage.database import Database
 ROOT = "msgfolderroot"
 OUTBOX = "outbox"
 
-# The wire's word for a folder, and the mail store's.
+# Well-known name of a folder -> its key in the mail store.
 WELL_KNOWN: Mapping[str, str] = MappingProxyType(
     {
         "archive": "archive",
@@ -50,8 +51,8 @@ class Folder:
     A folder.
 
     Attributes:
-        key: The mail store's word for it.
-        parent: The key of the folder above; empty for the root.
+        key: The folder's name in the mail store.
+        parent: The key of the parent folder; empty for the root.
     """
 
     key: str
@@ -65,24 +66,24 @@ class Folder:
 
 @cache
 def folder_id(key: str) -> str:
-    """Return the wire's id of the folder that the mail store calls *key*."""
+    """Return the API's id of the folder with this key in the mail store."""
     digest = urlsafe_b64encode(shake_256(f"folder/{key}".encode()).digest(51)).decode()
     return f"AAMkAGNDM4YTQ0ZDAtYjU2Yy00ZWEy-{digest}AAA="
 
 
 class FolderExists(Exception):
-    """The parent has a folder of this name (any case)."""
+    """The parent has a folder of this name (in any case)."""
 
 
 class Folders:
-    """The folders of provider B's mailbox; made ones are kept in *db*."""
+    """The folders of the mailbox; those that clients create are stored in *db*."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         db.define(_TABLE)
 
     def all(self) -> tuple[Folder, ...]:
-        """Return every folder but the root, well-known ones first."""
+        """Return every folder but the root, well-known folders first."""
         known = tuple(Folder(key, _NAMES[key], ROOT) for key in WELL_KNOWN.values() if key != ROOT)
         rows = self._db.rows("SELECT number, name, parent FROM mail_folder ORDER BY number")
         custom = (
@@ -96,7 +97,7 @@ class Folders:
         return tuple(folder for folder in self.all() if folder.parent == key)
 
     def find(self, reference: str) -> Folder | None:
-        """Return a folder by its id or well-known name (any case)."""
+        """Return a folder by its id or well-known name (in any case); None when it is unknown."""
         key = WELL_KNOWN.get(reference.lower())
         if key == ROOT or reference == folder_id(ROOT):
             return Folder(ROOT, _NAMES[ROOT], "")
@@ -106,10 +107,10 @@ class Folders:
 
     def add(self, name: str, parent: str) -> Folder:
         """
-        Make a folder.
+        Create a folder.
 
         Raises:
-            FolderExists: There is one of this name already.
+            FolderExists: The parent has a folder of this name.
         """
         if any(folder.name.casefold() == name.casefold() for folder in self.below(parent)):
             raise FolderExists(name)

@@ -1,8 +1,8 @@
 """
-Lists of messages in their two modes: `$filter` with `$orderby`, or `$search`.
+Lists of messages, with `$filter` and `$orderby` or with `$search`.
 
-The result of one question is kept until the mailbox changes, so that its pages cost no second
-search. Source: wire report 1A.2.
+The result of a query is cached until the mailbox changes, so that later pages need no second
+search. See docs/spec/upstream/outlook-mail.md#two-search-modes.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,7 +31,7 @@ from sandbox.provider_b.responses import ok
 DEFAULT_TOP = 10
 MAX_TOP = 1000
 MAX_RESULTS = 1000  # results of one $search over all its pages
-MAX_CLAUSES = 15  # our guess: upstream calls longer filters too complex without naming a number
+MAX_CLAUSES = 15  # a guess: Graph rejects longer filters as too complex without a documented limit
 _MAX_CACHED = 16
 
 _NEWEST_FIRST = (query_options.Order(path="receivedDateTime", descending=True),)
@@ -40,7 +40,7 @@ QueryKey = tuple[str | None, ...]
 
 
 class MessageLists:
-    """Answers lists over the messages of provider B's mailbox."""
+    """Lists of the messages of the mailbox, with a cache of query results."""
 
     def __init__(self, mails: MailStore, contents: ContentCache) -> None:
         self._mails = mails
@@ -51,10 +51,10 @@ class MessageLists:
 
     def options(self, call: UserCall) -> Options:
         """
-        Read the options of a call on messages.
+        Parse the query options of a call on messages.
 
         Raises:
-            QueryError: One is refused.
+            QueryError: An option is invalid.
         """
         return query_options.parse(
             call.request.query,
@@ -65,10 +65,10 @@ class MessageLists:
 
     def page(self, call: UserCall, folder: str | None) -> Response:
         """
-        Answer one page of the messages in *folder* (None: of the whole mailbox).
+        Return one page of the messages in *folder* (None: in the whole mailbox).
 
         Raises:
-            QueryError: The options are refused, or do not go together.
+            QueryError: An option is invalid, or the options cannot be combined.
         """
         options = self.options(call)
         views = self._found(call, options, folder)
@@ -84,11 +84,11 @@ class MessageLists:
         return ok(body)
 
     def count(self, call: UserCall, folder: str | None) -> int:
-        """Count the messages that pass the call's filter."""
+        """Count the messages that match the filter of the call."""
         return len(self._found(call, self.options(call), folder))
 
     def record(self, call: UserCall, view: MessageView, options: Options) -> dict[str, Any]:
-        """Write one message as *options* ask for it."""
+        """Write one message by its query options."""
         names = members_to_write(options.select)
         if not can_read_bodies(call):
             names = [name for name in names if name not in BODY_MEMBERS]
@@ -135,7 +135,7 @@ class MessageLists:
         if options.filter is not None:
             views = [view for view in views if options.filter.matches(view)]
             if not options.orderby:
-                # Upstream promises no order here: the order of arrival is as good as any.
+                # Graph defines no order here; this is the order of arrival.
                 views.sort(key=lambda view: view.mail.seq)
         if options.orderby == _NEWEST_FIRST:
             return views  # the store's own order
@@ -149,7 +149,7 @@ class MessageLists:
 
 
 def members_to_write(select: Sequence[str]) -> list[str]:
-    """Name the members to write, in the order of the wire."""
+    """Return the names of the members to write, in the order of responses."""
     if not select or "*" in select:
         return [name for name in MEMBERS if name not in ONLY_WHEN_SELECTED]
     chosen = {path.partition("/")[0] for path in select}
@@ -157,7 +157,7 @@ def members_to_write(select: Sequence[str]) -> list[str]:
 
 
 def can_read_bodies(call: UserCall) -> bool:
-    """Whether the token goes beyond the basic mail permission."""
+    """Whether the token has more than the basic mail permission."""
     grant = call.request.grant
     names = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(names & {"Mail.Read", "Mail.ReadWrite"})

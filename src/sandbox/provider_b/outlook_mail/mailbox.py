@@ -1,4 +1,4 @@
-"""Provider B's mailbox, as every mail endpoint finds things in it."""
+"""Permissions of mail, and lookup of messages and folders."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sandbox.provider_b.outlook_mail.messages import MessageView
 from sandbox.provider_b.responses import malformed_id, not_found
 from sandbox.state import SandboxState
 
-# Permissions: one of each row is enough.
+# One permission of a row is enough.
 READ = ("Mail.Read", "Mail.ReadWrite")
 READ_BASIC = (*READ, "Mail.ReadBasic", "Mail.ReadBasic.All")
 WRITE = ("Mail.ReadWrite",)
@@ -23,7 +23,7 @@ _ID = re.compile(r"^AA[MkQ][A-Za-z0-9+/_=-]{60,}$", re.ASCII)
 
 def check_id(text: str) -> None:
     """
-    Refuse an id that no item could have.
+    Check the form of an id.
 
     Raises:
         GraphError: ErrorInvalidIdMalformed.
@@ -34,7 +34,7 @@ def check_id(text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mailbox:
-    """Provider B's mailbox, as every endpoint finds things in it."""
+    """Lookup of the messages and folders of the mailbox."""
 
     state: SandboxState
     contents: ContentCache
@@ -42,10 +42,10 @@ class Mailbox:
 
     def mail(self, message_id: str) -> StoredMail:
         """
-        Find a message by an id of either space.
+        Return a message by its plain or immutable id.
 
         Raises:
-            GraphError: The id is malformed, or names nothing.
+            GraphError: The id is malformed or unknown.
         """
         check_id(message_id)
         mail = self.state.mails.find(PROVIDER_B, message_id)
@@ -59,10 +59,10 @@ class Mailbox:
 
     def folder_key(self, reference: str) -> str:
         """
-        Return the mail store's word for a folder given by id or well-known name.
+        Return the mail store's key of a folder, by its id or well-known name.
 
         Raises:
-            GraphError: There is no such folder.
+            GraphError: The folder is unknown.
         """
         folder = self.folders.find(reference)
         if folder is None:

@@ -1,8 +1,8 @@
 """
-A stored message as the wire's `message` record.
+Message resources, and their record type.
 
-Members are made when they are asked for: a filter on a date parses no mail, and what was parsed is
-kept. Source: wire report 1A.0; the type `microsoft.graph.message`.
+Members are computed on access, so that a filter on a date parses no mail. See
+docs/spec/upstream/outlook-mail.md#message-to-email.
 """
 
 from base64 import b64encode
@@ -32,7 +32,7 @@ _HEADER = Shape(
     members={"name": Kind.STRING, "value": Kind.STRING},
 )
 
-# In the order of the wire.
+# In the order of responses.
 MEMBERS: Mapping[str, Kind | Shape] = MappingProxyType(
     {
         "id": Kind.STRING,
@@ -91,23 +91,23 @@ _DRAFT_LACKS = ("from", "sender")
 
 @lru_cache(maxsize=65536)
 def utc(milliseconds: int) -> str:
-    """Write a time as the wire does, to the second."""
+    """Write milliseconds since the epoch as ISO 8601 in UTC, in whole seconds."""
     moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     return f"{moment.replace(tzinfo=None).isoformat()}Z"
 
 
 def change_key(mail: StoredMail) -> str:
-    """Name the state of a message; another one after every change."""
+    """Return the change key of a message, which differs after every change."""
     return f"CQAAABYAAAC{b64encode(mail.change.to_bytes(9, 'big')).decode()}"
 
 
 def etag(mail: StoredMail) -> str:
-    """Return the entity tag that `If-Match` is compared with."""
+    """Return the ETag of a message."""
     return f'W/"{change_key(mail)}"'
 
 
 class MessageView:
-    """One message as a record; see `Views`."""
+    """A message as a record with lazily computed members."""
 
     __slots__ = ("content_of", "mail")
 
@@ -120,7 +120,7 @@ class MessageView:
         return self.content_of(self.mail)
 
     def get(self, name: str) -> Any:
-        """Return a member of the record with plain ids and an HTML body; None when it has none."""
+        """Return a member of the record, with plain ids and an HTML body; None if unknown."""
         member = _FROM_STORE.get(name)
         if member is not None:
             return member(self.mail)
@@ -130,11 +130,11 @@ class MessageView:
 
     def record(self, names: Iterable[str], *, immutable: bool, body_type: str) -> Json:
         """
-        Write the record out.
+        Write the message as a resource.
 
         Args:
-            names: The members wanted; `id` and the etag are always there.
-            immutable: Which of the two id spaces to write.
+            names: The members to write; `id` and the ETag are always written.
+            immutable: Whether to write immutable ids.
             body_type: "html" or "text".
         """
         mail = self.mail
@@ -157,7 +157,7 @@ class MessageView:
         return {"contentType": body_type, "content": text}
 
     def searchable(self) -> search.Searchable:
-        """Return the message as the search index holds it."""
+        """Return the message's entry in the search index."""
         content = self.content
         return search.Searchable(
             texts=content.texts,
@@ -170,7 +170,7 @@ class MessageView:
 
 
 def sent_time(content: Content, mail: StoredMail) -> str:
-    """Return when a message was sent; the received time when it does not say."""
+    """Return the time of the Date header, or the received time when there is none."""
     return utc(mail.received_ms if content.sent_ms is None else content.sent_ms)
 
 

@@ -1,7 +1,7 @@
 """
-Answers and forwards as drafts: who they go to, what they quote.
+Replies and forwards as composed messages: recipients, subject and the quoted original.
 
-A comment is put in front of the quoted original. Source: wire report 1A.6, 1A.7.
+See docs/spec/upstream/outlook-mail.md#reply and docs/spec/upstream/outlook-mail.md#forward.
 """
 
 from collections.abc import Iterable
@@ -19,10 +19,10 @@ def reply(
     content: Content, mail: StoredMail, *, account: str, comment: str, everyone: bool
 ) -> ComposedMessage:
     """
-    Begin an answer to a message.
+    Compose a reply to a message.
 
-    It goes to Reply-To, else From; when that is only the account itself, to the original To. With
-    *everyone* the original To and Cc come along, without the account.
+    The recipients are Reply-To, else From, or the original To if those name only the account. With
+    *everyone* the original To and Cc are added, without the account.
     """
     to = content.people("Reply-To") or content.people("From")
     if all(_is_account(person, account) for person in to):
@@ -42,7 +42,7 @@ def reply(
 
 
 def forward(content: Content, mail: StoredMail, *, comment: str) -> ComposedMessage:
-    """Begin a forward: the original is quoted and its attachments are kept."""
+    """Compose a forward, with the quoted original and its attachments."""
     return ComposedMessage(
         subject=_prefixed("FW:", content.tree.header("Subject") or ""),
         body=_quote(content, mail, comment),

@@ -1,8 +1,8 @@
 """
-A composed as RFC 5322 bytes.
+Writes a composed message as RFC 5322 bytes.
 
-Headers are encoded here rather than by the standard library, so that text that looks like an
-encoded word stays that text.
+Headers are encoded here rather than by the standard library, which would decode text that looks
+like an encoded word.
 """
 
 import base64
@@ -18,11 +18,11 @@ _BREAKS = re.compile(r"[\r\n\x00]+")
 _TYPE = re.compile(r"^[\w.+-]+/[\w.+-]+$", re.ASCII)
 _PLAIN = re.compile(r"^[\x20-\x7e]*$")
 _DATE = re.compile(rb"(?im)^date:.*(?:\r?\n[ \t].*)*(?:\r?\n|\Z)")
-_WORD_BYTES = 42  # 56 characters of base64: with its frame an encoded word stays below 75
+_WORD_BYTES = 42  # 56 characters of base64: the encoded word stays below 75
 
 
 def to_bytes(composed: ComposedMessage) -> bytes:
-    """Write *composed* as RFC 5322, without From and Date: those come when it is sent."""
+    """Write *composed* as RFC 5322, without the From and Date that `stamp` adds."""
     body = EmailMessage(policy=policy.SMTP)
     body.set_content(
         composed.body.encode("utf-8", "replace"),
@@ -38,8 +38,9 @@ def to_bytes(composed: ComposedMessage) -> bytes:
 
 def stamp(raw: bytes, *, sender: Address, date: str, message_id: str) -> bytes:
     """
-    Make *raw* ready to leave: the time of sending replaces any other, and a From and a Message-ID
-    are put in front where there are none.
+    Return *raw* ready to send.
+
+    *date* replaces any Date header; From and Message-ID are added where they are missing.
     """
     last = re.search(rb"(\r?\n)\r?\n", raw)
     end = last.end(1) if last else len(raw)
@@ -84,7 +85,7 @@ def _person(person: Address) -> str:
 
 
 def _encoded(text: str) -> str:
-    """Leave plain text alone and write anything else as base64 encoded words."""
+    """Return short ASCII text unchanged, and other text as base64 encoded words."""
     if _PLAIN.match(text) and "=?" not in text and len(text) < 900:
         return text
     chunks, chunk = [], b""

@@ -1,7 +1,7 @@
 """
-The mail wire of provider B: reading, changing, moving and deleting messages.
+Routes of mail, and the endpoints that read, change, move and delete messages.
 
-Source: wire report 1A.2 to 1A.4, 1A.8, 1A.9.
+See docs/spec/upstream/outlook-mail.md.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from sandbox.state import SandboxState
 
 
 def create_handler(state: SandboxState) -> Handler:
-    """Return the wire of mail, folders and the directory below ``/v1.0``."""
+    """Return the handler of mail, folders and the directory below ``/v1.0``."""
     endpoints = UserEndpoints(state)
     contents = ContentCache(state.trees)
     folders = Folders(state.database)
@@ -39,10 +39,10 @@ def create_handler(state: SandboxState) -> Handler:
 
 class MessageEndpoints:
     """
-    The endpoints of single messages and of their lists.
+    The endpoints of messages and their attachments.
 
     Attributes:
-        listing: Answers lists.
+        listing: Lists of messages.
     """
 
     def __init__(self, mailbox: Mailbox, listing: MessageLists) -> None:
@@ -84,7 +84,7 @@ class MessageEndpoints:
         return self.answer_with(call, self._mail(message, folder))
 
     def patch(self, call: UserCall, message: str, folder: str = "") -> Response:
-        """``PATCH …/messages/{id}``: any message's state, and everything of a draft."""
+        """``PATCH …/messages/{id}``: the state of any message, every member of a draft."""
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         changes.check_etag(call, mail)
@@ -97,7 +97,7 @@ class MessageEndpoints:
         return self.answer_with(call, changed)
 
     def delete(self, call: UserCall, message: str, folder: str = "") -> Response:
-        """``DELETE …/messages/{id}``: gone from every folder a client sees."""
+        """``DELETE …/messages/{id}``: removed from every visible folder."""
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         changes.check_etag(call, mail)
@@ -111,7 +111,7 @@ class MessageEndpoints:
         return Response(body=mail.raw, headers={"content-type": "text/plain"})
 
     def move(self, call: UserCall, message: str, folder: str = "") -> Response:
-        """``POST …/move``: the plain id changes, the immutable one stays."""
+        """``POST …/move``: the plain id changes, the immutable id stays."""
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         target = self._mailbox.folder_key(_destination(call))
@@ -119,7 +119,7 @@ class MessageEndpoints:
         return self.answer_with(call, moved, status=201)
 
     def copy(self, call: UserCall, message: str, folder: str = "") -> Response:
-        """``POST …/copy``: a message of its own, in the same conversation."""
+        """``POST …/copy``: a new message in the same conversation."""
         call.require_scope(*WRITE)
         mail = self._mail(message, folder)
         target = self._mailbox.folder_key(_destination(call))
@@ -165,7 +165,7 @@ class MessageEndpoints:
         return Response(body=part.data, headers={"content-type": part.content_type})
 
     def answer_with(self, call: UserCall, mail: StoredMail, *, status: int = 200) -> Response:
-        """Answer with one message, as the call's options ask for it."""
+        """Return one message by the query options of the call."""
         view = self.listing.view(mail)
         record = self.listing.record(call, view, self.listing.options(call))
         headers = {"etag": etag(mail)}

@@ -1,10 +1,9 @@
 """
-`$search` over mail: a keyword query to a yes-or-no question about a message's words.
+Parser of `$search` over mail: compiles a keyword query to a test of a message's words.
 
-The whole query stands in double quotes, with inner quotes and backslashes escaped. Words match as
-words or as the beginning of one; a phrase matches words in a row. Without a property, subject,
-body and senders are searched; an unknown property is read as plain text.
-Source: wire report 1A.2 (mode S).
+The query is in double quotes, with inner quotes and backslashes escaped. A word matches words that
+begin with it; a phrase matches consecutive words. Without a property, subject, body and sender are
+searched; an unknown property is plain text. See docs/spec/upstream/outlook-mail.md#search-mode.
 """
 
 import re
@@ -19,7 +18,7 @@ from sandbox.provider_b.odata.schema import QueryError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searchable:
     """
-    A message as the search index holds it.
+    A message's entry in the search index.
 
     Attributes:
         texts: Property to its words: casefolded, one space before each (see `words`).
@@ -71,22 +70,22 @@ _ORDERS: Mapping[str, Callable[[str, str], bool]] = {
     "<": lambda have, want: have < want,
     "<=": lambda have, want: have <= want,
 }
-MAX_PARTS = 200  # our own bounds, so that a query cannot exhaust the stack
+MAX_PARTS = 200  # both protect the stack; they are no limits of Graph
 MAX_NESTED = 40
 
 
 def words(text: str) -> str:
-    """Break *text* into casefolded words with one space before each, their accents composed."""
+    """Return the casefolded, normalized words of *text* with one space before each."""
     composed = unicodedata.normalize("NFC", text).casefold()
     return "".join(f" {word}" for word in _WORD.findall(composed))
 
 
 def parse(text: str) -> Test:
     """
-    Read a `$search` value.
+    Parse a `$search` value.
 
     Raises:
-        QueryError: It is empty or not quoted though it has more than one word.
+        QueryError: It is empty, too long or malformed, or has several words without quotes.
     """
     query = _unquoted(text)
     reader = _Reader(list(_tokens(query)))
@@ -130,7 +129,7 @@ def _tokens(query: str) -> Iterator[re.Match[str]]:
 
 @dataclass(slots=True)
 class _Reader:
-    """OR over AND over NOT; parts side by side are ANDed, of one property ORed."""
+    """Recursive descent: OR over AND over NOT."""
 
     tokens: list[re.Match[str]]
     at: int = 0
@@ -149,7 +148,7 @@ class _Reader:
         return tests[0] if len(tests) == 1 else _any(tests)
 
     def _all(self) -> Test:
-        """Side by side, restrictions of one property are alternatives; the rest must all hold."""
+        """Parse juxtaposed terms: those of one property are alternatives, all others must match."""
         groups: dict[str, list[Test]] = {}
         explicit = False
         while not self._closing() and self._word() != "OR":
@@ -226,7 +225,7 @@ def _restriction(name: str, mark: str, value: str) -> Test:
 
 
 def _day(name: str, mark: str, value: str) -> Test:
-    """Compare whole days; a time of day in the query is dropped, as upstream drops it."""
+    """Compare whole days; like Graph, ignore a time of day in the query."""
     first, dots, last = value.partition("..")
     low = _iso_day(first)
     if dots:
@@ -251,7 +250,7 @@ def _size(mark: str, value: str) -> Test:
     first, dots, last = value.partition("..")
     if not first.isdecimal() or (dots and not last.isdecimal()):
         raise QueryError(f"'{value}' is not a size in the $search expression.")
-    # Numbers of one width compare as texts, so that sizes and days share their comparisons.
+    # Numbers of equal width compare as strings, as days do.
     low = first.zfill(20)
     if dots:
         return lambda mail: low <= str(mail.size).zfill(20) <= last.zfill(20)

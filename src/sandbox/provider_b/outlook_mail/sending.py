@@ -1,8 +1,8 @@
 """
-Sending: drafts, replies, forwards, and mail in one call.
+Endpoints that create drafts, replies and forwards, and send messages.
 
-What is sent is kept in Sent Items, under the immutable id of its draft, and delivered to the
-sandbox's own mailboxes. Source: wire report 1A.5 to 1A.7.
+A sent message is stored in Sent Items under the immutable id of its draft, and delivered to the
+sandbox's own mailboxes. See docs/spec/upstream/outlook-mail.md#send.
 """
 
 import binascii
@@ -31,7 +31,7 @@ AnswerWith = Callable[..., Response]
 
 
 class SendEndpoints:
-    """The endpoints that make and send messages."""
+    """The endpoints that create and send messages."""
 
     def __init__(self, mailbox: Mailbox, answer_with: AnswerWith) -> None:
         self._mailbox = mailbox
@@ -86,7 +86,7 @@ class SendEndpoints:
         return empty(202)
 
     def attach(self, call: UserCall, message: str, folder: str = "") -> Response:  # noqa: ARG002 - part of the path
-        """``POST /messages/{id}/attachments``: a file onto a draft; 201."""
+        """``POST /messages/{id}/attachments``: adds a file to a draft; 201."""
         call.require_scope(*WRITE)
         mail = self._mailbox.mail(message)
         if mail.folder != "drafts":
@@ -191,7 +191,7 @@ class SendEndpoints:
 
 
 class ReplyOperation:
-    """One of the six ways to answer or pass on a message."""
+    """One of the six endpoints that reply to a message or forward it."""
 
     def __init__(self, *, draft: bool, everyone: bool = False, forwards: bool = False) -> None:
         self.draft = draft
@@ -200,10 +200,11 @@ class ReplyOperation:
 
     def compose(self, call: UserCall, mail: StoredMail, content: Content) -> ComposedMessage:
         """
-        Write the answer that the call's body asks for.
+        Compose the reply or forward that the call's body describes.
 
         Raises:
-            GraphError: Comment and body together; a forward's recipients twice, or nowhere.
+            GraphError: There are both a comment and a body, or the recipients of a forward are
+                given twice or not at all.
         """
         parameters = {name.lower(): value for name, value in call.json().items() if "@" not in name}
         comment, message = parameters.get("comment") or "", parameters.get("message") or {}
@@ -258,7 +259,7 @@ def _deliverable(address: str) -> bool:
 
 
 def _read_mime(call: UserCall) -> bytes:
-    """Read a base64 MIME body; line breaks in it are allowed."""
+    """Decode a base64 MIME body, which may have line breaks."""
     text = b"".join(call.request.body.split())
     try:
         raw = b64decode(text, validate=True)
