@@ -20,26 +20,15 @@ TASK_COLUMNS: tuple[Column, ...] = (
     Column(id=TAGS, title="Tags", native="tags", type="tags", writable=False),
 )
 
-# Asana's type of a custom field -> the gateway's.
-TYPES: Mapping[str, str] = MappingProxyType(
+# Asana's type of a custom field -> the gateway's type, and the property that holds the value.
+CUSTOM_FIELDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "text": "text",
-        "number": "number",
-        "enum": "status",
-        "multi_enum": "dropdown",
-        "date": "date",
-        "people": "people",
-    }
-)
-# Asana's type of a custom field -> the property that holds its value.
-VALUE_PATHS: Mapping[str, str] = MappingProxyType(
-    {
-        "text": "text_value",
-        "number": "number_value",
-        "enum": "enum_value.name",
-        "multi_enum": "multi_enum_values.name",
-        "date": "date_value",
-        "people": "people_value.name",
+        "text": ("text", "text_value"),
+        "number": ("number", "number_value"),
+        "enum": ("status", "enum_value.name"),
+        "multi_enum": ("dropdown", "multi_enum_values.name"),
+        "date": ("date", "date_value"),
+        "people": ("people", "people_value.name"),
     }
 )
 
@@ -65,8 +54,8 @@ def _column(field: response_types.Field) -> Column:
         id=field.gid,
         title=field.name,
         native=field.type,
-        type="formula" if computed else TYPES.get(field.type, "other"),
-        writable=field.type in TYPES and not computed and not field.is_value_read_only,
+        type="formula" if computed else CUSTOM_FIELDS.get(field.type, ("other", ""))[0],
+        writable=field.type in CUSTOM_FIELDS and not computed and not field.is_value_read_only,
         options=tuple(name for _, name in enabled) if has_options else None,
         shows=COMPUTED if computed else frozenset(),
         settings=enabled,

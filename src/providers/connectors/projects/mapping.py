@@ -74,8 +74,8 @@ def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
             fields.update(_COLUMN[column.id])
         else:
             fields |= {"custom_fields.gid", "custom_fields.type"}
-            if column.native in column_types.VALUE_PATHS:
-                fields.add(f"custom_fields.{column_types.VALUE_PATHS[column.native]}")
+            if column.native in column_types.CUSTOM_FIELDS:
+                fields.add(f"custom_fields.{column_types.CUSTOM_FIELDS[column.native][1]}")
     return ",".join(sorted({"gid", *fields}))
 
 
