@@ -30,30 +30,29 @@ async def client(sandbox):
         yield client
 
 
-async def test_a_call_without_a_known_token_is_refused_in_the_upstreams_words(client):
-    refused = await client.get(LIST, headers={"authorization": "Bearer nonsense"})
+async def test_an_unknown_token_gets_the_upstreams_401(client):
+    response = await client.get(LIST, headers={"authorization": "Bearer nonsense"})
 
-    assert refused.status_code == 401
-    assert refused.headers["www-authenticate"].startswith("Bearer")
-    error = refused.json()["error"]
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"].startswith("Bearer")
+    error = response.json()["error"]
     assert (error["code"], error["status"]) == (401, "UNAUTHENTICATED")
     assert error["errors"][0]["reason"] == "authError"
 
 
-async def test_a_token_of_another_upstream_or_an_old_one_is_refused(sandbox, client):
+async def test_a_token_of_another_upstream_or_an_expired_one_is_refused(sandbox, client):
     other = sandbox.state.tokens.issue("providerB", "me", ["Mail.Read"])
-    old = sandbox.state.tokens.issue("providerA", "me", ["gmail.modify"], lifetime_seconds=0)
+    expired = sandbox.state.tokens.issue("providerA", "me", ["gmail.modify"], lifetime_seconds=0)
 
-    for token in (other, old):
-        answer = await client.get(LIST, headers={"authorization": f"Bearer {token}"})
-        assert answer.status_code == 401
+    for token in (other, expired):
+        response = await client.get(LIST, headers={"authorization": f"Bearer {token}"})
+        assert response.status_code == 401
 
 
-async def test_calls_are_listed_until_they_are_deleted(client):
+async def test_the_call_log_lists_calls_until_it_is_deleted(client):
     await client.get(f"{LIST}?q=a&q=b", headers={"prefer": "x"})
-    seen = (await client.get("/calls/providerA")).json()["calls"]
+    (call,) = (await client.get("/calls/providerA")).json()["calls"]
 
-    (call,) = seen
     assert call["method"] == "GET"
     assert call["path"] == "/gmail/v1/users/me/messages"
     assert call["query"] == {"q": ["a", "b"]}
@@ -65,7 +64,7 @@ async def test_calls_are_listed_until_they_are_deleted(client):
     assert (await client.get("/calls/provider-a")).json() == {"calls": []}
 
 
-async def test_a_fault_hits_matching_calls_as_often_as_it_says(client):
+async def test_a_fault_applies_to_matching_calls_up_to_its_count(client):
     fault = {"kind": "429", "count": 2, "retryAfter": 7, "match": "q=lease"}
     assert (await client.put("/faults/provider-a", json=fault)).status_code == 200
 
@@ -78,16 +77,16 @@ async def test_a_fault_hits_matching_calls_as_often_as_it_says(client):
     assert [call["fault"] for call in calls] == [None, "429", "429", None]
 
 
-async def test_a_throttle_says_how_long_and_can_be_a_403(client):
+async def test_a_throttling_fault_sets_retry_after_and_can_be_a_403(client):
     await client.put("/faults/provider-a", json={"kind": "429", "count": 1, "retryAfter": 7})
-    answer = await client.get(LIST)
-    assert answer.headers["retry-after"] == "7"
-    assert answer.json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
+    response = await client.get(LIST)
+    assert response.headers["retry-after"] == "7"
+    assert response.json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
 
     await client.put("/faults/provider-a", json={"kind": "403", "reason": "userRateLimitExceeded"})
-    answer = await client.get(LIST)
-    assert answer.status_code == 403
-    assert answer.json()["error"]["errors"] == [
+    response = await client.get(LIST)
+    assert response.status_code == 403
+    assert response.json()["error"]["errors"] == [
         {
             "message": "Insufficient Permission",
             "domain": "usageLimits",
@@ -111,17 +110,17 @@ async def test_several_faults_can_be_set(client):
     [{}, {"kind": "200"}, {"kind": "429", "count": -1}, {"kind": "429", "often": 1}, "429"],
     ids=["no kind", "no failure", "a negative count", "an unknown member", "no object"],
 )
-async def test_a_fault_that_is_none_is_refused(client, fault):
+async def test_an_invalid_fault_is_refused(client, fault):
     assert (await client.put("/faults/provider-a", json=fault)).status_code == 400
 
 
-async def test_a_reset_reaches_the_caller_as_a_broken_connection(client, sandbox):
+async def test_a_reset_cuts_the_connection(client, sandbox):
     await client.put("/faults/provider-a", json={"kind": "reset"})
     with pytest.raises(ConnectionCut):
         await client.get(LIST)
 
 
-async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
+async def test_a_lost_response_still_executes_the_call(client, sandbox):
     await client.put("/faults/provider-a", json={"kind": "lostAnswer", "count": 1})
     with pytest.raises(ConnectionResetError):
         await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
@@ -129,15 +128,15 @@ async def test_a_lost_answer_is_a_call_that_was_made(client, sandbox):
     assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
-async def test_a_spoilt_answer_is_a_call_that_was_made(client, sandbox):
+async def test_a_spoilt_response_still_executes_the_call(client, sandbox):
     await client.put("/faults/provider-a", json={"kind": "spoiltAnswer", "count": 1})
-    answer = await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
+    response = await client.post(f"{LIST}/send", json={"raw": b64encode(RAW).decode()})
 
-    assert (answer.status_code, answer.text) == (200, '{"value": [{"id": "tru')
+    assert (response.status_code, response.text) == (200, '{"value": [{"id": "tru')
     assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
-async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
+async def test_a_lost_response_cuts_the_connection_of_a_real_server(sandbox):
     token = sandbox.state.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     headers = {"authorization": f"Bearer {token}"}
     listener, base = bind("127.0.0.1", 0)
@@ -156,7 +155,7 @@ async def test_a_lost_answer_breaks_the_connection_of_a_server(sandbox):
     assert [mail.folder for mail in sandbox.state.mails.all("provider-a")] == ["sent"]
 
 
-async def test_a_timeout_answers_nothing(client):
+async def test_a_timeout_sends_no_response(client):
     await client.put("/faults/provider-a", json={"kind": "timeout", "count": 1})
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
@@ -167,39 +166,39 @@ async def test_a_timeout_answers_nothing(client):
         await client.get(LIST)
 
 
-async def test_bad_answers_are_bad(client):
-    async def after(fault):
+async def test_response_faults_spoil_the_body(client):
+    async def response_with(fault):
         await client.put("/faults/provider-a", json=fault)
         return await client.get(LIST)
 
-    malformed = await after({"kind": "malformed"})
+    malformed = await response_with({"kind": "malformed"})
     assert malformed.status_code == 200
     with pytest.raises(ValueError):
         malformed.json()
-    page = await after({"kind": "html"})
+    page = await response_with({"kind": "html"})
     assert page.headers["content-type"].startswith("text/html")
     for kind in ("slow", "drip"):
-        answer = await after({"kind": kind, "delay": 0})
-        assert answer.json() == {"resultSizeEstimate": 0}
-    repeated = await after({"kind": "repeatedNextLink"})
+        response = await response_with({"kind": kind, "delay": 0})
+        assert response.json() == {"resultSizeEstimate": 0}
+    repeated = await response_with({"kind": "repeatedNextLink"})
     assert repeated.json()["nextPageToken"] == "0"
 
 
-async def test_a_bomb_is_small_on_the_wire(sandbox, client):
+async def test_a_gzip_bomb_is_small_before_decompression(sandbox, client):
     await client.put("/faults/provider-a", json={"kind": "gzipbomb"})
-    async with client.stream("GET", LIST) as answer:
-        packed = b"".join([piece async for piece in answer.aiter_raw()])
+    async with client.stream("GET", LIST) as response:
+        packed = b"".join([piece async for piece in response.aiter_raw()])
 
     assert len(packed) < 2_000_000
     assert gzip.decompress(packed[:-8] + packed[-8:])[:10] == b'{"value": '
 
 
-async def test_faults_and_the_log_see_the_document_of_the_one_path_upstream(sandbox, client):
-    async def wire(_request):
+async def test_faults_and_the_call_log_see_graphql_documents(sandbox, client):
+    async def handle(_request):
         return json_response({"data": {}})
 
     sandbox.upstreams["tasks"].mounts.clear()
-    sandbox.mount("tasks", ("v2",), wire)
+    sandbox.mount("tasks", ("v2",), handle)
     token = sandbox.state.tokens.issue("tasks", "me", ["boards:read"])
     await client.put("/faults/tasks", json={"kind": "429", "match": "boards"})
 
@@ -219,19 +218,19 @@ async def test_faults_and_the_log_see_the_document_of_the_one_path_upstream(sand
 PAGE = {"value": [{"id": "1"}], "@odata.nextLink": "http://sandbox.test/sandbox/collab/v1.0/x?a=2"}
 
 
-async def test_next_links_can_lead_astray(sandbox, client):
-    async def wire(_request):
+async def test_next_link_faults_repeat_the_page_or_leave_the_origin(sandbox, client):
+    async def handle(_request):
         return json_response(PAGE)
 
     sandbox.upstreams["collab"].mounts.clear()
-    sandbox.mount("collab", ("v1.0",), wire)
+    sandbox.mount("collab", ("v1.0",), handle)
     token = sandbox.state.tokens.issue("collab", "me", ["Files.Read.All"])
 
     async def next_link(kind):
         await client.put("/faults/collab", json={"kind": kind})
         headers = {"authorization": f"Bearer {token}"}
-        answer = await client.get("/collab/v1.0/a%2Fb?a=1", headers=headers)
-        return answer.json()["@odata.nextLink"]
+        response = await client.get("/collab/v1.0/a%2Fb?a=1", headers=headers)
+        return response.json()["@odata.nextLink"]
 
     assert await next_link("repeatedNextLink") == (
         "http://sandbox.test/sandbox/collab/v1.0/a%2Fb?a=1"
@@ -239,16 +238,16 @@ async def test_next_links_can_lead_astray(sandbox, client):
     assert (await next_link("foreignNextLink")).startswith("https://foreign.example/")
 
 
-async def test_wires_that_share_a_prefix_are_asked_in_order(sandbox, client):
-    async def mine(request):
+async def test_handlers_that_share_a_prefix_are_tried_in_order(sandbox, client):
+    async def first(request):
         return json_response({"mine": True}) if request.segments[1:] == ("a",) else None
 
-    async def yours(request):
+    async def second(request):
         return json_response({"yours": request.grant is not None})
 
     sandbox.upstreams["collab"].mounts.clear()
-    sandbox.mount("collab", ("v9",), mine)
-    sandbox.mount("collab", ("v9",), yours, is_open=True)
+    sandbox.mount("collab", ("v9",), first)
+    sandbox.mount("collab", ("v9",), second, is_open=True)
 
     assert (await client.get("/collab/v9/a")).status_code == 401
     token = sandbox.state.tokens.issue("collab", "me", [])
@@ -257,25 +256,25 @@ async def test_wires_that_share_a_prefix_are_asked_in_order(sandbox, client):
     assert (await client.get("/collab/v9/b", headers=headers)).json() == {"yours": True}
 
 
-async def test_the_controls_answer_on_loopback_only(sandbox):
+async def test_control_paths_answer_loopback_clients_only(sandbox):
     transport = httpx.ASGITransport(app=sandbox, client=("192.0.2.1", 1))
-    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as far:
-        assert (await far.get("/calls/provider-a")).status_code == 403
-        assert (await far.put("/faults/provider-a", json={"kind": "500"})).status_code == 403
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as remote:
+        assert (await remote.get("/calls/provider-a")).status_code == 403
+        assert (await remote.put("/faults/provider-a", json={"kind": "500"})).status_code == 403
 
 
-async def test_unknown_places_are_404(client):
+async def test_unknown_paths_are_404(client):
     for path in ("/calls/nobody", "/faults", "/nobody/x", "/provider-a/nothing"):
         assert (await client.get(path)).status_code == 404
 
 
-async def test_it_answers_under_a_mount(sandbox):
+async def test_it_serves_under_a_root_path(sandbox):
     token = sandbox.state.tokens.issue("providerA", "me@x.test", ["gmail.modify"])
     transport = httpx.ASGITransport(app=sandbox, root_path="/sandbox")
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as client:
-        answer = await client.get(f"/sandbox{LIST}", headers={"authorization": f"Bearer {token}"})
+        response = await client.get(f"/sandbox{LIST}", headers={"authorization": f"Bearer {token}"})
 
-    assert answer.json() == {"resultSizeEstimate": 0}
+    assert response.json() == {"resultSizeEstimate": 0}
 
 
 def test_an_id_may_contain_a_slash():
@@ -283,13 +282,13 @@ def test_an_id_may_contain_a_slash():
     assert parse_target("/") == ((), ())
 
 
-async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
+async def test_provider_a_keeps_the_refresh_token(sandbox, client):
     refresh = sandbox.state.tokens.issue_refresh("providerA", "me@x.test", ["gmail.readonly"])
     form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
     for _ in range(2):
-        answer = (await client.post("/oauth/provider-a/token", data=form)).json()
-        assert sorted(answer) == ["access_token", "expires_in", "scope", "token_type"]
-        token = answer["access_token"]
+        body = (await client.post("/oauth/provider-a/token", data=form)).json()
+        assert sorted(body) == ["access_token", "expires_in", "scope", "token_type"]
+        token = body["access_token"]
         headers = {"authorization": f"Bearer {token}"}
         assert (await client.get(LIST, headers=headers)).status_code == 200
 
@@ -302,7 +301,7 @@ async def test_a_refresh_of_provider_a_keeps_its_token(sandbox, client):
     }
 
 
-async def test_a_refresh_of_provider_b_rotates(sandbox, client):
+async def test_provider_b_rotates_the_refresh_token(sandbox, client):
     refresh = sandbox.state.tokens.issue_refresh("providerB", "me@x.test", ["Mail.Read"])
     form = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": "c"}
     path = "/oauth/provider-b/common/oauth2/v2.0/token"
@@ -317,7 +316,7 @@ async def test_a_refresh_of_provider_b_rotates(sandbox, client):
     assert second.status_code == 200
 
 
-async def test_an_application_gets_a_token_of_its_own(sandbox, client):
+async def test_client_credentials_return_an_app_only_token(sandbox, client):
     form = {
         "grant_type": "client_credentials",
         "client_id": "app",
@@ -325,10 +324,10 @@ async def test_an_application_gets_a_token_of_its_own(sandbox, client):
         "scope": "https://graph.example/.default",
     }
     path = "/oauth/provider-b/{}/oauth2/v2.0/token"
-    answer = (await client.post(path.format("t1"), data=form)).json()
-    grant = sandbox.state.tokens.read("collab", answer["access_token"])
+    body = (await client.post(path.format("t1"), data=form)).json()
+    grant = sandbox.state.tokens.read("collab", body["access_token"])
 
-    assert "refresh_token" not in answer
+    assert "refresh_token" not in body
     assert grant is not None
     assert (grant.app_only, grant.account) == (True, "app")
     assert (await client.post(path.format("common"), data=form)).status_code == 400

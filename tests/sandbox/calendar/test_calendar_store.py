@@ -1,4 +1,4 @@
-"""The calendar store: what overlaps a window, what differs, and what another process wrote."""
+"""The calendar store: windows, overrides, and writes of another process."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -61,11 +61,11 @@ def standup(store, calendar):
 
 
 def shown(store, event, window=None):
-    found = store.occurrences(event, window) if window else store.occurrences(event)
-    return sorted((one.content.start.stamp[4:11], one.cancelled) for one in found)
+    occurrences = store.occurrences(event, window) if window else store.occurrences(event)
+    return sorted((item.content.start.stamp[4:11], item.cancelled) for item in occurrences)
 
 
-def test_a_series_is_shown_with_what_differs_and_without_what_was_dropped(store, standup):
+def test_a_series_applies_overrides_and_omits_dropped_starts(store, standup):
     assert shown(store, standup) == [
         ("0105T08", False),
         ("0106T08", True),
@@ -85,13 +85,13 @@ def test_a_series_is_shown_with_what_differs_and_without_what_was_dropped(store,
     ],
     ids=["between two", "the ends of two", "where one was", "where one was moved to"],
 )
-def test_a_window_meets_what_overlaps_it(store, standup, since, until, expected):
+def test_a_window_contains_overlapping_occurrences(store, standup, since, until, expected):
     window = Window(since=utc(since), until=utc(until))
 
     assert [when for when, _ in shown(store, standup, window)] == expected
 
 
-def test_what_has_no_length_counts_by_its_start(store, calendar):
+def test_an_event_without_length_counts_by_its_start(store, calendar):
     content = meeting("2026-01-05T09:00", "2026-01-05T09:00")
     (event,) = store.add_events(calendar, (NewEvent(content=content),))
     eight = utc("2026-01-05T08:00")
@@ -109,7 +109,7 @@ def test_a_day_begins_at_midnight_in_its_zone(store, calendar):
     assert not shown(store, event, Window(since=utc("2026-01-05T23:00")))
 
 
-def test_a_long_meeting_is_met_in_its_middle(store, calendar):
+def test_a_window_inside_a_long_occurrence_contains_it(store, calendar):
     content = meeting("2026-01-05T09:00", "2026-03-05T09:00")
     new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=YEARLY",)))
     (event,) = store.add_events(calendar, (new,))
@@ -132,13 +132,13 @@ def test_a_meeting_over_two_zones_keeps_its_length(store, calendar):
     )
     new = NewEvent(content=content, recurrence=Recurrence(rules=("FREQ=WEEKLY;COUNT=6",)))
     (event,) = store.add_events(calendar, (new,))
-    found = list(store.occurrences(event))
+    contents = [occurrence.content for occurrence in store.occurrences(event)]
 
-    lengths = {one.content.end.instant - one.content.start.instant for one in found}
+    lengths = {content.end.instant - content.start.instant for content in contents}
     assert lengths == {timedelta(hours=9)}
 
 
-def test_an_occurrence_is_found_by_the_start_that_names_it(store, standup):
+def test_an_occurrence_is_found_by_its_original_start(store, standup):
     moved = store.occurrence(standup, at("2026-01-07T09:00"))
     plain = store.occurrence(standup, at("2026-01-09T09:00"))
 
@@ -149,41 +149,41 @@ def test_an_occurrence_is_found_by_the_start_that_names_it(store, standup):
 @pytest.mark.parametrize(
     "start", ["2026-01-08T09:00", "2026-01-09T10:00", "2026-01-11T09:00", "2026-01-04T09:00"]
 )
-def test_what_the_series_does_not_give_is_no_occurrence(store, standup, start):
+def test_a_start_outside_the_series_has_no_occurrence(store, standup, start):
     assert store.occurrence(standup, at(start)) is None
 
 
-def test_another_store_on_the_same_file_sees_what_was_written(tmp_path):
-    one, other = (CalendarStore(Database(tmp_path / "s.db")) for _ in range(2))
-    calendar = one.add_calendar("provider-b", "Sites", zone=ZONE)
-    (event,) = one.add_events(
+def test_another_store_on_the_same_file_notices_writes(tmp_path):
+    first, second = (CalendarStore(Database(tmp_path / "s.db")) for _ in range(2))
+    calendar = first.add_calendar("provider-b", "Sites", zone=ZONE)
+    (event,) = first.add_events(
         calendar, (NewEvent(content=meeting("2026-01-05T09:00", "2026-01-05T10:00")),)
     )
-    seen = other.find("provider-b", event.id)
-    one.put(replace(event, content=replace(event.content, title="Mast")))
+    seen = second.find("provider-b", event.id)
+    first.put(replace(event, content=replace(event.content, title="Mast")))
 
     assert seen == (event,)
-    assert other.find("provider-b", event.immutable_id)[0].content.title == "Mast"
-    assert [one.name for one in other.calendars("provider-b")] == ["Calendar", "Sites"]
+    assert second.find("provider-b", event.immutable_id)[0].content.title == "Mast"
+    assert [calendar.name for calendar in second.calendars("provider-b")] == ["Calendar", "Sites"]
 
 
-def test_everything_comes_back_as_it_was_kept(tmp_path, standup):
+def test_events_survive_a_reopening_unchanged(tmp_path, standup):
     first = CalendarStore(Database(tmp_path / "s.db"))
     calendar = first.add_calendar("provider-a", "Yard", zone=ZONE)
     new = NewEvent(
         content=standup.content, recurrence=standup.recurrence, overrides=standup.overrides
     )
-    (kept,) = first.add_events(calendar, (new,))
+    (event,) = first.add_events(calendar, (new,))
 
-    assert CalendarStore(Database(tmp_path / "s.db")).find("provider-a", kept.id) == (kept,)
+    assert CalendarStore(Database(tmp_path / "s.db")).find("provider-a", event.id) == (event,)
 
 
-def test_an_account_has_a_calendar_from_the_beginning(store):
+def test_an_account_starts_with_a_primary_calendar(store):
     (calendar,) = store.calendars("provider-a")
 
     assert (calendar.is_primary, calendar.zone) == (True, "UTC")
     assert store.add_calendar("provider-a", "Own", zone=ZONE, is_primary=True).seq == calendar.seq
-    assert [one.name for one in store.calendars("provider-a")] == ["Own"]
+    assert [calendar.name for calendar in store.calendars("provider-a")] == ["Own"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_an_account_has_a_calendar_from_the_beginning(store):
     ],
     ids=["too early", "too late"],
 )
-def test_times_that_lead_out_of_time_are_refused(store, calendar, content):
+def test_times_outside_the_supported_years_are_refused(store, calendar, content):
     with pytest.raises(ValueError):
         store.add_events(calendar, (NewEvent(content=content),))
 

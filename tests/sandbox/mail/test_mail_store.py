@@ -8,7 +8,7 @@ from sandbox.mail.store import NEW_THREAD, Account, MailStore
 from sandbox.storage.database import Database, open_database
 
 FIRST = b"Message-ID: <a@x>\r\nSubject: Lease\r\n\r\nhello"
-ANSWER = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\nyes"
+REPLY = b"Message-ID: <b@x>\r\nReferences: <a@x>\r\nSubject: Re: Lease\r\n\r\nyes"
 
 
 @pytest.fixture
@@ -16,32 +16,32 @@ def mails() -> MailStore:
     return MailStore(Database(":memory:"), clock=lambda: 1_700_000_000.5)
 
 
-def test_an_answer_joins_the_thread_it_refers_to(mails):
+def test_a_reply_joins_the_thread_it_references(mails):
     first = mails.add("provider-a", FIRST, folder="inbox", received_ms=1)
-    answer = mails.add("provider-a", ANSWER, folder="inbox")
+    reply = mails.add("provider-a", REPLY, folder="inbox")
 
-    assert answer.thread_id == first.thread_id == first.id
-    assert answer.received_ms == 1_700_000_000_500
-    assert mails.thread("provider-a", first.id) == (first, answer)
-    assert mails.all("provider-a") == (answer, first)
+    assert reply.thread_id == first.thread_id == first.id
+    assert reply.received_ms == 1_700_000_000_500
+    assert mails.thread("provider-a", first.id) == (first, reply)
+    assert mails.all("provider-a") == (reply, first)
 
 
-def test_a_thread_is_found_when_the_answer_came_first(mails):
-    answer = mails.add("provider-b", ANSWER, folder="inbox")
+def test_a_thread_forms_when_the_reply_arrives_first(mails):
+    reply = mails.add("provider-b", REPLY, folder="inbox")
     first = mails.add("provider-b", FIRST, folder="inbox")
 
-    assert first.thread_id == answer.thread_id
+    assert first.thread_id == reply.thread_id
     assert "=" in first.thread_id
 
 
-def test_a_new_thread_can_be_asked_for(mails):
+def test_new_thread_ignores_references(mails):
     first = mails.add("provider-a", FIRST, folder="inbox")
-    answer = mails.add("provider-a", ANSWER, folder="sent", thread_id=NEW_THREAD)
+    reply = mails.add("provider-a", REPLY, folder="sent", thread_id=NEW_THREAD)
 
-    assert answer.thread_id != first.thread_id
+    assert reply.thread_id != first.thread_id
 
 
-def test_a_move_renames_a_message_of_provider_b_only(mails):
+def test_a_move_changes_the_id_on_provider_b_only(mails):
     mail = mails.add("provider-b", FIRST, folder="inbox")
     moved = mails.update("provider-b", mail.id, folder="trash", new_id=True)
 
@@ -54,7 +54,7 @@ def test_a_move_renames_a_message_of_provider_b_only(mails):
     assert mails.update("provider-a", other.id, folder="trash", new_id=True).id == other.id
 
 
-def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path):
+def test_the_database_file_is_readable_by_its_owner_only(tmp_path: Path):
     mails = MailStore(open_database(tmp_path))
     mails.add("provider-a", FIRST, folder="inbox")
     files = sorted(tmp_path.iterdir())
@@ -62,19 +62,19 @@ def test_the_file_is_readable_by_its_owner_alone(tmp_path: Path):
     assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 3
 
 
-def test_writes_of_another_process_are_seen(tmp_path: Path):
-    here, there = MailStore(open_database(tmp_path)), MailStore(open_database(tmp_path))
-    kept = here.add("provider-a", FIRST, folder="inbox")
-    lost = here.add("provider-a", ANSWER, folder="inbox")
-    assert len(there.all("provider-a")) == 2
+def test_writes_of_another_process_are_noticed(tmp_path: Path):
+    store, other = MailStore(open_database(tmp_path)), MailStore(open_database(tmp_path))
+    first = store.add("provider-a", FIRST, folder="inbox")
+    second = store.add("provider-a", REPLY, folder="inbox")
+    assert len(other.all("provider-a")) == 2
 
-    there.update("provider-a", kept.id, is_read=True)
-    there.delete("provider-a", lost.id)
-    there.add_label("provider-a", "Clients")
+    other.update("provider-a", first.id, is_read=True)
+    other.delete("provider-a", second.id)
+    other.add_label("provider-a", "Clients")
 
-    assert [mail.is_read for mail in here.all("provider-a")] == [True]
-    assert [label.name for label in here.user_labels("provider-a")] == ["Clients"]
-    assert [gone[1] for gone in here.deleted_since("provider-a", 0)] == [lost.id]
+    assert [mail.is_read for mail in store.all("provider-a")] == [True]
+    assert [label.name for label in store.user_labels("provider-a")] == ["Clients"]
+    assert [deletion[1] for deletion in store.deleted_since("provider-a", 0)] == [second.id]
 
 
 def test_ids_are_the_same_in_every_run(mails):
@@ -90,15 +90,15 @@ def test_a_renamed_label_is_renamed_on_its_mail(mails):
     mail = mails.add("provider-a", FIRST, folder="inbox", labels=("Home",))
     mails.rename_label("provider-a", "Home", "House")
 
-    found = mails.find("provider-a", mail.id)
-    assert found is not None
-    assert found.labels == ("House",)
+    stored = mails.find("provider-a", mail.id)
+    assert stored is not None
+    assert stored.labels == ("House",)
     assert [label.name for label in mails.user_labels("provider-a")] == ["House"]
 
     mails.delete_label("provider-a", "House")
-    found = mails.find("provider-a", mail.id)
-    assert found is not None
-    assert found.labels == ()
+    stored = mails.find("provider-a", mail.id)
+    assert stored is not None
+    assert stored.labels == ()
 
 
 def test_a_failed_transaction_leaves_nothing(mails):
@@ -124,28 +124,28 @@ def test_mail_between_the_mailboxes_arrives_without_bcc(mails):
 
 
 @pytest.mark.parametrize(("mailbox", "count"), [("provider-a", 1), ("provider-b", 2)])
-def test_mail_to_oneself_arrives(mails, mailbox, count):
+def test_mail_to_the_own_account_arrives(mails, mailbox, count):
     mails.set_account(mailbox, Account("me@x.test", "Me"))
     send(mails, mailbox, b"To: Me@x.test\r\nSubject: s\r\n\r\n.")
 
-    found = mails.all(mailbox)
-    assert len(found) == count
-    assert any(mail.folder == "inbox" and not mail.is_read for mail in found)
+    arrived = mails.all(mailbox)
+    assert len(arrived) == count
+    assert any(mail.folder == "inbox" and not mail.is_read for mail in arrived)
 
 
-ODD = {
+MALFORMED = {
     "an unknown charset": b"Content-Type: text/plain; charset=x-nope\r\n\r\nhi",
     "a broken encoded word": b"Subject: =?utf-8?b?!!!?=\r\n\r\nhi",
     "raw bytes in a header": b"Subject: caf\xc3\xa9\r\n\r\nhi",
     "a multipart without parts": b"Content-Type: multipart/mixed; boundary=x\r\n\r\nnothing",
     "bad base64": b"Content-Transfer-Encoding: base64\r\n\r\n@@@@=",
     "a bad file name": b"Content-Disposition: attachment; filename*=nope''%ff\r\n\r\nx",
-    "nothing at all": b"",
+    "an empty message": b"",
 }
 
 
-@pytest.mark.parametrize("raw", ODD.values(), ids=ODD.keys())
-def test_odd_messages_come_out(raw):
+@pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_messages_are_parsed(raw):
     tree = parse(raw)
 
     assert isinstance(tree.text, str)

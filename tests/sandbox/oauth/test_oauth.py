@@ -1,4 +1,4 @@
-"""The sandbox's identity servers: consent, codes with proof keys, and who rotates what."""
+"""The sandbox's authorization servers: consent, codes with PKCE, rotation of refresh tokens."""
 
 import base64
 import hashlib
@@ -30,23 +30,23 @@ EVERY = pytest.mark.parametrize("server", SERVERS)
 
 @pytest.fixture
 def sandbox():
-    made = create(None, public_base="http://sandbox.test")
+    sandbox = create(None, public_base="http://sandbox.test")
     for server in SERVERS:
-        ClientRegistry(made.state.database).register(
+        ClientRegistry(sandbox.state.database).register(
             server, "gateway", "its secret", [BACK, "http://127.0.0.1/back"]
         )
-    return made
+    return sandbox
 
 
 @pytest.fixture
 async def client(sandbox):
     transport = httpx.ASGITransport(sandbox)
-    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as made:
-        yield made
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as client:
+        yield client
 
 
-def asking(**changed):
-    asked = {
+def authorize_query(**changed):
+    query = {
         "client_id": "gateway",
         "redirect_uri": BACK,
         "response_type": "code",
@@ -60,17 +60,19 @@ def asking(**changed):
         "auto_approve": "true",
         **changed,
     }
-    return {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in query.items() if value is not None}
 
 
-def told(response):
+def redirect_parameters(response):
     assert response.status_code == 302
     parts = urlsplit(response.headers["location"])
     return {name: values[0] for name, values in parse_qs(parts.query).items()}
 
 
 async def consent(client, server, **changed):
-    return told(await client.get(SERVERS[server][0], params=asking(**changed)))
+    return redirect_parameters(
+        await client.get(SERVERS[server][0], params=authorize_query(**changed))
+    )
 
 
 async def exchange(client, server, code, **changed):
@@ -94,22 +96,22 @@ async def renew(client, server, token, **changed):
 
 
 @EVERY
-async def test_a_consent_becomes_tokens_once(client, sandbox, server):
-    answer = await consent(client, server)
-    assert answer["state"] == "a state / with signs&"
+async def test_a_code_is_exchanged_for_tokens_once(client, sandbox, server):
+    parameters = await consent(client, server)
+    assert parameters["state"] == "a state / with signs&"
 
-    tokens = (await exchange(client, server, answer["code"])).json()
+    tokens = (await exchange(client, server, parameters["code"])).json()
     upstream = {"provider-a": "providerA", "provider-b": "providerB"}.get(server, server)
     grant = sandbox.state.tokens.read(upstream, tokens["access_token"])
     assert (grant.account, "Mail.Read" in grant.scopes) == ("ada@example.org", True)
     assert tokens["refresh_token"]
-    again = await exchange(client, server, answer["code"])
+    again = await exchange(client, server, parameters["code"])
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
 
 
 @EVERY
 @pytest.mark.parametrize(
-    ("changed", "refusal"),
+    ("changed", "error"),
     [
         pytest.param({"code_verifier": "w" * 64}, (400, "invalid_grant"), id="another verifier"),
         pytest.param({"code_verifier": ""}, (400, "invalid_grant"), id="no verifier"),
@@ -119,11 +121,11 @@ async def test_a_consent_becomes_tokens_once(client, sandbox, server):
         pytest.param({"code": "a guess"}, (400, "invalid_grant"), id="no code of ours"),
     ],
 )
-async def test_a_code_is_good_for_its_own_client_alone(client, server, changed, refusal):
+async def test_a_code_needs_its_client_redirect_uri_and_verifier(client, server, changed, error):
     code = (await consent(client, server))["code"]
     response = await exchange(client, server, **{"code": code, **changed})
 
-    assert (response.status_code, response.json()["error"]) == refusal
+    assert (response.status_code, response.json()["error"]) == error
 
 
 @EVERY
@@ -137,15 +139,15 @@ async def test_a_code_is_good_for_its_own_client_alone(client, server, changed, 
         pytest.param({"redirect_uri": "http://127.0.0.1:5@evil.example/back"}, id="a user"),
     ],
 )
-async def test_nobody_is_sent_to_an_address_that_is_not_registered(client, server, changed):
-    response = await client.get(SERVERS[server][0], params=asking(**changed))
+async def test_an_unregistered_redirect_uri_is_never_redirected_to(client, server, changed):
+    response = await client.get(SERVERS[server][0], params=authorize_query(**changed))
 
     assert response.status_code == 400
     assert "location" not in response.headers
 
 
 @pytest.mark.parametrize(
-    ("server", "changed", "word"),
+    ("server", "changed", "code"),
     [
         ("tasks", {"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
         ("provider-a", {"code_challenge_method": "plain"}, "invalid_request"),
@@ -153,43 +155,45 @@ async def test_nobody_is_sent_to_an_address_that_is_not_registered(client, serve
         ("provider-b", {"response_type": "token"}, "unsupported_response_type"),
     ],
 )
-async def test_what_is_asked_wrongly_is_told_to_the_client(client, server, changed, word):
-    answer = await consent(client, server, **changed)
+async def test_an_invalid_request_is_reported_to_the_client(client, server, changed, code):
+    parameters = await consent(client, server, **changed)
 
-    assert (answer["error"], answer["state"]) == (word, "a state / with signs&")
-    assert "code" not in answer
+    assert (parameters["error"], parameters["state"]) == (code, "a state / with signs&")
+    assert "code" not in parameters
 
 
-async def test_a_loopback_address_may_have_any_port(client):
+async def test_a_loopback_redirect_uri_may_have_any_port(client):
     back = "http://127.0.0.1:49152/back"
     code = (await consent(client, "provider-a", redirect_uri=back))["code"]
 
     assert (await exchange(client, "provider-a", code, redirect_uri=back)).status_code == 200
 
 
-async def test_a_person_may_grant_less_or_nothing(client):
+async def test_the_user_may_grant_fewer_scopes_or_deny(client):
     address = SERVERS["provider-a"][0]
-    asked = asking(auto_approve=None, scope="openid read write")
-    page = await client.get(address, params=asked)
+    query = authorize_query(auto_approve=None, scope="openid read write")
+    page = await client.get(address, params=query)
     assert page.status_code == 200
     assert "form-action 'self' https://gateway.example" in page.headers["content-security-policy"]
     less = {"decision": "allow", "account": "ben@example.org", "scope": ["openid", "read", "more"]}
-    answer = told(await client.post(address, params=asked, data=less))
-    tokens = (await exchange(client, "provider-a", answer["code"])).json()
+    parameters = redirect_parameters(await client.post(address, params=query, data=less))
+    tokens = (await exchange(client, "provider-a", parameters["code"])).json()
 
     assert tokens["scope"] == "openid read"
-    nothing = told(await client.post(address, params=asked, data={"decision": "deny"}))
+    nothing = redirect_parameters(
+        await client.post(address, params=query, data={"decision": "deny"})
+    )
     assert nothing["error"] == "access_denied"
 
 
-async def test_the_page_quotes_nothing_as_markup(client):
-    asked = asking(auto_approve=None, scope="<script>", login_hint='"><script>')
-    page = await client.get(SERVERS["provider-b"][0], params=asked)
+async def test_the_consent_page_escapes_markup(client):
+    query = authorize_query(auto_approve=None, scope="<script>", login_hint='"><script>')
+    page = await client.get(SERVERS["provider-b"][0], params=query)
 
     assert "<script" not in page.text
 
 
-async def test_provider_a_keeps_its_refresh_token_and_gives_it_once(client):
+async def test_provider_a_returns_its_refresh_token_once_and_keeps_it(client):
     code = (await consent(client, "provider-a"))["code"]
     first = (await exchange(client, "provider-a", code)).json()["refresh_token"]
     for _ in range(2):
@@ -201,7 +205,7 @@ async def test_provider_a_keeps_its_refresh_token_and_gives_it_once(client):
 
 
 @pytest.mark.parametrize("server", ["provider-b", "tasks"])
-async def test_others_replace_it_with_every_use(client, server):
+async def test_other_servers_rotate_the_refresh_token(client, server):
     code = (await consent(client, server))["code"]
     first = (await exchange(client, server, code)).json()["refresh_token"]
     second = (await renew(client, server, first)).json()["refresh_token"]
@@ -211,7 +215,7 @@ async def test_others_replace_it_with_every_use(client, server):
 
 
 @EVERY
-async def test_a_registered_client_proves_itself_when_it_renews(client, server):
+async def test_a_refresh_needs_the_registered_clients_secret(client, server):
     code = (await consent(client, server))["code"]
     token = (await exchange(client, server, code)).json()["refresh_token"]
     refused = await renew(client, server, token, client_secret="a guess")
@@ -221,7 +225,7 @@ async def test_a_registered_client_proves_itself_when_it_renews(client, server):
 
 
 @pytest.mark.parametrize("server", ["provider-a", "provider-b"])
-async def test_an_identity_token_says_who_signed_in(client, server):
+async def test_an_identity_token_names_the_account(client, server):
     code = (await consent(client, server, nonce="n-1"))["code"]
     token = (await exchange(client, server, code)).json()["id_token"].split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(token + "=="))
@@ -233,7 +237,7 @@ async def test_an_identity_token_says_who_signed_in(client, server):
     )
 
 
-async def test_the_boards_server_tells_the_lifetime_in_its_token(client, sandbox):
+async def test_the_boards_server_puts_the_lifetime_into_its_token(client, sandbox):
     code = (await consent(client, "tasks"))["code"]
     tokens = (await exchange(client, "tasks", code)).json()
 
@@ -249,16 +253,16 @@ async def test_the_boards_server_tells_the_lifetime_in_its_token(client, sandbox
         "/oauth/.well-known/oauth-authorization-server/tasks",
     ],
 )
-async def test_the_boards_server_describes_itself(client, path):
-    described = (await client.get(path)).json()
+async def test_the_boards_server_publishes_metadata(client, path):
+    metadata = (await client.get(path)).json()
 
-    assert described["issuer"] == "http://sandbox.test/oauth/tasks"
-    assert described["authorization_endpoint"] == "http://sandbox.test/oauth/tasks/authorize"
-    assert described["token_endpoint"] == "http://sandbox.test/oauth/tasks/token"
-    assert described["code_challenge_methods_supported"] == ["S256"]
+    assert metadata["issuer"] == "http://sandbox.test/oauth/tasks"
+    assert metadata["authorization_endpoint"] == "http://sandbox.test/oauth/tasks/authorize"
+    assert metadata["token_endpoint"] == "http://sandbox.test/oauth/tasks/token"
+    assert metadata["code_challenge_methods_supported"] == ["S256"]
 
 
-async def test_content_scopes_lead_to_content_tokens(client, sandbox):
+async def test_content_scopes_give_tokens_of_the_content_upstream(client, sandbox):
     scope = "offline_access https://graph.microsoft.com/Files.ReadWrite.All"
     code = (await consent(client, "provider-b", scope=scope))["code"]
     tokens = (await exchange(client, "provider-b", code)).json()
@@ -268,14 +272,16 @@ async def test_content_scopes_lead_to_content_tokens(client, sandbox):
     assert sandbox.state.tokens.read("providerB", tokens["access_token"]) is None
 
 
-async def test_a_device_waits_for_its_person(client, sandbox):
+async def test_the_device_flow_waits_for_the_users_decision(client, sandbox):
     base = "/oauth/provider-b/common/oauth2/v2.0"
-    who = {"client_id": "gateway", "client_secret": "its secret"}
+    credentials = {"client_id": "gateway", "client_secret": "its secret"}
     begun = (
-        await client.post(f"{base}/devicecode", data={**who, "scope": "Mail.Read offline_access"})
+        await client.post(
+            f"{base}/devicecode", data={**credentials, "scope": "Mail.Read offline_access"}
+        )
     ).json()
     ask = {
-        **who,
+        **credentials,
         "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
         "device_code": begun["device_code"],
     }

@@ -1,4 +1,4 @@
-"""The store of the sandbox is opened by several processes."""
+"""The sandbox's database, opened by several processes."""
 
 import sqlite3
 
@@ -7,7 +7,7 @@ import pytest
 from sandbox.storage import database
 
 
-def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
+def test_a_switch_to_wal_waits_for_other_processes(tmp_path, monkeypatch):
     first = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
     first.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(database.time, "sleep", lambda _seconds: first.execute("ROLLBACK"))
@@ -19,13 +19,13 @@ def test_a_switch_to_wal_waits_for_others(tmp_path, monkeypatch):
     second.close()
 
 
-def test_a_transaction_that_the_library_has_ended_is_not_ended_again(tmp_path):
-    kept = database.open_database(tmp_path)
+def test_a_transaction_that_sqlite_has_ended_is_not_rolled_back_again(tmp_path):
+    opened = database.open_database(tmp_path)
     twice = "INSERT OR ROLLBACK INTO meta (key, value) VALUES (?, ?)"
     with pytest.raises(sqlite3.IntegrityError):
-        kept.run_many(twice, [("a", "b"), ("a", "c")])
+        opened.run_many(twice, [("a", "b"), ("a", "c")])
 
-    assert kept.meta("a") is None
-    kept.set_meta("a", "d")
-    assert kept.meta("a") == "d"
-    kept.close()
+    assert opened.meta("a") is None
+    opened.set_meta("a", "d")
+    assert opened.meta("a") == "d"
+    opened.close()

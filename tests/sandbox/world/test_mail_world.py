@@ -1,4 +1,4 @@
-"""The demo world's mailboxes: what decisions 16 and the sandbox's card promise is in them."""
+"""The demo world's mailboxes hold what docs/spec/sandbox.md#mail promises."""
 
 import re
 from collections import Counter
@@ -35,17 +35,23 @@ def trees(seeded):
 
 def test_the_same_day_gives_the_same_bytes():
     first, second = (
-        [mail for desk in demo_accounts(date(2026, 3, 1)) for mail in world.planned_mails(desk)]
+        [
+            mail
+            for account in demo_accounts(date(2026, 3, 1))
+            for mail in world.planned_mails(account)
+        ]
         for _ in range(2)
     )
 
     assert first == second
 
 
-def test_another_day_moves_the_world_along():
+def test_another_day_shifts_the_world():
     def newest(day):
         return max(
-            mail.received_ms for desk in demo_accounts(day) for mail in world.planned_mails(desk)
+            mail.received_ms
+            for account in demo_accounts(day)
+            for mail in world.planned_mails(account)
         )
 
     assert newest(date(2026, 11, 20)) - newest(date(2026, 11, 10)) == pytest.approx(
@@ -53,7 +59,7 @@ def test_another_day_moves_the_world_along():
     )
 
 
-def test_a_second_start_writes_nothing(seeded):
+def test_a_second_seeding_writes_nothing(seeded):
     store, mails, facts = seeded
     writes = store.writes
     again = world.seed(store, mails, datetime(2027, 1, 1, tzinfo=UTC))
@@ -65,7 +71,7 @@ def test_a_second_start_writes_nothing(seeded):
     assert store.writes == writes
 
 
-def test_nothing_lies_in_the_future(seeded):
+def test_no_mail_is_in_the_future(seeded):
     _, mails, _ = seeded
     midnight = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1000)
 
@@ -73,16 +79,16 @@ def test_nothing_lies_in_the_future(seeded):
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_threads_keep_together(seeded, box):
+def test_some_threads_are_long(seeded, box):
     _, mails, _ = seeded
-    sizes = sorted((len(found) for found in mails.threads(box).values()), reverse=True)
+    sizes = sorted((len(thread) for thread in mails.threads(box).values()), reverse=True)
 
     assert 20 < sizes[0] <= 30
     assert sum(size > 2 for size in sizes) > 8
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_the_account_is_written_to_and_writes(trees, seeded, box):
+def test_the_account_receives_and_sends_mail(trees, seeded, box):
     _, mails, _ = seeded
     me = mails.account(box).email
     to_me = [
@@ -97,7 +103,7 @@ def test_the_account_is_written_to_and_writes(trees, seeded, box):
     assert {mail.folder for mail in from_me} >= {"sent"}
 
 
-# What is promised to be in each mailbox: a word for it -> how many mails at least, and the question
+# The promised content of each mailbox: name -> (minimal number of mails, predicate of a mail)
 
 
 def has(name):
@@ -132,7 +138,9 @@ def files_with_a_body(mail, tree):
 
 
 def script_in_subject(first, last):
-    return lambda mail, tree: any(first <= one <= last for one in tree.header("subject") or "")
+    return lambda mail, tree: any(
+        first <= letter <= last for letter in tree.header("subject") or ""
+    )
 
 
 def replies_without_re(mail, tree):
@@ -214,10 +222,10 @@ CASES = [(box, word) for box in MAILBOXES for word in PROMISED | ONLY_IN[box]]
 
 
 @pytest.mark.parametrize(("box", "word"), CASES, ids=lambda value: value)
-def test_each_mailbox_holds(trees, box, word):
-    least, asked = (PROMISED | ONLY_IN[box])[word]
+def test_each_mailbox_holds_what_the_specification_promises(trees, box, word):
+    least, predicate = (PROMISED | ONLY_IN[box])[word]
 
-    assert sum(asked(mail, tree) for mail, tree in trees[box]) >= least
+    assert sum(predicate(mail, tree) for mail, tree in trees[box]) >= least
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
@@ -233,7 +241,7 @@ def test_labels_have_spaces_slashes_and_mixed_case(seeded, box):
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_some_mail_is_addressed_to_the_account_and_others_with_copies(seeded, trees, box):
+def test_some_mail_has_another_recipient_and_copies(seeded, trees, box):
     me = seeded[1].account(box).email
 
     assert any(
@@ -246,7 +254,7 @@ def test_some_mail_is_addressed_to_the_account_and_others_with_copies(seeded, tr
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_times_are_odd_where_promised(seeded, trees, box):
+def test_some_times_are_equal_and_some_dates_wrong(seeded, trees, box):
     """Three mails of one millisecond, five of one second, and Dates far from the received time."""
     received = Counter(mail.received_ms for mail in seeded[1].all(box))
     years = {(tree.header("date") or "").split(" ")[3:4] == ["2038"] for _, tree in trees[box]}
@@ -256,7 +264,7 @@ def test_times_are_odd_where_promised(seeded, trees, box):
     assert True in years
 
 
-def test_one_mail_lies_in_both_mailboxes(trees):
+def test_one_mail_is_in_both_mailboxes(trees):
     ids = [{tree.header("message-id") for _, tree in trees[box]} - {None} for box in MAILBOXES]
 
     assert len(ids[0] & ids[1]) == 1
@@ -273,18 +281,18 @@ def test_every_day_of_the_last_week_has_mail(seeded, box):
     assert {date(2026, 11, day) for day in range(13, 20)} <= days
 
 
-async def test_both_wires_show_every_mail():
+async def test_both_apis_return_every_mail():
     state = open_state(None)
     facts = world.seed(state.database, state.mails, NOW)
     sandbox = Sandbox(state, public_base="http://sandbox.test")
-    ways = {
+    reads = {
         "provider-a": (
             ("providerA", ("https://www.googleapis.com/auth/gmail.readonly",)),
             "/provider-a/gmail/v1/users/me/messages/",
         ),
         "provider-b": (("providerB", ("Mail.Read",)), "/provider-b/v1.0/me/messages/"),
     }
-    for box, ((upstream, scopes), path) in ways.items():
+    for box, ((upstream, scopes), path) in reads.items():
         token = state.tokens.issue(upstream, facts.accounts[box], scopes)
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app=sandbox),

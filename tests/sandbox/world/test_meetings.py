@@ -1,4 +1,4 @@
-"""The demo world's meeting plan: what decisions 16 promises, on days all over the year."""
+"""The planned meetings hold what docs/spec/sandbox.md#calendars promises, on any day."""
 
 from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta
@@ -18,28 +18,28 @@ STOCKHOLM = ZoneInfo("Europe/Stockholm")
 ANN = Attendee(email="ann@x.example", response="accepted")
 
 
-def desk_of(box, day):
-    return next(desk for desk in demo_accounts(day) if desk.mailbox == box)
+def account_of(box, day):
+    return next(account for account in demo_accounts(day) if account.mailbox == box)
 
 
-def around(box, day, reach=60):
-    """Every occurrence within *reach* days of *day*."""
+def occurrences_around(box, day, reach=60):
+    """Return every occurrence within *reach* days of *day*."""
     middle = datetime.combine(day, time(), UTC)
     since, until = middle - timedelta(days=reach), middle + timedelta(days=reach)
     return [
-        found
-        for meeting in planned_meetings(desk_of(box, day))
-        for found in occurrences(meeting, since, until)
+        occurrence
+        for meeting in planned_meetings(account_of(box, day))
+        for occurrence in occurrences(meeting, since, until)
     ]
 
 
 @pytest.fixture(params=[(box, day) for box in MAILBOXES for day in DAYS], ids=str)
 def plan(request):
-    return around(*request.param)
+    return occurrences_around(*request.param)
 
 
 def test_there_are_51_to_999_events_in_several_calendars(plan):
-    counted = Counter(found.meeting.calendar for found in plan)
+    counted = Counter(occurrence.meeting.calendar for occurrence in plan)
 
     assert 51 <= len(plan) <= 999
     assert len(counted) == 3
@@ -47,44 +47,46 @@ def test_there_are_51_to_999_events_in_several_calendars(plan):
 
 
 PROMISED = {
-    "all-day": lambda found: found.meeting.is_all_day,
-    "several days": lambda found: found.end - found.start > timedelta(days=1),
-    "recurring": lambda found: found.meeting.rule is not None,
-    "tentative": lambda found: found.meeting.shows_as == "tentative",
-    "free": lambda found: found.meeting.shows_as == "free",
-    "out of office": lambda found: found.meeting.shows_as == "oof",
-    "cancelled occurrence": lambda found: found.cancelled and found.meeting.rule,
-    "cancelled meeting": lambda found: found.meeting.status == "cancelled",
-    "moved occurrence": lambda found: found.start != found.original,
-    "renamed occurrence": lambda found: found.title != found.meeting.title,
-    "over midnight": lambda found: (
-        not found.meeting.is_all_day and found.start.date() != found.end.date()
+    "all-day": lambda occurrence: occurrence.meeting.is_all_day,
+    "several days": lambda occurrence: occurrence.end - occurrence.start > timedelta(days=1),
+    "recurring": lambda occurrence: occurrence.meeting.rule is not None,
+    "tentative": lambda occurrence: occurrence.meeting.shows_as == "tentative",
+    "free": lambda occurrence: occurrence.meeting.shows_as == "free",
+    "out of office": lambda occurrence: occurrence.meeting.shows_as == "oof",
+    "cancelled occurrence": lambda occurrence: occurrence.cancelled and occurrence.meeting.rule,
+    "cancelled meeting": lambda occurrence: occurrence.meeting.status == "cancelled",
+    "moved occurrence": lambda occurrence: occurrence.start != occurrence.original,
+    "renamed occurrence": lambda occurrence: occurrence.title != occurrence.meeting.title,
+    "over midnight": lambda occurrence: (
+        not occurrence.meeting.is_all_day and occurrence.start.date() != occurrence.end.date()
     ),
-    "video link": lambda found: found.meeting.video_link,
-    "labelled": lambda found: found.meeting.categories,
-    "private": lambda found: found.meeting.is_private,
-    "with a room": lambda found: any(attendee.is_resource for attendee in found.meeting.attendees),
-    "declined by the owner": lambda found: found.meeting.my_response == "declined",
-    "not yet answered": lambda found: found.meeting.my_response == "needsAction",
-    "an organiser who is no attendee": lambda found: (
-        found.meeting.attendees
-        and found.meeting.organiser.email
-        not in {attendee.email for attendee in found.meeting.attendees}
+    "video link": lambda occurrence: occurrence.meeting.video_link,
+    "labelled": lambda occurrence: occurrence.meeting.categories,
+    "private": lambda occurrence: occurrence.meeting.is_private,
+    "with a room": lambda occurrence: any(
+        attendee.is_resource for attendee in occurrence.meeting.attendees
     ),
-    "another zone": lambda found: found.meeting.zone != "Europe/Stockholm",
+    "declined by the owner": lambda occurrence: occurrence.meeting.my_response == "declined",
+    "not yet answered": lambda occurrence: occurrence.meeting.my_response == "needsAction",
+    "an organiser who is no attendee": lambda occurrence: (
+        occurrence.meeting.attendees
+        and occurrence.meeting.organiser.email
+        not in {attendee.email for attendee in occurrence.meeting.attendees}
+    ),
+    "another zone": lambda occurrence: occurrence.meeting.zone != "Europe/Stockholm",
 }
 
 
 @pytest.mark.parametrize("word", PROMISED)
-def test_each_account_holds(plan, word):
-    assert any(PROMISED[word](found) for found in plan)
+def test_each_account_holds_what_the_specification_promises(plan, word):
+    assert any(PROMISED[word](occurrence) for occurrence in plan)
 
 
-def test_some_overlap(plan):
+def test_some_meetings_overlap(plan):
     timed = sorted(
-        (instant(found.start), instant(found.end))
-        for found in plan
-        if not found.meeting.is_all_day and not found.cancelled
+        (instant(occurrence.start), instant(occurrence.end))
+        for occurrence in plan
+        if not occurrence.meeting.is_all_day and not occurrence.cancelled
     )
 
     assert any(second[0] < first[1] for first, second in pairwise(timed))
@@ -92,11 +94,11 @@ def test_some_overlap(plan):
 
 @pytest.mark.parametrize("member", ["title", "description", "location"])
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_some_words_stand_in_one_place_only(box, member):
+def test_some_words_occur_in_one_field_only(box, member):
     places = {"title": set(), "description": set(), "location": set()}
-    for found in around(box, DAYS[0]):
+    for occurrence in occurrences_around(box, DAYS[0]):
         for name, words in places.items():
-            words |= set(getattr(found.meeting, name).casefold().split())
+            words |= set(getattr(occurrence.meeting, name).casefold().split())
     elsewhere = set().union(*(words for name, words in places.items() if name != member))
 
     assert {word for word in places[member] - elsewhere if word.isalpha()}
@@ -104,13 +106,13 @@ def test_some_words_stand_in_one_place_only(box, member):
 
 @pytest.mark.parametrize("day", DAYS, ids=str)
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_every_exception_belongs_to_an_occurrence(box, day):
+def test_every_change_belongs_to_an_occurrence(box, day):
     far = datetime.combine(day, time(), UTC) + timedelta(days=90)
-    for meeting in planned_meetings(desk_of(box, day)):
+    for meeting in planned_meetings(account_of(box, day)):
         whole = {
-            found.original
-            for found in occurrences(
-                Meeting(**{**vars_of(meeting), "dropped": ()}),
+            occurrence.original
+            for occurrence in occurrences(
+                Meeting(**{**attributes(meeting), "dropped": ()}),
                 datetime(2020, 1, 1, tzinfo=UTC),
                 far,
             )
@@ -120,30 +122,32 @@ def test_every_exception_belongs_to_an_occurrence(box, day):
         assert set(meeting.dropped) <= whole
 
 
-def vars_of(meeting):
+def attributes(meeting):
     return {name: getattr(meeting, name) for name in meeting.__slots__}
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_uids_are_one_per_meeting_and_stay_from_start_to_start(box):
-    first, second = (planned_meetings(desk_of(box, DAYS[0])) for _ in range(2))
+def test_uids_are_unique_and_the_same_in_every_run(box):
+    first, second = (planned_meetings(account_of(box, DAYS[0])) for _ in range(2))
 
     assert first == second
     assert len({meeting.uid for meeting in first}) == len(first)
 
 
-def test_one_meeting_lies_in_both_accounts():
-    yard, studio = ({m.uid for m in planned_meetings(desk)} for desk in demo_accounts(DAYS[0]))
+def test_one_meeting_is_in_both_accounts():
+    yard, studio = (
+        {meeting.uid for meeting in planned_meetings(account)} for account in demo_accounts(DAYS[0])
+    )
 
     assert len(yard & studio) == 1
 
 
 @pytest.mark.parametrize("box", MAILBOXES)
-def test_the_first_calendar_is_the_primary_one_and_meetings_name_calendars_that_are_there(box):
-    plans = calendar_plans(desk_of(box, DAYS[0]))
+def test_the_first_calendar_is_primary_and_meetings_name_existing_calendars(box):
+    plans = calendar_plans(account_of(box, DAYS[0]))
 
-    assert [one.is_primary for one in plans] == [True, False, False]
-    assert {m.calendar for m in planned_meetings(desk_of(box, DAYS[0]))} == {
+    assert [plan.is_primary for plan in plans] == [True, False, False]
+    assert {m.calendar for m in planned_meetings(account_of(box, DAYS[0]))} == {
         one.key for one in plans
     }
 
@@ -167,9 +171,9 @@ def test_a_series_keeps_its_local_time_over_a_clock_change():
         },
     )
     since, until = datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 30, tzinfo=UTC)
-    found = [instant(occurrence.start) for occurrence in occurrences(series, since, until)]
+    starts = [instant(occurrence.start) for occurrence in occurrences(series, since, until)]
 
-    assert found == [
+    assert starts == [
         datetime(2026, 10, 23, 7, tzinfo=UTC),
         datetime(2026, 10, 25, 8, tzinfo=UTC),
         datetime(2026, 11, 2, 8, tzinfo=UTC),
