@@ -1,7 +1,7 @@
 """
-A small tenant behind the collaboration content's wire, and clients for it.
+A small tenant of the content API, and clients for it.
 
-Every JSON answer that a client gets is checked against the wire's published types.
+Every JSON response is validated against the published types of the API.
 """
 
 import json
@@ -29,7 +29,7 @@ PRIMITIVES = {
     "Edm.Int64": int,
     "Edm.Binary": str,
 }
-# What a context ends with -> the type of its records.
+# Last segment of the context -> type of the records.
 KINDS = {
     "sites": "site",
     "drives": "drive",
@@ -46,7 +46,7 @@ KINDS = {
     "microsoft.graph.extractSensitivityLabelsResult": "extractSensitivityLabelsResult",
     "Collection(microsoft.graph.searchResponse)": "searchResponse",
 }
-# Members that the published samples have and the published types have not.
+# Members of the published samples that are missing in the published types.
 SAMPLED = {("microsoft.graph.sensitivityLabel", name) for name in ("color", "isEnabled")}
 
 
@@ -126,7 +126,7 @@ def world() -> World:
 
 @pytest.fixture
 def world_in():
-    """Make the tenant over a store on disk."""
+    """Return a factory of tenants whose store is on disk."""
     return World
 
 
@@ -137,7 +137,7 @@ def client(world: World) -> httpx.AsyncClient:
 
 @pytest.fixture
 def client_with(world: World):
-    """Make a client whose token is another."""
+    """Return a factory of clients with other scopes or accounts."""
 
     def make(*scopes: str, account: str = ANN, app_only: bool = False, version: str = "v1.0"):
         token = world.token(*scopes, account=account, app_only=app_only)
@@ -148,7 +148,7 @@ def client_with(world: World):
 
 @pytest.fixture
 def outside(world: World) -> httpx.AsyncClient:
-    """A client without any token, for pre-authenticated addresses."""
+    """Client without a token, for pre-authenticated URLs."""
     return httpx.AsyncClient(transport=httpx.ASGITransport(world.app))
 
 
@@ -176,42 +176,42 @@ def check_body(body: dict[str, Any], status: int) -> None:
     for part in body.get("responses", ()):
         check_body(part.get("body", {}), part["status"])
     context = body.get("@odata.context", "").partition("$metadata#")[2]
-    is_one = context.endswith("/$entity")
+    is_single = context.endswith("/$entity")
     last = context.removesuffix("/$entity").rpartition("/")[2]
     kind = KINDS.get(last)
     if last == "items" and "/lists(" in context:
         kind = "listItem"
     if kind is None or "/collab/beta/" in body["@odata.context"]:  # published for v1.0 alone
         return
-    many = not is_one and isinstance(body.get("value"), list)
-    for record in body["value"] if many else [body]:
+    is_collection = not is_single and isinstance(body.get("value"), list)
+    for record in body["value"] if is_collection else [body]:
         wrapped = "value" in record and kind == "extractSensitivityLabelsResult"
         shown = record["value"] if wrapped else record
         assert list(problems(shown, f"microsoft.graph.{kind}", kind)) == []
 
 
-def problems(value: Any, kind: str, path: str):  # noqa: PLR0912 - one branch per sort of type
-    """Yield what in a JSON value its published type does not allow."""
+def problems(value: Any, kind: str, path: str):  # noqa: PLR0912 - one branch per kind of type
+    """Yield the violations of a JSON value against its published type."""
     if value is None:
         return
     if kind.startswith("Collection("):
         if not isinstance(value, list):
             yield f"{path} is no list"
             return
-        for place, one in enumerate(value):
-            yield from problems(one, kind[11:-1], f"{path}[{place}]")
+        for index, member in enumerate(value):
+            yield from problems(member, kind[11:-1], f"{path}[{index}]")
     elif kind in TYPES["enums"]:
         if value not in TYPES["enums"][kind]:
             yield f"{path}: {value!r} is not in {kind}"
     elif kind in TYPES["types"] or kind == "microsoft.graph.entity":
         named = value.get("@odata.type", "").removeprefix("#") or kind
-        known = TYPES["types"][named]
-        for name, one in value.items():
+        published = TYPES["types"][named]
+        for name, member in value.items():
             if "@" in name:
                 continue
-            if name in known["props"]:
-                yield from problems(one, known["props"][name], f"{path}.{name}")
-            elif not known["open"] or named == "microsoft.graph.driveItem":
+            if name in published["props"]:
+                yield from problems(member, published["props"][name], f"{path}.{name}")
+            elif not published["open"] or named == "microsoft.graph.driveItem":
                 yield f"{path}.{name} is not a property of {named}"
     elif kind in PRIMITIVES or kind.startswith("Edm."):
         wanted = PRIMITIVES.get(kind, str)
@@ -222,7 +222,7 @@ def problems(value: Any, kind: str, path: str):  # noqa: PLR0912 - one branch pe
 
 
 class Demo:
-    """The demo world behind the wire; read only, shared by a module's tests."""
+    """The demo world and its API; read-only, shared by the tests of a module."""
 
     def __init__(self) -> None:
         from datetime import UTC, datetime

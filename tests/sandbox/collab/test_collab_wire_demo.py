@@ -1,4 +1,4 @@
-"""The demo world's collaboration content, whole, over the wire."""
+"""The complete content of the demo world, read through the API."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -13,15 +13,15 @@ from sandbox.world.collab.edge_cases import ODD_NAMES
 
 
 async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
-    found = []
+    records = []
     while link:
         page = (await client.get(link)).json()
-        found += page["value"]
+        records += page["value"]
         link = page.get("@odata.nextLink")
-    return found
+    return records
 
 
-async def test_the_user_sees_every_site_but_the_closed_ones(demo):
+async def test_user_sees_all_sites_except_restricted_ones(demo):
     found_sites = await every(demo.client(), "/sites?search=*&$top=3")
 
     assert [site["webUrl"].partition(".example")[2] for site in found_sites] == [
@@ -35,7 +35,7 @@ async def test_the_user_sees_every_site_but_the_closed_ones(demo):
     ]
 
 
-async def test_every_file_is_reached_by_walking_down(demo):
+async def test_recursive_listing_reaches_every_file(demo):
     client = demo.client()
     kinds: Counter[str] = Counter()
     for site in await every(client, "/sites?search=*"):
@@ -51,7 +51,7 @@ async def test_every_file_is_reached_by_walking_down(demo):
     store = demo.store
     closed = {"/sites/council", "/personal/jonas_harbourlight_example"}
     open_sites = [site.id for site in store.every(r.Site) if site.path not in closed]
-    drives = {one.id for one in store.every(r.Library) if one.site_id in open_sites}
+    drives = {library.id for library in store.every(r.Library) if library.site_id in open_sites}
     inside = [item for item in store.every(r.Item) if item.drive_id in drives and item.parent_id]
 
     assert kinds.total() == len(inside)
@@ -59,7 +59,7 @@ async def test_every_file_is_reached_by_walking_down(demo):
     assert kinds["file"] > 2000
 
 
-def test_every_file_has_the_bytes_that_it_says(demo):
+def test_generated_files_have_their_stated_size(demo):
     wrong = [
         item.name
         for item in demo.store.every(r.Item)
@@ -69,16 +69,18 @@ def test_every_file_has_the_bytes_that_it_says(demo):
     assert wrong == []
 
 
-async def test_every_row_of_every_list_is_written(demo):
+async def test_listing_returns_all_list_items(demo):
     client = demo.client()
     counted = {}
     for path in ("", "/sites/yard", "/sites/store"):
         site = demo.facts.sites[path]
-        for one in await every(client, f"/sites/{site}/lists?$select=id,displayName,list,system"):
+        for site_list in await every(
+            client, f"/sites/{site}/lists?$select=id,displayName,list,system"
+        ):
             rows = await every(
-                client, f"/sites/{site}/lists/{one['id']}/items?$expand=fields&$top=2000"
+                client, f"/sites/{site}/lists/{site_list['id']}/items?$expand=fields&$top=2000"
             )
-            counted[one["displayName"]] = len(rows)
+            counted[site_list["displayName"]] = len(rows)
 
     assert counted["Stock movements"] == 6000
     assert counted["Berths"] == 120
@@ -87,7 +89,7 @@ async def test_every_row_of_every_list_is_written(demo):
     assert counted["appdata"] == 0
 
 
-async def test_a_rare_word_is_found_in_its_forty_places_or_fewer(demo):
+async def test_search_finds_all_files_with_a_rare_word(demo):
     body = {"entityTypes": ["driveItem", "listItem", "list", "site"]}
     asked = {"requests": [{**body, "query": {"queryString": "garboard"}, "size": 100}]}
     answer = (await demo.client().post("/search/query", json=asked)).json()
@@ -97,7 +99,7 @@ async def test_a_rare_word_is_found_in_its_forty_places_or_fewer(demo):
     assert len(container["hits"]) == 32
 
 
-async def test_the_application_sees_its_selected_sites_alone(demo):
+async def test_application_sees_only_its_selected_sites(demo):
     client = demo.client(demo.app_token)
     statuses = {
         path: (await client.get(f"/sites/{site}/drives")).status_code
@@ -108,20 +110,24 @@ async def test_the_application_sees_its_selected_sites_alone(demo):
     assert set(statuses.values()) == {200, 403}
 
 
-def test_the_world_is_the_same_after_it_was_opened_again(tmp_path):
+def test_content_persists_when_reopened(tmp_path):
     day = datetime(2026, 11, 20, tzinfo=UTC)
     first = open_state(tmp_path)
     made = sites.seed(first.database, first.content, day)
     again = open_state(tmp_path)
-    found = sites.seed(again.database, again.content)
+    reopened = sites.seed(again.database, again.content)
 
-    assert (made.created, found.created) == (True, False)
-    assert (made.sites, made.subjects, made.day) == (found.sites, found.subjects, found.day)
+    assert (made.created, reopened.created) == (True, False)
+    assert (made.sites, made.subjects, made.day) == (
+        reopened.sites,
+        reopened.subjects,
+        reopened.day,
+    )
     for kind in (r.Site, r.Library, r.Item, r.SiteList, r.Row, r.Share, r.Label, r.Person):
         assert first.content.every(kind) == again.content.every(kind)
 
 
-async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
+async def test_subjects_cover_every_kind_of_rule(demo):
     subjects, client = demo.facts.subjects, demo.client()
     drive = f"/drives/{subjects['drive']}"
     berths = f"/sites/{subjects['site']}/lists/{subjects['list']}"
@@ -139,7 +145,7 @@ async def test_it_holds_a_subject_for_every_kind_of_rule(demo):
     assert sum(order["contentType"]["id"] == subjects["content_type"] for order in orders) == 15
 
 
-async def test_it_holds_what_makes_programs_stumble(demo):
+async def test_edge_cases_behave_as_described(demo):
     subjects, client = demo.facts.subjects, demo.client()
     own = (await client.get("/me/drive")).json()["id"]
     unread = f"/drives/{own}/items/{subjects['unreadable_file']}/extractSensitivityLabels"
@@ -162,7 +168,7 @@ async def test_it_holds_what_makes_programs_stumble(demo):
     assert own_columns["Code"]["readOnly"] is True
 
 
-def test_names_that_programs_get_wrong_are_names_all_the_same(demo):
-    kept = {item.name for item in demo.store.every(r.Item)}
+def test_odd_names_are_stored(demo):
+    stored_names = {item.name for item in demo.store.every(r.Item)}
 
-    assert set(ODD_NAMES) <= kept
+    assert set(ODD_NAMES) <= stored_names

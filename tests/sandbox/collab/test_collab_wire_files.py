@@ -1,4 +1,4 @@
-"""Libraries, folders and files over the wire."""
+"""Endpoints of libraries, folders and files."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from sandbox.collab.files.blobs import quick_hash
 
 
 def names(response):
-    return [one["name"] for one in response.json()["value"]]
+    return [item["name"] for item in response.json()["value"]]
 
 
 def code(response):
     return response.status_code, response.json()["error"]["code"]
 
 
-async def test_a_sites_libraries_are_listed(client, world):
+async def test_libraries_of_a_site_are_listed(client, world):
     response = await client.get(f"/sites/{world.yard.id}/drives?$select=id,name,driveType")
 
     assert response.json()["value"] == [
@@ -37,7 +37,7 @@ async def test_a_sites_libraries_are_listed(client, world):
         "/DRIVES/{drive}/Root/Children",
     ],
 )
-async def test_a_folder_is_reached_by_every_way(client, world, path):
+async def test_folder_is_reached_by_all_aliases(client, world, path):
     response = await client.get(
         path.format(drive=world.documents.drive_id, root=world.documents.id, site=world.yard.id)
     )
@@ -55,7 +55,7 @@ async def test_a_folder_is_reached_by_every_way(client, world, path):
         "items/{boats}%3A%2FInner%20%231%20%26%20'co'%2FPlan%20%C3%A9.docx%3A",
     ],
 )
-async def test_a_file_is_reached_by_every_way(client, world, path):
+async def test_file_is_reached_by_id_and_path(client, world, path):
     place = path.format(item=world.plan.id, boats=world.boats.id)
     response = await client.get(f"/drives/{world.documents.drive_id}/{place}?$select=id,name")
 
@@ -63,7 +63,7 @@ async def test_a_file_is_reached_by_every_way(client, world, path):
     assert response.json()["name"] == "Plan é.docx"
 
 
-async def test_a_file_shows_everything(client, world):
+async def test_file_has_all_members(client, world):
     drive = world.documents.drive_id
     record = (await client.get(f"/drives/{drive}/items/{world.plan.id}")).json()
     link = record.pop("@microsoft.graph.downloadUrl")
@@ -113,26 +113,26 @@ async def test_a_file_shows_everything(client, world):
         ("?select=id,content.downloadUrl", True),
     ],
 )
-async def test_a_link_comes_unless_the_selection_leaves_it_out(client, world, query, has_link):
+async def test_download_url_follows_the_selection(client, world, query, has_link):
     response = await client.get(f"/drives/{world.documents.drive_id}/items/{world.plan.id}{query}")
 
     assert ("@microsoft.graph.downloadUrl" in response.json()) is has_link
 
 
-async def test_a_page_ends_with_a_link_to_the_next(client, world):
+async def test_pages_are_linked(client, world):
     for number in range(5):
         world.make.file(world.boats, f"{number}.txt", ("text", "x"))
     world.make.save()
-    link, found = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2", []
+    link, pages = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=2", []
     while link:
         page = (await client.get(link)).json()
-        found.append([one["name"] for one in page["value"]])
+        pages.append([item["name"] for item in page["value"]])
         link = page.get("@odata.nextLink")
 
-    assert found == [["0.txt", "1.txt"], ["2.txt", "3.txt"], ["4.txt", "Inner #1 & 'co'"]]
+    assert pages == [["0.txt", "1.txt"], ["2.txt", "3.txt"], ["4.txt", "Inner #1 & 'co'"]]
 
 
-async def test_a_file_that_came_between_two_pages_doubles_nothing(client, world):
+async def test_insertion_between_pages_repeats_nothing(client, world):
     for name in "bcd":
         world.make.file(world.boats, name, ("text", "x"))
     world.make.save()
@@ -156,14 +156,14 @@ async def test_a_file_that_came_between_two_pages_doubles_nothing(client, world)
         ("$orderby=size desc", 200),
     ],
 )
-async def test_options_of_a_listing_have_their_limits(client, world, query, status):
+async def test_unsupported_listing_options_are_refused(client, world, query, status):
     response = await client.get(f"/drives/{world.documents.drive_id}/root/children?{query}")
 
     assert response.status_code == status
 
 
 @pytest.mark.parametrize(
-    ("q", "found"),
+    ("q", "expected"),
     [
         ("keel", ["Plan é.docx"]),
         ("KE", ["Plan é.docx"]),
@@ -175,13 +175,13 @@ async def test_options_of_a_listing_have_their_limits(client, world, query, stat
         ("", ["Boats", "Inner #1 & 'co'", "notes.txt", "Plan é.docx"]),
     ],
 )
-async def test_search_looks_into_names_and_contents(client, world, q, found):
+async def test_search_matches_names_and_contents(client, world, q, expected):
     path = f"/drives/{world.documents.drive_id}/root/search(q='{q}')"
 
-    assert names(await client.get(path)) == found
+    assert names(await client.get(path)) == expected
 
 
-async def test_search_answers_thinly(client, world):
+async def test_search_results_are_thin(client, world):
     path = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/search(q='keel')"
     [record] = (await client.get(path)).json()["value"]
 
@@ -195,7 +195,7 @@ async def test_search_answers_thinly(client, world):
     }
 
 
-async def test_searching_ones_own_drive_tells_of_shared_files_too(client, world):
+async def test_search_in_own_drive_includes_shared_files(client, world):
     [record] = (await client.get("/me/drive/search(q='lent')")).json()["value"]
 
     assert record["remoteItem"]["id"] == world.lent.id
@@ -214,13 +214,13 @@ async def test_searching_ones_own_drive_tells_of_shared_files_too(client, world)
         ("/drives/{secret}/root", (403, "accessDenied")),
     ],
 )
-async def test_what_is_not_there_is_refused(client, world, path, expected):
+async def test_unknown_resource_is_refused(client, world, path, expected):
     place = path.format(d=world.documents.drive_id, secret=world.minutes.drive_id)
 
     assert code(await client.get(place)) == expected
 
 
-async def test_a_shared_file_is_open_in_a_closed_library(client, world):
+async def test_shared_file_is_readable_in_a_closed_library(client, world):
     place = f"/drives/{world.others.drive_id}/items/{world.lent.id}"
 
     assert (await client.get(place)).json()["name"] == "lent.txt"
@@ -230,7 +230,7 @@ async def test_a_shared_file_is_open_in_a_closed_library(client, world):
 # -- changes
 
 
-async def test_a_folder_is_made_once(client, world):
+async def test_creating_an_existing_folder_conflicts(client, world):
     place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children"
     body = {"name": "New", "folder": {}, "@microsoft.graph.conflictBehavior": "fail"}
     made = await client.post(place, json=body)
@@ -248,7 +248,7 @@ async def test_a_folder_is_made_once(client, world):
     ["", " x", "x ", "a:b", "a/b", 'a"b', "a*b", "a<b", "a|b", "x.", "CON", "~$x", "a_vti_b",
      "x" * 256, 7, ".lock", "a\x01"],
 )  # fmt: skip
-async def test_a_name_that_upstream_refuses_is_refused(client, world, name):
+async def test_invalid_name_is_refused(client, world, name):
     place = f"/drives/{world.documents.drive_id}/root/children"
     response = await client.post(place, json={"name": name, "folder": {}})
 
@@ -256,7 +256,7 @@ async def test_a_name_that_upstream_refuses_is_refused(client, world, name):
     assert len(world.store.children(world.documents)) == 2
 
 
-async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
+async def test_rename_and_move_honour_if_match(client, world):
     drive = world.documents.drive_id
     place = f"/drives/{drive}/items/{world.text.id}"
     tag = (await client.get(place)).json()["eTag"]
@@ -280,21 +280,21 @@ async def test_an_item_is_renamed_and_moved_at_its_version_only(client, world):
         ({"parentReference": {"driveId": "b!other", "id": "x"}}, (400, "invalidRequest")),
     ],
 )
-async def test_a_change_that_cannot_be_is_refused(client, world, change, expected):
+async def test_invalid_update_is_refused(client, world, change, expected):
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
 
     assert code(await client.patch(place, json=change)) == expected
     assert world.item(world.text) == world.text
 
 
-async def test_a_folder_does_not_move_into_itself(client, world):
+async def test_folder_cannot_move_into_itself(client, world):
     place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}"
     response = await client.patch(place, json={"parentReference": {"id": world.inner.id}})
 
     assert code(response) == (400, "invalidRequest")
 
 
-async def test_deleting_a_folder_recycles_what_is_in_it(client, world):
+async def test_deleting_a_folder_recycles_its_descendants(client, world):
     place = f"/drives/{world.documents.drive_id}/items/{world.boats.id}"
 
     assert (await client.delete(place)).status_code == 204
@@ -302,12 +302,12 @@ async def test_deleting_a_folder_recycles_what_is_in_it(client, world):
         404,
         "itemNotFound",
     )
-    bin_ = (await client.get(f"/sites/{world.yard.id}/recycleBin/items")).json()["value"]
-    assert sorted(one["name"] for one in bin_) == ["Boats", "Inner #1 & 'co'", "Plan é.docx"]
+    recycled = (await client.get(f"/sites/{world.yard.id}/recycleBin/items")).json()["value"]
+    assert sorted(item["name"] for item in recycled) == ["Boats", "Inner #1 & 'co'", "Plan é.docx"]
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "PUT"])
-async def test_a_locked_file_cannot_be_changed(client, world, method):
+async def test_locked_file_cannot_be_changed(client, world, method):
     import msgspec
 
     world.store.put(msgspec.structs.replace(world.text, is_locked=True))
@@ -318,7 +318,7 @@ async def test_a_locked_file_cannot_be_changed(client, world, method):
     assert code(response) == (423, "resourceLocked")
 
 
-def test_the_quick_hash_is_upstreams():
-    # Worked out by hand from the published algorithm: one byte lies at bit 0, the length at 96.
+def test_quick_hash_matches_the_published_algorithm():
+    # Calculated by hand from the published algorithm: one byte lies at bit 0, the length at 96.
     assert quick_hash(b"") == "AAAAAAAAAAAAAAAAAAAAAAAAAAA="
     assert quick_hash(b"a") == "YQAAAAAAAAAAAAAAAQAAAAAAAAA="

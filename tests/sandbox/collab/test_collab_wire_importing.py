@@ -1,4 +1,4 @@
-"""Real folders and tables, loaded into the sandbox and read over its wire."""
+"""Imported folders and tables, read through the API of the sandbox."""
 
 import os
 
@@ -16,8 +16,8 @@ def world(tmp_path, world_in):
     return world_in(tmp_path / "data")
 
 
-def bring(world, path, **options):
-    """Import as the command does: over a connection of its own."""
+def run_import(world, path, **options):
+    """Import like the command: over a separate connection."""
     store = open_database(world.state.database.folder)
     try:
         return import_path(store, into="collab", path=path, **options)
@@ -25,7 +25,7 @@ def bring(world, path, **options):
         store.close()
 
 
-async def test_a_folder_comes_in_with_all_that_is_in_it(tmp_path, world, client):
+async def test_folder_is_imported_recursively(tmp_path, world, client):
     source = tmp_path / "Old server"
     (source / "Empty").mkdir(parents=True)
     (source / "Deep" / "Deeper").mkdir(parents=True)
@@ -33,11 +33,11 @@ async def test_a_folder_comes_in_with_all_that_is_in_it(tmp_path, world, client)
     (source / "data.bin").write_bytes(bytes(range(256)) * 5000)
     (source / "bad:name.txt").write_text("x")
     (source / "link").symlink_to(source / "data.bin")
-    report = bring(world, source)
-    again = bring(world, source)
+    report = run_import(world, source)
+    again = run_import(world, source)
     drives = (await client.get("/sites/root/drives")).json()["value"]
-    drive = next(one for one in drives if one["name"] == "Old server")["id"]
-    found = (await client.get(f"/drives/{drive}/root/search(q='unusual')")).json()["value"]
+    drive = next(record for record in drives if record["name"] == "Old server")["id"]
+    matches = (await client.get(f"/drives/{drive}/root/search(q='unusual')")).json()["value"]
     record = (await client.get(f"/drives/{drive}/root:/data.bin")).json()
 
     assert report.imported == 2
@@ -46,20 +46,20 @@ async def test_a_folder_comes_in_with_all_that_is_in_it(tmp_path, world, client)
         ("link", "a link"),
     )
     assert (again.imported, len(again.skipped)) == (0, 4)
-    assert [one["name"] for one in found] == ["läse me.txt"]
+    assert [record["name"] for record in matches] == ["läse me.txt"]
     assert record["size"] == 1_280_000
 
 
-async def test_a_changed_file_gets_its_new_bytes(tmp_path, world, client):
+async def test_changed_file_is_updated(tmp_path, world, client):
     source = tmp_path / "Notes"
     source.mkdir()
     (source / "a.txt").write_text("first")
-    bring(world, source)
+    run_import(world, source)
     drives = (await client.get("/sites/root/drives")).json()["value"]
     place = f"/drives/{drives[-1]['id']}/root:/a.txt"
     before = (await client.get(place)).json()
     (source / "a.txt").write_text("second one")
-    report = bring(world, source)
+    report = run_import(world, source)
     after = (await client.get(place)).json()
 
     assert report.imported == 1
@@ -67,7 +67,7 @@ async def test_a_changed_file_gets_its_new_bytes(tmp_path, world, client):
     assert after["eTag"].endswith(',2"')
 
 
-async def test_a_table_becomes_a_list_with_typed_columns(tmp_path, world, client):
+async def test_table_becomes_a_list_with_typed_columns(tmp_path, world, client):
     source = tmp_path / "boats.csv"
     source.write_text(
         "name;length m;built;sold;state;0code\n"
@@ -78,14 +78,14 @@ async def test_a_table_becomes_a_list_with_typed_columns(tmp_path, world, client
         )
         + "too;many;cells;in;this;row;here\n"
     )
-    report = bring(world, source, list_name="Boats")
-    again = bring(world, source, list_name="Boats")
+    report = run_import(world, source, list_name="Boats")
+    again = run_import(world, source, list_name="Boats")
     site = world.root.id
-    one = (await client.get(f"/sites/{site}/lists/Boats?$expand=columns")).json()
+    site_list = (await client.get(f"/sites/{site}/lists/Boats?$expand=columns")).json()
     kinds = {
         column["name"]: next(kind for kind in ("number", "dateTime", "boolean", "choice", "text")
                              if kind in column)
-        for column in one["columns"] if column["columnGroup"] == "Custom Columns"
+        for column in site_list["columns"] if column["columnGroup"] == "Custom Columns"
     }  # fmt: skip
     rows = (await client.get(f"/sites/{site}/lists/Boats/items?$expand=fields")).json()["value"]
 
@@ -122,7 +122,7 @@ async def test_a_table_becomes_a_list_with_typed_columns(tmp_path, world, client
         (b'a,b\n"two\nlines",\n', [("a", "note"), ("b", "text")]),
     ],
 )  # fmt: skip
-def test_a_table_is_read_whatever_wrote_it(tmp_path, content, columns):
+def test_csv_dialects_and_character_sets_are_detected(tmp_path, content, columns):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     table = csv_tables.read(path)
@@ -142,23 +142,23 @@ def test_a_table_is_read_whatever_wrote_it(tmp_path, content, columns):
         ("file.pdf", b"%PDF", {}),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path, world, name, content, options):
+def test_invalid_import_is_refused(tmp_path, world, name, content, options):
     world.make.library(world.root, "Only library")
     world.make.save()
     path = tmp_path / name
     path.write_bytes(content)
 
     with pytest.raises(CannotImport):
-        bring(world, path, **options)
+        run_import(world, path, **options)
 
 
-async def test_what_was_loaded_is_readable_by_its_owner_alone(tmp_path, world):
+async def test_imported_files_are_readable_only_by_the_owner(tmp_path, world):
     source = tmp_path / "Private"
     source.mkdir()
     (source / "a.txt").write_text("a")
     before = os.umask(0o022)
     try:
-        bring(world, source)
+        run_import(world, source)
     finally:
         os.umask(before)
     folder = world.state.database.folder / FILES_FOLDER

@@ -1,4 +1,4 @@
-"""Lists, columns and rows over the wire."""
+"""Endpoints of lists, columns and list items."""
 
 import msgspec
 import pytest
@@ -30,35 +30,41 @@ def rows(world, lists):
 async def numbers(client, rows, query="", **more):
     response = await client.get(f"{rows}?{query}", **more)
     assert response.status_code == 200, response.text
-    return [int(one["id"]) for one in response.json()["value"]]
+    return [int(record["id"]) for record in response.json()["value"]]
 
 
 # -- lists and columns
 
 
-async def test_hidden_lists_are_listed_and_system_ones_when_selected(client, lists):
+async def test_hidden_lists_are_listed_and_system_lists_when_selected(client, lists):
     plain = (await client.get(lists)).json()["value"]
     chosen = (await client.get(f"{lists}?$select=displayName,list,system")).json()["value"]
 
-    assert [one["displayName"] for one in plain] == ["Documents", "Drawings", "Berths", "Hidden"]
-    assert [one["list"]["hidden"] for one in plain] == [False, False, False, True]
-    assert [one["displayName"] for one in chosen][-1] == "System"
+    assert [record["displayName"] for record in plain] == [
+        "Documents",
+        "Drawings",
+        "Berths",
+        "Hidden",
+    ]
+    assert [record["list"]["hidden"] for record in plain] == [False, False, False, True]
+    assert [record["displayName"] for record in chosen][-1] == "System"
     assert chosen[-1]["system"] == {}
 
 
 @pytest.mark.parametrize("reference", ["{id}", "{ID}", "Berths", "berths"])
-async def test_a_list_is_found_by_id_and_by_name(client, world, lists, reference):
+async def test_list_is_addressed_by_id_or_name(client, world, lists, reference):
     named = reference.format(id=world.berths.id, ID=world.berths.id.upper())
     response = await client.get(f"{lists}/{named}")
 
     assert response.json()["id"] == world.berths.id
 
 
-async def test_a_column_has_one_facet(client, world, lists):
+async def test_column_has_one_facet(client, world, lists):
     response = await client.get(f"{lists}/{world.berths.id}/columns")
     kinds = ("boolean", "calculated", "choice", "dateTime", "number", "personOrGroup", "text")
     facets = {
-        one["name"]: [kind for kind in kinds if kind in one] for one in response.json()["value"]
+        record["name"]: [kind for kind in kinds if kind in record]
+        for record in response.json()["value"]
     }
 
     assert {name: facets[name] for name in ("Title", "Length", "Paid", "Until", "State")} == {
@@ -69,26 +75,28 @@ async def test_a_column_has_one_facet(client, world, lists):
         "State": ["choice"],
     }
     assert "Secret" not in facets
-    assert all(len(found) == 1 for found in facets.values())
+    assert all(len(facet) == 1 for facet in facets.values())
 
 
 @pytest.mark.parametrize(
     "query",
     ["/columns?$select=name,hidden,indexed", "?$expand=columns($select=name,hidden,indexed)"],
 )
-async def test_hidden_columns_come_when_hidden_is_selected(client, world, lists, query):
+async def test_hidden_columns_are_returned_when_hidden_is_selected(client, world, lists, query):
     body = (await client.get(f"{lists}/{world.berths.id}{query}")).json()
-    columns = {one["name"]: one for one in body.get("value") or body["columns"]}
+    columns = {record["name"]: record for record in body.get("value") or body["columns"]}
 
     assert columns["Secret"]["hidden"] is True
     assert columns["Length"]["indexed"] is True
 
 
-async def test_a_library_is_a_list_whose_items_have_two_faces(client, world, lists):
-    found = (await client.get(f"{lists}/Documents/items?$expand=fields,driveItem")).json()["value"]
-    plan = next(one for one in found if one["driveItem"]["id"] == world.plan.id)
+async def test_files_of_a_library_are_list_items_too(client, world, lists):
+    list_items = (await client.get(f"{lists}/Documents/items?$expand=fields,driveItem")).json()[
+        "value"
+    ]
+    plan = next(record for record in list_items if record["driveItem"]["id"] == world.plan.id)
     drive = world.documents.drive_id
-    face = (
+    list_item = (
         await client.get(f"/drives/{drive}/items/{world.plan.id}/listItem?$expand=fields")
     ).json()
     back = (await client.get(f"{lists}/Documents/items/{plan['id']}/driveItem?$select=id")).json()
@@ -96,16 +104,16 @@ async def test_a_library_is_a_list_whose_items_have_two_faces(client, world, lis
 
     assert plan["fields"]["FileLeafRef"] == "Plan é.docx"
     assert plan["contentType"] == {"id": "0x0101", "name": "Document"}
-    assert (face["id"], face["fields"]["FileLeafRef"]) == (plan["id"], "Plan é.docx")
+    assert (list_item["id"], list_item["fields"]["FileLeafRef"]) == (plan["id"], "Plan é.docx")
     assert back["id"] == world.plan.id
     assert ids["sharepointIds"]["listItemId"] == plan["id"]
-    assert ids["sharepointIds"]["listId"] == face["parentReference"]["id"]
+    assert ids["sharepointIds"]["listId"] == list_item["parentReference"]["id"]
 
 
 # -- reading rows
 
 
-async def test_values_come_only_when_expanded(client, rows):
+async def test_fields_are_returned_only_when_expanded(client, rows):
     plain = (await client.get(f"{rows}/3")).json()
     chosen = (await client.get(f"{rows}/3?$expand=fields($select=Title,Length)")).json()
 
@@ -118,7 +126,7 @@ async def test_values_come_only_when_expanded(client, rows):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("$filter=fields/Length ge 10", [5, 6, 7]),
         ("$filter=fields/State eq 'Free'", [1, 2, 3]),
@@ -130,12 +138,12 @@ async def test_values_come_only_when_expanded(client, rows):
         ("$orderby=fields/State,fields/Length desc", [3, 2, 1, 7, 6, 5, 4]),
     ],
 )
-async def test_indexed_columns_can_be_asked_by(client, rows, query, found):
-    assert await numbers(client, rows, query) == found
+async def test_indexed_columns_can_be_filtered_and_ordered(client, rows, query, expected):
+    assert await numbers(client, rows, query) == expected
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("$filter=fields/Paid eq 1", [2, 4, 6]),
         ("$filter=fields/Paid eq false", [1, 3, 5, 7]),
@@ -148,14 +156,14 @@ async def test_indexed_columns_can_be_asked_by(client, rows, query, found):
         ("$filter=fields/Title eq 'It''s'", []),
     ],
 )
-async def test_other_columns_can_be_asked_by_at_ones_own_risk(client, rows, query, found):
+async def test_unindexed_columns_need_the_prefer_header(client, rows, query, expected):
     refused = await client.get(f"{rows}?{query}")
 
     assert code(refused) == (400, "invalidRequest")
-    assert await numbers(client, rows, query, headers=HONOUR) == found
+    assert await numbers(client, rows, query, headers=HONOUR) == expected
 
 
-async def test_the_refusal_names_the_column_that_is_not_indexed(client, rows):
+async def test_refusal_names_the_unindexed_column(client, rows):
     response = await client.get(f"{rows}?$filter=fields/Paid eq true")
 
     assert response.json()["error"]["message"] == NOT_INDEXED
@@ -168,18 +176,18 @@ async def test_the_refusal_names_the_column_that_is_not_indexed(client, rows):
      "$filter=fields/Length in (1,2)", "$filter=fields/Length eq", "$filter=fields/Length foo 1",
      "$skip=1", "$top=5001", "$orderby=fields/Nothing", "$skiptoken=x"],
 )  # fmt: skip
-async def test_questions_beyond_the_language_are_refused(client, rows, query):
+async def test_unsupported_filter_operations_are_refused(client, rows, query):
     assert (await client.get(f"{rows}?{query}", headers=HONOUR)).status_code == 400
 
 
-async def test_words_of_the_language_may_stand_in_texts(client, rows):
+async def test_keywords_are_allowed_in_string_literals(client, rows):
     query = "$filter=fields/State eq 'not in (contains(' or fields/State eq 'Let'"
 
     assert await numbers(client, rows, query) == [4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("", [1, 2, 3, 4, 5, 6, 7]),
         ("$orderby=fields/Length desc", [7, 6, 5, 4, 3, 2, 1]),
@@ -191,10 +199,10 @@ async def test_words_of_the_language_may_stand_in_texts(client, rows):
         ("$orderby=fields/Until", None),
     ],
 )
-async def test_a_large_list_answers_narrow_questions_only(client, world, rows, query, found):
+async def test_large_list_refuses_filters_above_the_threshold(client, world, rows, query, expected):
     world.store.settings.threshold = 4
-    if found is not None:
-        assert await numbers(client, rows, query, headers=HONOUR) == found
+    if expected is not None:
+        assert await numbers(client, rows, query, headers=HONOUR) == expected
         return
     plain = await client.get(f"{rows}?{query}", headers=HONOUR)
     world.store.settings.threshold_status = 429
@@ -205,20 +213,20 @@ async def test_a_large_list_answers_narrow_questions_only(client, world, rows, q
     assert busy.headers["retry-after"] == "30"
 
 
-async def test_pages_of_rows_keep_the_question(client, rows):
-    link, found = f"{rows}?$filter=fields/Length ge 4&$expand=fields($select=Title)&$top=4", []
+async def test_next_page_keeps_the_filter(client, rows):
+    link, pages = f"{rows}?$filter=fields/Length ge 4&$expand=fields($select=Title)&$top=4", []
     while link:
         page = (await client.get(link)).json()
-        found.append([one["fields"]["Title"] for one in page["value"]])
+        pages.append([record["fields"]["Title"] for record in page["value"]])
         link = page.get("@odata.nextLink")
 
-    assert found == [["Berth 2", "Berth 3", "Berth 4", "Berth 5"], ["Berth 6", "Berth 7"]]
+    assert pages == [["Berth 2", "Berth 3", "Berth 4", "Berth 5"], ["Berth 6", "Berth 7"]]
 
 
 # -- writing rows
 
 
-async def test_a_row_is_made_changed_and_deleted_at_its_version(client, world, rows):
+async def test_item_changes_honour_if_match(client, world, rows):
     made = await client.post(rows, json={"fields": {"Title": "New", "Length": 3.5}})
     place = f"{rows}/{made.json()['id']}"
     tag = made.json()["@odata.etag"]
@@ -242,7 +250,7 @@ async def test_a_row_is_made_changed_and_deleted_at_its_version(client, world, r
     [{"Nothing": 1}, {"Length": "long"}, {"Paid": "yes"}, {"Until": "soon"}, {"Code": "x"},
      {"Title": 7}, {"Title": "x" * 256}, {"Created": "2026-01-01"}, {"Length": True}],
 )  # fmt: skip
-async def test_values_that_do_not_fit_are_refused(client, world, rows, fields):
+async def test_invalid_field_values_are_refused(client, world, rows, fields):
     made = await client.post(rows, json={"fields": fields})
     changed = await client.patch(f"{rows}/1/fields", json=fields)
 
@@ -251,7 +259,7 @@ async def test_values_that_do_not_fit_are_refused(client, world, rows, fields):
     assert world.store.row(world.berths.id, 1).version == 1
 
 
-async def test_a_row_takes_a_content_type_of_its_list(client, world, lists):
+async def test_content_type_must_belong_to_the_list(client, world, lists):
     kinds = (r.ContentType(id="0x01AA", name="One"), r.ContentType(id="0x01BB", name="Two"))
     world.store.put(msgspec.structs.replace(world.hidden, content_types=kinds))
     rows = f"{lists}/{world.hidden.id}/items"
@@ -283,7 +291,7 @@ async def test_lookups_are_written_by_number_and_read_by_text_when_selected(clie
     assert chosen["fields"]["Berth"] == "Berth 2"
 
 
-async def test_a_library_takes_no_rows_but_changes_its_files_values(client, world, lists):
+async def test_library_refuses_new_items_but_updates_fields_of_files(client, world, lists):
     rows = f"{lists}/Drawings/items"
     world.make.file(world.drawings, "a.pdf", ("pdf", "x"))
     world.make.save()
@@ -298,13 +306,13 @@ async def test_a_library_takes_no_rows_but_changes_its_files_values(client, worl
 
 
 @pytest.mark.parametrize("path", ["/items/99", "/items/x", "/items/1/fields/x", "/nothing"])
-async def test_what_no_list_has_is_not_found(client, world, lists, path):
+async def test_unknown_list_resource_is_not_found(client, world, lists, path):
     response = await client.get(f"{lists}/{world.berths.id}{path}")
 
     assert response.status_code in {400, 404}
 
 
-async def test_a_list_of_another_site_is_not_found(client, world):
+async def test_list_of_another_site_is_not_found(client, world):
     response = await client.get(f"/sites/{world.root.id}/lists/{world.berths.id}")
 
     assert code(response) == (404, "itemNotFound")

@@ -1,4 +1,4 @@
-"""The second origin: how a process reaches it, and that no credentials go there."""
+"""The second origin: in-process access, and no credentials sent to it."""
 
 import httpx
 import pytest
@@ -18,7 +18,7 @@ from sandbox.origins import other_origin
         ("https://gateway.example/sandbox", "https://gateway.example/sandbox"),
     ],
 )
-def test_a_machine_has_another_name_when_it_is_this_one(base, other):
+def test_local_host_has_a_second_origin(base, other):
     assert other_origin(base) == other
 
 
@@ -32,7 +32,7 @@ def test_a_machine_has_another_name_when_it_is_this_one(base, other):
         ("https://files.example/x", False),
     ],
 )
-def test_an_origin_is_admitted_as_a_whole(link, is_admitted):
+def test_origin_is_compared_as_a_whole(link, is_admitted):
     root = BaseUrl.parse("http://127.0.0.1:8000/sandbox/collab")
     if is_admitted:
         assert str(root.parse_preauthenticated(link, {"http://localhost:8000"})) == link
@@ -51,7 +51,7 @@ class Token:
         return self._text
 
 
-async def test_a_link_is_followed_in_this_process_without_credentials(world):
+async def test_link_is_followed_in_process_without_credentials(world):
     apps = {"http://sandbox.test": world.app, "http://content.test": world.app}
     origins = Origins(apps=apps)
     upstream = Upstream(
@@ -73,7 +73,7 @@ async def test_a_link_is_followed_in_this_process_without_credentials(world):
     assert content == b"varnish and oakum\n"
 
 
-async def test_the_second_origin_answers_for_the_first_ones_paths_too(world):
+async def test_second_origin_serves_the_paths_of_the_first(world):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(world.app)) as client:
         response = await client.get("http://content.test/collab/v1.0/sites/root")
 

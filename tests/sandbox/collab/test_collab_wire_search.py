@@ -1,4 +1,4 @@
-"""Search over everything: the keyword language, and what hits look like."""
+"""Search endpoint: the keyword query language and the shape of hits."""
 
 import pytest
 
@@ -21,8 +21,8 @@ async def container(client, text, kinds=ALL, **more):
 
 
 async def titles(client, text, kinds=ALL, **more):
-    found = (await container(client, text, kinds, **more)).get("hits", ())
-    resources = [hit["resource"] for hit in found]
+    hits = (await container(client, text, kinds, **more)).get("hits", ())
+    resources = [hit["resource"] for hit in hits]
     return sorted(
         resource.get("name") or resource.get("displayName") or resource["fields"]["title"]
         for resource in resources
@@ -30,7 +30,7 @@ async def titles(client, text, kinds=ALL, **more):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("keel", ["Plan é.docx"]),
         ("keel oak", ["Plan é.docx"]),
@@ -68,12 +68,12 @@ async def titles(client, text, kinds=ALL, **more):
         ("VARNISH", ["notes.txt"]),
     ],
 )  # fmt: skip
-async def test_the_language_is_understood(client, text, found):
-    assert await titles(client, text) == found
+async def test_keyword_query_matches_documents(client, text, expected):
+    assert await titles(client, text) == expected
 
 
 @pytest.mark.parametrize("text", ['"open', "(open", "open)", "a AND", "lastmodifiedtime>soon", " "])
-async def test_a_text_that_makes_no_sense_is_refused(client, text):
+async def test_malformed_query_is_refused(client, text):
     response = await ask(client, text)
 
     assert response.status_code in {200, 400}
@@ -81,12 +81,12 @@ async def test_a_text_that_makes_no_sense_is_refused(client, text):
         assert code(response) == (400, "BadRequest")
 
 
-async def test_what_the_user_may_not_see_is_not_found(client, world):
+async def test_search_omits_documents_without_access(client, world):
     assert await titles(client, "minutes") == []
     assert await titles(client, "secret") == []
 
 
-async def test_each_kind_has_its_own_ids(client, world):
+async def test_hits_carry_the_ids_of_their_kind(client, world):
     hits = {}
     for text, kind in (("keel", "driveItem"), ('title:"berth 3"', "listItem"),
                        ("title:berths", "list"), ("title:yard", "site")):  # fmt: skip
@@ -109,7 +109,7 @@ async def test_each_kind_has_its_own_ids(client, world):
     assert hits["site"]["id"] == world.yard.id
 
 
-async def test_named_fields_come_with_list_items(client):
+async def test_requested_fields_are_returned_with_list_items(client):
     [hit] = (await container(client, 'title:"berth 3"', ["listItem"], fields=["Length", "paid"]))[
         "hits"
     ]
@@ -117,24 +117,24 @@ async def test_named_fields_come_with_list_items(client):
     assert hit["resource"]["fields"] == {"title": "Berth 3", "Length": 6, "paid": False}
 
 
-async def test_a_file_is_a_list_item_when_only_those_are_asked_for(client, world):
+async def test_file_is_a_list_item_when_only_list_items_are_requested(client, world):
     [hit] = (await container(client, "keel", ["listItem"]))["hits"]
 
     assert hit["resource"]["@odata.type"] == "#microsoft.graph.listItem"
     assert hit["resource"]["sharepointIds"]["listItemId"] == str(world.plan.number)
 
 
-async def test_a_file_can_be_found_twice(client, world):
+async def test_duplicate_hits_setting_returns_a_file_twice(client, world):
     world.store.settings.doubles_hits = True
-    found = await container(client, "keel")
-    kinds = [hit["resource"]["@odata.type"] for hit in found["hits"]]
+    answer = await container(client, "keel")
+    kinds = [hit["resource"]["@odata.type"] for hit in answer["hits"]]
 
-    assert found["total"] == 2
+    assert answer["total"] == 2
     assert kinds == ["#microsoft.graph.driveItem", "#microsoft.graph.listItem"]
-    assert len({hit["resource"]["webUrl"] for hit in found["hits"]}) == 1
+    assert len({hit["resource"]["webUrl"] for hit in answer["hits"]}) == 1
 
 
-async def test_pages_are_cut_out_of_the_whole(client):
+async def test_from_and_size_select_a_page(client):
     first = await container(client, "title:berth*", size=5)
     second = await container(client, "title:berth*", size=5, **{"from": 5})
 
@@ -145,11 +145,11 @@ async def test_pages_are_cut_out_of_the_whole(client):
     )
 
 
-async def test_no_hits_are_absent_rather_than_empty(client):
+async def test_hits_are_absent_when_nothing_matches(client):
     assert await container(client, "nothing") == {"total": 0, "moreResultsAvailable": False}
 
 
-async def test_a_summary_marks_what_was_found(client):
+async def test_summary_highlights_matches(client):
     [hit] = (await container(client, "varnish"))["hits"]
 
     assert hit["summary"] == "<c0>varnish</c0> and oakum"
@@ -169,11 +169,11 @@ async def test_a_summary_marks_what_was_found(client):
         {"requests": [{"entityTypes": ["site"], "query": {}}]},
     ],
 )
-async def test_a_request_that_upstream_does_not_take_is_refused(client, body):
+async def test_invalid_search_request_is_refused(client, body):
     assert code(await client.post("/search/query", json=body)) == (400, "BadRequest")
 
 
-async def test_an_application_names_a_region(client_with):
+async def test_application_must_name_a_region(client_with):
     client = client_with("Files.Read.All", "Sites.Read.All", account="other", app_only=True)
 
     assert code(await ask(client, "keel")) == (400, "BadRequest")

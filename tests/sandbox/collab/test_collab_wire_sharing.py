@@ -1,4 +1,4 @@
-"""Permissions, invitations, links and labels over the wire."""
+"""Endpoints of permissions, invitations, links and labels."""
 
 import msgspec
 import pytest
@@ -19,10 +19,10 @@ async def listed(client, place):
     return (await client.get(f"{place}/permissions")).json()["value"]
 
 
-async def test_a_file_has_the_groups_of_its_site(client, place):
+async def test_file_inherits_the_groups_of_its_site(client, place):
     shown = [
-        (one["roles"], one["grantedToV2"]["siteGroup"]["displayName"])
-        for one in await listed(client, place)
+        (permission["roles"], permission["grantedToV2"]["siteGroup"]["displayName"])
+        for permission in await listed(client, place)
     ]
 
     assert shown == [
@@ -32,14 +32,14 @@ async def test_a_file_has_the_groups_of_its_site(client, place):
     ]
 
 
-async def test_a_personal_file_has_an_owner(client, world):
+async def test_personal_file_has_an_owner(client, world):
     [owner] = await listed(client, f"/drives/{world.own.drive_id}/items/root")
 
     assert owner["roles"] == ["owner"]
     assert owner["grantedToV2"]["user"]["email"] == "ann@x.test"
 
 
-async def test_people_are_invited_once(client, world, place):
+async def test_repeated_invitation_updates_the_permission(client, world, place):
     body = {"recipients": [{"email": "Bob@x.test"}], "roles": ["read"], "requireSignIn": True,
             "sendInvitation": False, "message": "look"}  # fmt: skip
     first = (await client.post(f"{place}/invite", json=body)).json()["value"]
@@ -47,16 +47,16 @@ async def test_people_are_invited_once(client, world, place):
 
     assert first[0]["grantedToV2"]["user"]["email"] == "bob@x.test"
     assert first[0]["grantedToV2"]["siteUser"]["loginName"] == "i:0#.f|membership|bob@x.test"
-    assert [one["id"] for one in again["value"]] == [first[0]["id"]]
+    assert [permission["id"] for permission in again["value"]] == [first[0]["id"]]
     assert (await listed(client, place))[-1]["roles"] == ["write"]
     assert (await client.get(place)).json()["shared"] == {"scope": "users"}
 
 
-async def test_what_is_given_on_a_folder_holds_below_it(client, world):
+async def test_folder_permission_is_inherited(client, world):
     drive = world.documents.drive_id
     body = {"recipients": [{"email": "bob@x.test"}], "roles": ["read"]}
-    given = await client.post(f"/drives/{drive}/items/{world.boats.id}/invite", json=body)
-    permission = given.json()["value"][0]["id"]
+    invited = await client.post(f"/drives/{drive}/items/{world.boats.id}/invite", json=body)
+    permission = invited.json()["value"][0]["id"]
     below = f"/drives/{drive}/items/{world.plan.id}"
 
     assert (await listed(client, below))[-1]["id"] == permission
@@ -73,14 +73,14 @@ async def test_what_is_given_on_a_folder_holds_below_it(client, world):
         {"message": "x" * 2001},
     ],
 )
-async def test_an_invitation_that_makes_no_sense_is_refused(client, world, place, change):
+async def test_invalid_invitation_is_refused(client, world, place, change):
     body = {"recipients": [{"email": "bob@x.test"}], "roles": ["read"], **change}
 
     assert (await client.post(f"{place}/invite", json=body)).status_code == 400
     assert world.store.shares(world.text) == []
 
 
-async def test_a_link_of_a_kind_is_made_once(client, place):
+async def test_link_of_the_same_type_and_scope_is_reused(client, place):
     body = {"type": "view", "scope": "anonymous"}
     made = await client.post(f"{place}/createLink", json=body)
     again = await client.post(f"{place}/createLink", json=body)
@@ -102,7 +102,7 @@ async def test_a_link_of_a_kind_is_made_once(client, place):
         ("", "organization", False),
     ],
 )
-async def test_the_policy_of_a_site_holds(client, world, place, row):
+async def test_sharing_policy_of_the_site_is_enforced(client, world, place, row):
     sharing, scope, allowed = row
     world.store.put(msgspec.structs.replace(world.yard, sharing=sharing))
     response = await client.post(f"{place}/createLink", json={"type": "view", "scope": scope})
@@ -112,18 +112,18 @@ async def test_the_policy_of_a_site_holds(client, world, place, row):
         assert code(response) == (403, "notAllowed")
 
 
-async def test_a_permission_is_changed_and_taken_away(client, place):
+async def test_permission_is_changed_and_removed(client, place):
     body = {"recipients": [{"email": "bob@x.test"}], "roles": ["read"]}
-    given = (await client.post(f"{place}/invite", json=body)).json()["value"][0]["id"]
-    changed = await client.patch(f"{place}/permissions/{given}", json={"roles": ["write"]})
-    gone = await client.delete(f"{place}/permissions/{given}")
+    permission = (await client.post(f"{place}/invite", json=body)).json()["value"][0]["id"]
+    changed = await client.patch(f"{place}/permissions/{permission}", json={"roles": ["write"]})
+    gone = await client.delete(f"{place}/permissions/{permission}")
 
     assert changed.json()["roles"] == ["write"]
     assert gone.status_code == 204
-    assert code(await client.get(f"{place}/permissions/{given}")) == (404, "itemNotFound")
+    assert code(await client.get(f"{place}/permissions/{permission}")) == (404, "itemNotFound")
 
 
-async def test_the_groups_of_the_site_cannot_be_changed_on_a_file(client, place):
+async def test_inherited_groups_cannot_be_changed_on_a_file(client, place):
     group = (await listed(client, place))[0]["id"]
     response = await client.patch(f"{place}/permissions/{group}", json={"roles": ["read"]})
 
@@ -149,7 +149,7 @@ async def extracted(client, item):
     return await client.post(place)
 
 
-async def test_a_files_label_is_read_out_of_it(client, world, label):
+async def test_label_of_a_file_is_extracted(client, world, label):
     world.store.put(msgspec.structs.replace(world.plan, label="aa", label_method="auto"))
     plain = (await extracted(client, world.plan)).json()
     world.store.settings.wraps_labels = True
@@ -166,7 +166,7 @@ async def test_a_files_label_is_read_out_of_it(client, world, label):
     assert wrapped["value"] == {"labels": expected}
 
 
-async def test_a_file_without_a_label_has_none(client, world):
+async def test_unlabelled_file_has_no_labels(client, world):
     assert (await extracted(client, world.plan)).json()["labels"] == []
 
 
@@ -178,7 +178,7 @@ async def test_a_file_without_a_label_has_none(client, world):
         ("boats", {}, (400, "invalidRequest")),
     ],
 )
-async def test_a_label_that_cannot_be_read_is_said_so(client, world, which, change, expected):
+async def test_unreadable_label_is_refused(client, world, which, change, expected):
     item = getattr(world, which)
     world.store.put(msgspec.structs.replace(item, **change))
 
@@ -191,7 +191,7 @@ async def test_a_label_that_cannot_be_read_is_said_so(client, world, which, chan
      "/me/dataSecurityAndGovernance/sensitivityLabels",
      "/users/ann@x.test/dataSecurityAndGovernance/sensitivityLabels"],
 )  # fmt: skip
-async def test_the_catalogue_holds_labels_inside_labels(client, label, path):
+async def test_label_catalogue_is_nested(client, label, path):
     [above] = (await client.get(path)).json()["value"]
 
     assert (above["id"], above["displayName"], above["priority"]) == ("aa", "Secret", 1)
@@ -205,7 +205,7 @@ async def test_the_catalogue_holds_labels_inside_labels(client, label, path):
     ["/security/informationProtection/sensitivityLabels",
      "/me/security/informationProtection/sensitivityLabels"],
 )  # fmt: skip
-async def test_the_beta_catalogue_is_flat(client_with, label, path):
+async def test_beta_label_catalogue_is_flat(client_with, label, path):
     client = client_with("InformationProtectionPolicy.Read", version="beta")
     above, below = (await client.get(path)).json()["value"]
 
@@ -214,7 +214,7 @@ async def test_the_beta_catalogue_is_flat(client_with, label, path):
     assert (below["isActive"], below["isAppliable"]) == (False, False)
 
 
-async def test_each_catalogue_needs_its_own_permission(client_with, label):
+async def test_each_label_catalogue_needs_its_own_scope(client_with, label):
     stable, beta = (
         "/security/dataSecurityAndGovernance/sensitivityLabels",
         "/security/informationProtection/sensitivityLabels",
@@ -227,7 +227,7 @@ async def test_each_catalogue_needs_its_own_permission(client_with, label):
     assert code(await only_stable.get(beta)) == (403, "Authorization_RequestDenied")
 
 
-async def test_beta_tells_the_label_with_the_item(client_with, world, label):
+async def test_beta_returns_the_label_of_an_item(client_with, world, label):
     world.store.put(msgspec.structs.replace(world.plan, label="aa"))
     client = client_with("Files.Read.All", version="beta")
     place = f"/drives/{world.plan.drive_id}/items/{world.plan.id}"

@@ -11,11 +11,11 @@ def code(response):
 
 
 def paths(response):
-    return [one["webUrl"].partition(".test")[2] for one in response.json()["value"]]
+    return [site["webUrl"].partition(".test")[2] for site in response.json()["value"]]
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("?search=*", ["", "/sites/yard", "/personal/ann"]),
         ("?$search=%22yard%22", ["/sites/yard"]),
@@ -26,11 +26,11 @@ def paths(response):
         ("?$filter=isPersonalSite eq true", ["/personal/ann"]),
     ],
 )
-async def test_a_user_finds_the_sites_they_may_see(client, query, found):
-    assert paths(await client.get(f"/sites{query}")) == found
+async def test_search_returns_only_readable_sites(client, query, expected):
+    assert paths(await client.get(f"/sites{query}")) == expected
 
 
-async def test_a_site_shows_everything(client, world):
+async def test_site_has_all_members(client, world):
     record = (await client.get(f"/sites/{world.mine.id.upper()}")).json()
 
     assert record == {
@@ -57,7 +57,7 @@ async def test_a_site_shows_everything(client, world):
         ("people.x.test:/personal/ann:", "/personal/ann"),
     ],
 )
-async def test_a_site_is_found_by_its_address(client, reference, expected):
+async def test_site_is_addressed_by_id_host_or_path(client, reference, expected):
     response = await client.get(f"/sites/{reference}?$select=webUrl")
 
     assert response.json()["webUrl"].partition(".test")[2] == expected
@@ -77,7 +77,7 @@ async def test_a_site_is_found_by_its_address(client, reference, expected):
         ("content.x.test:/sites/board", (403, "accessDenied")),
     ],
 )
-async def test_a_site_that_is_not_there_or_closed_is_refused(client, reference, expected):
+async def test_unknown_or_restricted_site_is_refused(client, reference, expected):
     assert code(await client.get(f"/sites/{reference}")) == expected
 
 
@@ -85,14 +85,14 @@ async def test_followed_sites_are_listed(client):
     assert paths(await client.get("/me/followedSites")) == ["/sites/yard"]
 
 
-async def test_the_user_is_told(client, world):
+async def test_me_returns_the_calling_user(client, world):
     assert (await client.get("/me?$select=mail")).json()["mail"] == "ann@x.test"
 
 
 @pytest.mark.parametrize(
     "path", ["/sites/getAllSites", "/sites/getAllSites()", "/sites/oneDrive.getAllSites"]
 )
-async def test_every_site_is_listed_for_applications_alone(client, client_with, path):
+async def test_all_sites_are_listed_for_applications_only(client, client_with, path):
     application = client_with("Sites.Read.All", account="other", app_only=True)
 
     assert len((await application.get(path)).json()["value"]) == 5
@@ -113,7 +113,7 @@ async def test_every_site_is_listed_for_applications_alone(client, client_with, 
         (("https://graph.example/Sites.ReadWrite.All",), (200, 200, 201, 201)),
     ],
 )
-async def test_a_call_needs_its_permission(client_with, world, scopes, statuses):
+async def test_calls_need_their_scopes(client_with, world, scopes, statuses):
     client = client_with(*scopes)
     drive, site = world.documents.drive_id, world.yard.id
     answers = [
@@ -126,7 +126,7 @@ async def test_a_call_needs_its_permission(client_with, world, scopes, statuses)
     assert tuple(answer.status_code for answer in answers) == statuses
 
 
-async def test_an_application_with_selected_sites_sees_those_alone(client_with, world):
+async def test_application_sees_only_selected_sites(client_with, world):
     client = client_with("Sites.Selected", account="app", app_only=True)
     drive, site = world.documents.drive_id, world.yard.id
     query = {"requests": [{"entityTypes": ["site"], "query": {"queryString": "x"}, "region": "E"}]}
@@ -144,7 +144,7 @@ async def test_an_application_with_selected_sites_sees_those_alone(client_with, 
     assert code(await client.get("/me/drive")) == (400, "BadRequest")
 
 
-async def test_the_granted_role_decides_about_writing(client_with, world):
+async def test_granted_role_decides_about_writing(client_with, world):
     client = client_with("Sites.Selected", account="app", app_only=True)
     place = f"/drives/{world.documents.drive_id}/root/children"
     body = {"name": "n", "folder": {}}
@@ -157,21 +157,21 @@ async def test_the_granted_role_decides_about_writing(client_with, world):
     assert "application" in made.json()["createdBy"]
 
 
-async def test_an_administrator_grants_a_site(client_with, world):
+async def test_administrator_grants_and_revokes_a_site(client_with, world):
     admin = client_with("Sites.FullControl.All", account="admin", app_only=True)
     application = client_with("Sites.Selected", account="fresh", app_only=True)
     place = f"/sites/{world.yard.id}"
     body = {"roles": ["read"], "grantedToIdentities": [{"application": {"id": "fresh"}}]}
     before = (await application.get(place)).status_code
-    given = await admin.post(f"{place}/permissions", json=body)
+    granted = await admin.post(f"{place}/permissions", json=body)
     after = (await application.get(place)).status_code
-    await admin.delete(f"{place}/permissions/{given.json()['id']}")
+    await admin.delete(f"{place}/permissions/{granted.json()['id']}")
     finally_ = (await application.get(place)).status_code
 
-    assert (before, given.status_code, after, finally_) == (403, 201, 200, 403)
+    assert (before, granted.status_code, after, finally_) == (403, 201, 200, 403)
 
 
-async def test_an_unknown_token_is_refused_in_upstreams_words(world):
+async def test_unknown_token_is_refused_with_the_code_of_upstream(world):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(world.app)) as client:
         response = await client.get(
             "http://sandbox.test/collab/v1.0/sites", headers={"authorization": "Bearer nobody"}
@@ -183,7 +183,7 @@ async def test_an_unknown_token_is_refused_in_upstreams_words(world):
 # -- throttling, batches, odd calls
 
 
-async def test_a_budget_of_units_is_told_and_kept(client, world):
+async def test_resource_unit_budget_is_reported_and_enforced(client, world):
     world.store.settings.units = 10
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
     answers = [await client.get(f"{place}/permissions")]
@@ -200,7 +200,7 @@ async def test_a_budget_of_units_is_told_and_kept(client, world):
     assert after.status_code == 200
 
 
-async def test_a_batch_mixes_versions_and_forms_of_addresses(client, world):
+async def test_batch_accepts_relative_and_absolute_urls(client, world):
     drive = world.documents.drive_id
     body = {
         "requests": [
@@ -224,7 +224,7 @@ async def test_a_batch_mixes_versions_and_forms_of_addresses(client, world):
     assert parts["5"]["body"]["size"] == 5
 
 
-async def test_a_batch_of_more_than_twenty_is_refused(client):
+async def test_batch_of_more_than_twenty_calls_is_refused(client):
     calls = [{"id": str(n), "method": "GET", "url": "/sites/root"} for n in range(21)]
 
     assert (await client.post("/$batch", json={"requests": calls})).status_code == 400
@@ -239,7 +239,7 @@ async def test_a_batch_of_more_than_twenty_is_refused(client):
         ({"kind": "507"}, (507, "quotaLimitReached")),
     ],
 )
-async def test_faults_speak_the_words_of_files(client, world, fault, expected):
+async def test_injected_faults_use_the_codes_of_the_files_api(client, world, fault, expected):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(world.app)) as control:
         await control.put("http://sandbox.test/faults/collab", json=fault)
     response = await client.get("/sites/root")
@@ -253,11 +253,11 @@ async def test_faults_speak_the_words_of_files(client, world, fault, expected):
     [("PUT", "/sites/root", 405), ("GET", "/nothing", 400), ("POST", "/search/query", 400),
      ("GET", "/sites", 200), ("GET", "/drives/b!x/items/../root", 400)],
 )  # fmt: skip
-async def test_a_path_that_is_not_there_is_refused(client, method, path, status):
+async def test_unknown_path_or_method_is_refused(client, method, path, status):
     assert (await client.request(method, path)).status_code == status
 
 
-async def test_the_callers_request_id_is_echoed(client):
+async def test_client_request_id_is_echoed(client):
     response = await client.get("/sites/root", headers={"client-request-id": "mine"})
 
     assert response.headers["client-request-id"] == "mine"

@@ -1,4 +1,4 @@
-"""Bytes in and out: contents, download links and upload sessions."""
+"""Uploads, downloads, pre-authenticated URLs and upload sessions."""
 
 import httpx
 import msgspec
@@ -30,7 +30,7 @@ def part(start, size, total):
 # -- downloads
 
 
-async def test_content_leads_to_another_origin_without_credentials(client, world, outside):
+async def test_content_redirects_to_a_pre_authenticated_url(client, world, outside):
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}/content"
     answer = await client.get(place)
     bytes_ = await outside.get(answer.headers["location"])
@@ -42,7 +42,7 @@ async def test_content_leads_to_another_origin_without_credentials(client, world
     assert bytes_.headers["content-disposition"] == "attachment; filename*=UTF-8''notes.txt"
 
 
-async def test_a_link_refuses_whoever_sends_credentials_along(client, world, outside):
+async def test_download_url_refuses_credentials(client, world, outside):
     answer = await client.get(f"/drives/{world.documents.drive_id}/items/{world.text.id}")
     link = answer.json()["@microsoft.graph.downloadUrl"]
     refused = await outside.get(link, headers={"authorization": "Bearer anything"})
@@ -51,7 +51,7 @@ async def test_a_link_refuses_whoever_sends_credentials_along(client, world, out
 
 
 @pytest.mark.parametrize("spoil", ["forged", "expired", "deleted"])
-async def test_a_link_that_is_no_longer_good_gives_nothing(client, world, outside, spoil):
+async def test_invalid_download_url_is_refused(client, world, outside, spoil):
     place = f"/drives/{world.documents.drive_id}/items/{world.text.id}"
     link = (await client.get(place)).json()["@microsoft.graph.downloadUrl"]
     if spoil == "forged":
@@ -75,7 +75,7 @@ async def test_a_link_that_is_no_longer_good_gives_nothing(client, world, outsid
         ("nonsense", 200, b"varnish and oakum\n", None),
     ],
 )
-async def test_a_part_of_a_file_can_be_asked_for(client, world, outside, row):
+async def test_range_requests_return_parts(client, world, outside, row):
     wanted, status, content, shown = row
     answer = await client.get(f"/drives/{world.documents.drive_id}/items/{world.text.id}")
     link = answer.json()["@microsoft.graph.downloadUrl"]
@@ -86,7 +86,7 @@ async def test_a_part_of_a_file_can_be_asked_for(client, world, outside, row):
     assert content is None or response.content == content
 
 
-async def test_a_folder_has_no_content(client, world):
+async def test_folder_has_no_content(client, world):
     response = await client.get(f"/drives/{world.documents.drive_id}/root/content")
 
     assert response.status_code == 400
@@ -99,7 +99,7 @@ async def test_a_folder_has_no_content(client, world):
     ("behaviour", "status", "name"),
     [("fail", 409, None), ("replace", 200, "notes.txt"), ("rename", 201, "notes 1.txt")],
 )
-async def test_a_taken_name_goes_by_the_conflict_behaviour(client, world, behaviour, status, name):
+async def test_upload_honours_the_conflict_behaviour(client, world, behaviour, status, name):
     place = f"/drives/{world.documents.drive_id}/items/{world.documents.id}:/notes.txt:/content"
     query = f"?@microsoft.graph.conflictBehavior={behaviour}"
     response = await client.put(place + query, content=b"new words")
@@ -113,7 +113,7 @@ async def test_a_taken_name_goes_by_the_conflict_behaviour(client, world, behavi
         assert response.json()["size"] == 9
 
 
-async def test_uploading_replaces_without_a_word_about_conflicts(client, world, outside):
+async def test_upload_replaces_by_default(client, world, outside):
     place = f"/drives/{world.documents.drive_id}/root:/notes.txt:/content"
     response = await client.put(place, content=b"new words")
     bytes_ = await outside.get(response.json()["@microsoft.graph.downloadUrl"])
@@ -122,18 +122,18 @@ async def test_uploading_replaces_without_a_word_about_conflicts(client, world, 
     assert bytes_.content == b"new words"
 
 
-async def test_what_was_uploaded_is_found_by_its_words(client, world):
+async def test_uploaded_text_is_searchable(client, world):
     await client.put(
         f"/drives/{world.documents.drive_id}/root:/a.html:/content",
         content=b"<p>an <b>unheard</b> wording</p>",
     )
     drive = world.documents.drive_id
-    found = (await client.get(f"/drives/{drive}/root/search(q='unheard')")).json()["value"]
+    matches = (await client.get(f"/drives/{drive}/root/search(q='unheard')")).json()["value"]
 
-    assert [one["name"] for one in found] == ["a.html"]
+    assert [item["name"] for item in matches] == ["a.html"]
 
 
-async def test_an_empty_file_is_a_file(client, world, outside):
+async def test_empty_file_is_stored(client, world, outside):
     place = f"/drives/{world.documents.drive_id}/root:/none.txt:/content"
     response = await client.put(place, content=b"")
     bytes_ = await outside.get(response.json()["@microsoft.graph.downloadUrl"])
@@ -141,7 +141,7 @@ async def test_an_empty_file_is_a_file(client, world, outside):
     assert (response.status_code, response.json()["size"], bytes_.content) == (201, 0, b"")
 
 
-async def test_a_body_without_a_length_is_taken_as_it_comes(client, world):
+async def test_upload_without_content_length_is_accepted(client, world):
     async def pieces():
         for _ in range(4):
             yield b"x" * 100_000
@@ -152,7 +152,7 @@ async def test_a_body_without_a_length_is_taken_as_it_comes(client, world):
     assert response.json()["size"] == 400_000
 
 
-async def test_a_body_that_breaks_off_leaves_nothing(client, world):
+async def test_interrupted_upload_leaves_nothing(client, world):
     async def pieces():
         yield b"x"
         raise RuntimeError("broken")
@@ -165,7 +165,7 @@ async def test_a_body_that_breaks_off_leaves_nothing(client, world):
     assert list(world.store.blobs.folder.iterdir()) == []
 
 
-async def test_a_full_library_takes_nothing(client, world):
+async def test_full_library_refuses_uploads(client, world):
     drive = world.store.get(r.Library, world.documents.drive_id)
     room = world.store.used_bytes(drive.id) + 100
     world.store.put(msgspec.structs.replace(drive, quota=room))
@@ -184,7 +184,7 @@ async def test_a_full_library_takes_nothing(client, world):
 # -- upload sessions
 
 
-async def test_a_session_takes_parts_in_order(client, world, outside):
+async def test_upload_session_accepts_parts_in_order(client, world, outside):
     total = STEP + 10
     begun = await session(client, world)
     url = begun["uploadUrl"]
@@ -214,7 +214,7 @@ async def test_a_session_takes_parts_in_order(client, world, outside):
         (STEP, STEP, 4 * STEP, (400, "invalidRequest")),
     ],
 )
-async def test_a_part_that_does_not_fit_is_refused(client, world, outside, row):
+async def test_unexpected_part_is_refused(client, world, outside, row):
     start, size, total, expected = row
     url = (await session(client, world))["uploadUrl"]
     await outside.put(url, content=b"a" * STEP, headers=part(0, STEP, 3 * STEP))
@@ -229,7 +229,7 @@ async def test_a_part_that_does_not_fit_is_refused(client, world, outside, row):
     [{}, {"content-range": "bytes 0-9/10"}, {"content-range": "bytes 5-1/10"},
      {"content-range": "x"}],
 )  # fmt: skip
-async def test_a_range_that_lies_is_refused(client, world, outside, headers):
+async def test_invalid_content_range_is_refused(client, world, outside, headers):
     url = (await session(client, world))["uploadUrl"]
 
     assert code(await outside.put(url, content=b"abc", headers=headers)) == (
@@ -238,14 +238,14 @@ async def test_a_range_that_lies_is_refused(client, world, outside, headers):
     )
 
 
-async def test_a_session_refuses_credentials(client, world, outside):
+async def test_upload_session_refuses_credentials(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
     headers = {**part(0, 1, 1), "authorization": "Bearer x"}
 
     assert (await outside.put(url, content=b"a", headers=headers)).status_code == 401
 
 
-async def test_a_cancelled_session_leaves_nothing(client, world, outside):
+async def test_cancelled_upload_session_leaves_nothing(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
     await outside.put(url, content=b"a" * STEP, headers=part(0, STEP, 2 * STEP))
     cancelled = await outside.delete(url)
@@ -255,7 +255,7 @@ async def test_a_cancelled_session_leaves_nothing(client, world, outside):
     assert list(world.store.blobs.folder.iterdir()) == []
 
 
-async def test_a_session_ends_with_its_time(client, world, outside):
+async def test_upload_session_expires(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
     world.now += world.store.settings.session_seconds + 1
 
@@ -266,7 +266,7 @@ async def test_a_session_ends_with_its_time(client, world, outside):
     "row",  # behaviour, status, name
     [("fail", 409, None), ("replace", 200, "notes.txt"), ("rename", 201, "notes 1.txt")],
 )
-async def test_a_taken_name_shows_at_the_end_of_a_session(client, world, outside, row):
+async def test_name_conflict_is_reported_at_the_end_of_a_session(client, world, outside, row):
     behaviour, status, name = row
     url = (await session(client, world, "notes.txt", behaviour))["uploadUrl"]
     response = await outside.put(url, content=b"a", headers=part(0, 1, 1))
@@ -279,7 +279,7 @@ async def test_a_taken_name_shows_at_the_end_of_a_session(client, world, outside
         assert response.json()["name"] == name
 
 
-async def test_a_broken_part_can_be_sent_again(client, world, outside):
+async def test_interrupted_part_can_be_repeated(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
 
     async def pieces():
@@ -294,7 +294,7 @@ async def test_a_broken_part_can_be_sent_again(client, world, outside):
     assert (response.status_code, response.json()["size"]) == (201, STEP)
 
 
-async def test_calls_to_links_are_logged_without_their_secrets(client, world, outside):
+async def test_call_log_redacts_the_secrets_of_urls(client, world, outside):
     url = (await session(client, world))["uploadUrl"]
     await outside.put(url, content=b"a", headers=part(0, 1, 1))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(world.app)) as control:
