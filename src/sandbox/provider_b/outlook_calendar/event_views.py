@@ -151,18 +151,9 @@ def event_record(
         "allowNewTimeProposals": True,
         "isDraft": False,
         "hideAttendees": False,
-        "recurrence": recurrence_patterns.to_pattern(event.recurrence, content.start)
-        if occurrence.original is None and event.recurrence is not None
-        else None,
+        "recurrence": _recurrence(occurrence),
         "responseStatus": {"response": _my_response(content, mine=mine), "time": NEVER},
-        "body": {"contentType": body_type, "content": _body(content, body_type)},
-        "start": date_time_time_zone(content.start, zone),
-        "end": date_time_time_zone(content.end, zone),
-        "location": _location(content.location),
-        "locations": [_location(content.location)] if content.location else [],
-        "attendees": [_attendee(guest, content) for guest in content.attendees],
-        "organizer": _recipient(content.organiser or Attendee(email=account)),
-        "onlineMeeting": None if content.video_link is None else {"joinUrl": content.video_link},
+        **_content_members(content, account, zone, body_type),
     }
 
 
@@ -180,6 +171,26 @@ def change_key(event: StoredEvent) -> str:
 def etag(event: StoredEvent) -> str:
     """Return the ETag of an event."""
     return f'W/"{change_key(event)}"'
+
+
+def _content_members(content: EventContent, account: str, zone: str | None, body_type: str) -> Json:
+    return {
+        "body": {"contentType": body_type, "content": _body(content, body_type)},
+        "start": date_time_time_zone(content.start, zone),
+        "end": date_time_time_zone(content.end, zone),
+        "location": _location(content.location),
+        "locations": [_location(content.location)] if content.location else [],
+        "attendees": [_attendee(guest, content) for guest in content.attendees],
+        "organizer": _recipient(content.organiser or Attendee(email=account)),
+        "onlineMeeting": None if content.video_link is None else {"joinUrl": content.video_link},
+    }
+
+
+def _recurrence(occurrence: Occurrence) -> Json | None:
+    recurrence = occurrence.event.recurrence
+    if occurrence.original is not None or recurrence is None:
+        return None
+    return recurrence_patterns.to_pattern(recurrence, occurrence.content.start)
 
 
 def _kind(occurrence: Occurrence) -> str:
