@@ -28,7 +28,6 @@ from providers.connectors.provider_b.outlook_mail.mailbox import OutlookMailbox
 from providers.http.call import Classify
 from providers.http.client import Credentials, Origins, Upstream
 from providers.ports.calendar import CalendarPort
-from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort
 from providers.ports.tasks import TaskPort
@@ -157,7 +156,7 @@ class CollabRegistry:
     def __init__(self) -> None:
         self._caches: dict[_Account, ConnectionCache] = {}
 
-    def open(self, info: ConnectionInfo, upstream: Upstream) -> CollabPort:
+    def open(self, info: ConnectionInfo, upstream: Upstream) -> CollabConnection:
         """Return the content behind a connection. Makes no call."""
         account = _account(info)
         return CollabConnection(info, upstream, self._caches.setdefault(account, ConnectionCache()))

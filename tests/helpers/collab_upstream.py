@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from providers import registry
 from providers.collab_ids import ItemKey, ListKey
+from providers.connectors.collab.connection import CollabConnection
 from providers.content.merged_content import MergedContent
 from providers.http.client import Origins, Upstream
-from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from sandbox import faults
 from sandbox.app import Sandbox
@@ -73,7 +73,7 @@ class Access:
 
     info: ConnectionInfo
     upstream: Upstream
-    port: CollabPort
+    port: CollabConnection
 
     @property
     def content(self):

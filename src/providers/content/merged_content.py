@@ -6,7 +6,7 @@ docs/spec/collab.md#connections. Sites, files and lists are in `merged_sites`, `
 `merged_lists`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from providers.content.merged_files import MergedFiles
@@ -14,32 +14,13 @@ from providers.content.merged_lists import MergedLists
 from providers.content.merged_sites import MergedResult
 from providers.content.routing import CONNECTION_KIND
 from providers.failures import ProviderFailure
-from providers.fanout import CONNECTION_TIMEOUT_SECONDS, ConnectionWarning, combined_failure
+from providers.fanout import ConnectionWarning, combined_failure
 from providers.ports.collab import SearchPage, SearchQuery
-from providers.ports.collab_port import CollabPort
-from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
 
 
 class MergedContent(MergedFiles, MergedLists):
     """The collaboration content that a caller's connections see."""
-
-    def __init__(
-        self,
-        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
-        *,
-        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
-        exhaustive: bool = False,
-    ) -> None:
-        """
-        Take the usable connections and their ports.
-
-        Args:
-            connections: In any order.
-            timeout_seconds: Seconds that each connection may take.
-            exhaustive: Whether reads by id call every connection, whichever has the answer.
-        """
-        super().__init__(connections, timeout_seconds=timeout_seconds, exhaustive=exhaustive)
 
     @property
     def can_write(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import cached_property, partial
 
 from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors
@@ -10,8 +10,6 @@ from providers.content.file_lister import FileLister
 from providers.content.merged_sites import MergedResult, MergedSites
 from providers.failures import ProviderFailure
 from providers.ports.collab import FileQuery, FolderPath, Order, Page, Share, Upload
-from providers.ports.collab_port import CollabPort
-from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -22,15 +20,9 @@ _NOT_IN_SEARCH = frozenset({"parent_folder_name"})  # a search inside a library 
 class MergedFiles(MergedSites):
     """The files and folders that a caller's connections see."""
 
-    def __init__(
-        self,
-        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
-        *,
-        timeout_seconds: float,
-        exhaustive: bool,
-    ) -> None:
-        super().__init__(connections, timeout_seconds=timeout_seconds, exhaustive=exhaustive)
-        self._lister = FileLister(children=self._children, search=self._search_files)
+    @cached_property
+    def _lister(self) -> FileLister:
+        return FileLister(children=self._children, search=self._search_files)
 
     # -- reading
 
@@ -185,7 +177,7 @@ class MergedFiles(MergedSites):
 
     async def upload(self, parent: ItemKey, upload: Upload) -> records.File:
         """
-        Store a file; see `UploadPort.upload`.
+        Store a file; raises also as `FileUploader.upload`.
 
         Raises:
             ReadOnlyContent: No connection that sees *parent* may write; *upload* was not read.

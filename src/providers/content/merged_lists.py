@@ -47,7 +47,7 @@ class MergedLists(MergedSites):
     async def rows(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
-        """List the items of a list; see `RowPort.page`."""
+        """List the items of a list; see `RowReader.page`."""
         page = await self._router.first(
             lambda port: port.rows.page(key, query, cursor=cursor, wanted=wanted)
         )

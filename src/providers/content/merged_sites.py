@@ -1,17 +1,18 @@
 """Sites and libraries of all connections, and what `MergedContent` remembers during a request."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from providers.content.ancestors import AncestorCache
-from providers.content.routing import ConnectionRouter
+from providers.content.routing import ConnectionRouter, Connections
 from providers.failures import Broken, Missing, ProviderFailure
-from providers.fanout import ConnectionWarning, gather_results
-from providers.ports.collab_port import CollabPort
-from providers.ports.connection import ConnectionInfo
+from providers.fanout import CONNECTION_TIMEOUT_SECONDS, ConnectionWarning, gather_results
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
+
+if TYPE_CHECKING:  # connectors are the layer above
+    from providers.connectors.collab.connection import CollabConnection
 
 T = TypeVar("T")
 
@@ -29,11 +30,12 @@ class MergedSites:
 
     def __init__(
         self,
-        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
+        connections: Connections,
         *,
-        timeout_seconds: float,
-        exhaustive: bool,
+        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
+        exhaustive: bool = False,
     ) -> None:
+        """Take the usable connections, in any order; the rest is as for `ConnectionRouter`."""
         self._router = ConnectionRouter(
             connections, timeout_seconds=timeout_seconds, exhaustive=exhaustive
         )
@@ -60,7 +62,7 @@ class MergedSites:
     async def drives(self, site_id: str) -> tuple[records.Drive, ...]:
         """Return the libraries of a site; Missing when no connection sees any."""
 
-        async def read(port: CollabPort) -> tuple[records.Drive, ...]:
+        async def read(port: "CollabConnection") -> tuple[records.Drive, ...]:
             drives = (await port.sites.drives((site_id,)))[site_id]
             if drives is UNKNOWN:
                 raise Broken

@@ -6,7 +6,7 @@ docs/spec/collab.md#connections.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from providers.collab_ids import ItemKey
 from providers.failures import Missing, ProviderFailure, Refused
@@ -17,15 +17,19 @@ from providers.first_holder import (
     write_to_first_holder,
 )
 from providers.ports.collab import ReadOnlyContent
-from providers.ports.collab_port import CollabPort
 from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
+
+if TYPE_CHECKING:  # connectors are the layer above
+    from providers.connectors.collab.connection import CollabConnection
 
 CONNECTION_KIND = "content connections"
 T = TypeVar("T")
 K = TypeVar("K")
 R = TypeVar("R")
 _NOTHING: frozenset[str] = frozenset()
+
+Connections: TypeAlias = "Sequence[tuple[ConnectionInfo, CollabConnection]]"
 
 
 class ConnectionRouter:
@@ -40,7 +44,7 @@ class ConnectionRouter:
 
     def __init__(
         self,
-        connections: Sequence[tuple[ConnectionInfo, CollabPort]],
+        connections: Connections,
         *,
         timeout_seconds: float,
         exhaustive: bool,
@@ -53,9 +57,9 @@ class ConnectionRouter:
 
     async def first(
         self,
-        read: Callable[[CollabPort], Awaitable[T]],
+        read: Callable[["CollabConnection"], Awaitable[T]],
         *,
-        among: Sequence[tuple[ConnectionInfo, CollabPort]] | None = None,
+        among: "Connections | None" = None,
     ) -> T:
         """Return the answer of the first connection that has one; see `read_from_first_holder`."""
         return await read_from_first_holder(
@@ -63,7 +67,7 @@ class ConnectionRouter:
         )
 
     async def call_all(
-        self, read: Callable[[CollabPort], Awaitable[T]]
+        self, read: Callable[["CollabConnection"], Awaitable[T]]
     ) -> tuple[list[tuple[ConnectionInfo, T]], tuple[ConnectionWarning, ...]]:
         """
         Call every connection at once.
@@ -92,7 +96,9 @@ class ConnectionRouter:
     async def merge(
         self,
         keys: Collection[K],
-        read: Callable[[CollabPort, Collection[K]], Awaitable[Mapping[K, R | Unknown | None]]],
+        read: Callable[
+            ["CollabConnection", Collection[K]], Awaitable[Mapping[K, R | Unknown | None]]
+        ],
     ) -> dict[K, R | Unknown | None]:
         """
         Read keys from one connection after the other, each until a connection has it.
@@ -128,7 +134,7 @@ class ConnectionRouter:
             for key, record in merged.items()
         }
 
-    async def write(self, key: ItemKey, write: Callable[[CollabPort], Awaitable[T]]) -> T:
+    async def write(self, key: ItemKey, write: Callable[["CollabConnection"], Awaitable[T]]) -> T:
         """
         Write through the first writable connection that sees a file.
 
@@ -141,7 +147,9 @@ class ConnectionRouter:
             await self._refuse_read_only(lambda port: port.files.get(key, wanted=_NOTHING))
             raise
 
-    async def writer(self, read: Callable[[CollabPort], Awaitable[object]]) -> CollabPort:
+    async def writer(
+        self, read: Callable[["CollabConnection"], Awaitable[object]]
+    ) -> "CollabConnection":
         """
         Return the first writable connection for which *read* succeeds.
 
@@ -149,7 +157,7 @@ class ConnectionRouter:
             ReadOnlyContent: It succeeds only for connections that may not write.
         """
 
-        async def read_port(port: CollabPort) -> CollabPort:
+        async def read_port(port: "CollabConnection") -> "CollabConnection":
             await read(port)
             return port
 
@@ -160,7 +168,9 @@ class ConnectionRouter:
             await self._refuse_read_only(read)
             raise
 
-    async def _refuse_read_only(self, read: Callable[[CollabPort], Awaitable[object]]) -> None:
+    async def _refuse_read_only(
+        self, read: Callable[["CollabConnection"], Awaitable[object]]
+    ) -> None:
         read_only = [pair for pair in self.connections if not pair[0].can_write]
         try:
             await self.first(read, among=read_only)

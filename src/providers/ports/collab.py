@@ -2,7 +2,8 @@
 Queries, pages, values and errors of the collaboration content.
 
 `providers.content.merged_content.MergedContent`, which the graph holds, answers for all connections
-of a caller; `providers.ports.collab_port.CollabPort` is one connection.
+of a caller; `providers.connectors.collab.connection.CollabConnection` is one
+connection.
 """
 
 from collections.abc import AsyncIterator, Sequence

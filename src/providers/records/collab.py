@@ -99,7 +99,7 @@ class File(Record, frozen=True):
         is_root: Whether it is the root folder of its library.
         ancestor_names: The names of the folders above it, from the top of its library down; None
             when upstream did not tell. They save calls; containment is decided by *parent*.
-        labels: The sensitivity label; not set by connectors (see `LabelPort.of_files`).
+        labels: The sensitivity label; not set by connectors (see `LabelReader.of_files`).
         etag: As `If-Match` takes it.
         mime_type: As upstream has it; None for folders and where upstream has none.
         site, list_id, list_item_id: Facts: its site, and its list item.

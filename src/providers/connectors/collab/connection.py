@@ -1,4 +1,13 @@
-"""One collab connection; see `providers.ports.collab_port.CollabPort`."""
+"""
+One collab connection, by area.
+
+Keys and ids in and out are upstream's own; `providers.collab_ids` writes and reads the prefixed
+ones. *wanted* names attributes of the records in `providers.records.collab`, facts included. Every
+method raises members of `providers.failures` and what its docstring names.
+
+A site that the connection may not use, and everything in it, is Missing. Reads of many keys answer
+per key: the record, None when there surely is none, UNKNOWN when it could not be read.
+"""
 
 from providers.connectors.collab.connection_context import ConnectionContext
 from providers.connectors.collab.files.labels import LabelReader
@@ -19,7 +28,7 @@ from providers.ports.connection import ConnectionInfo
 
 
 class CollabConnection:
-    """One connection, by area."""
+    """One connection; its attributes are the areas."""
 
     def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: ConnectionCache) -> None:
         """*cache* belongs to the connection and outlives this object, which serves one request."""
@@ -40,11 +49,16 @@ class CollabConnection:
         )
 
     async def search(self, query: SearchQuery) -> SearchPage:
-        """Search everything that the connection sees."""
+        """
+        Search everything that the connection sees; hits carry the facts of the search index.
+
+        Raises:
+            InvalidSearch: The text does not parse.
+        """
         return await self._search.search(query)
 
     async def probe(self) -> None:
-        """Make one harmless read."""
+        """Make one harmless read, to see whether the connection works."""
         if self._is_selected:
             await self.sites.visible()
         else:

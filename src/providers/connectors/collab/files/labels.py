@@ -39,7 +39,7 @@ class LabelReader:
         self._files = files
 
     async def catalogue(self) -> tuple[records.SensitivityLabel, ...]:
-        """Return the tenant's labels; see `LabelPort.catalogue`."""
+        """Return the tenant's labels, by rising sensitivity; empty when it does not list them."""
         cached = self._context.cache.labels.get("")
         if cached is not None:
             return cached
@@ -57,7 +57,7 @@ class LabelReader:
     async def of_files(
         self, keys: Collection[ItemKey]
     ) -> Mapping[ItemKey, tuple[records.FileLabel, ...] | Unknown]:
-        """Return the labels of files; see `LabelPort.of_files`."""
+        """Return the labels of files, in batches; empty for what cannot have any."""
         admitted = await self._sites.admitted({key.drive for key in keys})
         requests = {
             key: BatchRequest(

@@ -53,7 +53,14 @@ class FileReader:
         top: int,
         wanted: AbstractSet[str],
     ) -> Page[records.File]:
-        """Return a page of a folder; see `FilePort.children`."""
+        """
+        Return a page of a folder's children, in upstream's order when *order* is None.
+
+        Raises:
+            Missing: There is no such folder.
+            Refused: Upstream cannot order this way.
+            InvalidCursor: *cursor* is not of this folder.
+        """
         await self._sites.admit_drive(folder.drive)
         options = [("$top", str(top)), *selected_fields.file(frozenset(wanted))]
         if order is not None and order.by in _ORDER_MEMBERS:
@@ -76,7 +83,7 @@ class FileReader:
     async def search(
         self, folder: ItemKey, text: str, *, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
-        """Return a page of what is found below a folder; see `FilePort.search_files`."""
+        """Return a page of the files below a folder that match *text*, in upstream's order."""
         await self._sites.admit_drive(folder.drive)
         quoted = text.replace("'", "''")
         try:
@@ -92,7 +99,12 @@ class FileReader:
         return replace(page, items=await self._name_libraries(page.items, wanted))
 
     async def get(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
-        """Read a file; see `FilePort.get`."""
+        """
+        Read a file or folder; ``root`` stands for a library's root folder.
+
+        Raises:
+            Missing: It does not exist, or upstream knows it under another id.
+        """
         await self._sites.admit_drive(key.drive)
         item = await self._context.read(
             response_types.Item, *_address(key), params=selected_fields.file(frozenset(wanted))
@@ -108,7 +120,12 @@ class FileReader:
     async def get_by_name(
         self, folder: ItemKey, name: str, *, wanted: AbstractSet[str]
     ) -> records.File:
-        """Read the child with this name; see `FilePort.get_by_name`."""
+        """
+        Read the child of a folder with this name, any case.
+
+        Raises:
+            Missing: There is no such child, or no such folder.
+        """
         await self._sites.admit_drive(folder.drive)
         attributes = frozenset(wanted) | {"name"}
         item = await self._context.read(
@@ -122,7 +139,7 @@ class FileReader:
     async def get_many(
         self, keys: Collection[ItemKey], *, wanted: AbstractSet[str]
     ) -> Mapping[ItemKey, records.File | Unknown | None]:
-        """Read files by their ids; see `FilePort.get_many`."""
+        """Read files by their ids, in batches."""
         admitted = await self._sites.admitted({key.drive for key in keys})
         params = selected_fields.file(frozenset(wanted))
         requests = {
@@ -145,7 +162,7 @@ class FileReader:
     async def get_folders(
         self, paths: Collection[FolderPath]
     ) -> Mapping[FolderPath, records.File | Unknown | None]:
-        """Read folders by their paths; see `FilePort.get_folders`."""
+        """Read folders by their paths, in batches, without any attribute."""
         admitted = await self._sites.admitted({drive for drive, _ in paths})
         requests = {
             (drive, names): BatchRequest(by_path((drive, names)), selected_fields.file(frozenset()))
@@ -163,7 +180,12 @@ class FileReader:
         return folders
 
     async def link(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.FileLink:
-        """Return a download address; see `FilePort.link`."""
+        """
+        Return an address of a file's bytes that needs no credentials.
+
+        Raises:
+            NotDownloadable: It is a folder or has no bytes.
+        """
         attributes = (frozenset(wanted) | _LINK_ATTRIBUTES) - {"shared_with"}
         if "download_link" not in wanted:  # hidden: the address is not requested at all
             attributes -= {"download_link"}
@@ -175,7 +197,7 @@ class FileReader:
         return records.FileLink(file=file, download_url=url, expires_at=expires)
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
-        """Return the permissions on a file; see `FilePort.permissions`."""
+        """Return the permissions on a file."""
         await self._sites.admit_drive(key.drive)
         try:
             granted, _ = await self._context.pages.read_all(

@@ -33,7 +33,7 @@ class SiteReader:
         )  # of an app-only connection
 
     async def visible(self) -> tuple[records.Site, ...]:
-        """Return every visible site; see `SitePort.visible`."""
+        """Return every site that the connection sees, unordered, each once."""
         if self._context.is_selected:
             return await self._selected_sites()
         members, _ = await self._context.pages.read_all(
@@ -48,7 +48,12 @@ class SiteReader:
         return tuple(sites.values())
 
     async def get(self, site_id: str) -> records.Site:
-        """Read one site; see `SitePort.get`."""
+        """
+        Read one site.
+
+        Raises:
+            Missing: No site has this id, or the connection does not see it.
+        """
         self.admit_site(site_id)
         site = mapping.site(
             await self._context.read(
@@ -62,7 +67,7 @@ class SiteReader:
     async def drives(
         self, site_ids: Collection[str]
     ) -> Mapping[str, tuple[records.Drive, ...] | Unknown]:
-        """Return the libraries of sites; see `SitePort.drives`."""
+        """Return the libraries of each site, in upstream's order; hidden ones left out."""
         params = (selected_fields.DRIVE, _PAGE)
         requests = {
             site_id: BatchRequest(("sites", site_id, "drives"), params)
@@ -91,7 +96,7 @@ class SiteReader:
     async def get_drives(
         self, drive_ids: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
-        """Read libraries; see `SitePort.get_drives`."""
+        """Read libraries by their ids, with their sites, in one batch."""
         requests = {
             drive_id: BatchRequest(("drives", drive_id), (selected_fields.DRIVE,))
             for drive_id in dict.fromkeys(drive_ids)
@@ -108,7 +113,7 @@ class SiteReader:
         return drives
 
     async def default_drive(self) -> records.Drive:
-        """Return the library for files that name no other; see `SitePort.default_drive`."""
+        """Return the library for files that name no other."""
         is_selected = self._context.is_selected
         addresses = (
             [("sites", site_id, "drive") for site_id in sorted(self._selected)]
@@ -179,7 +184,7 @@ class SiteReader:
         )
 
     async def drive_name(self, drive_id: str) -> str | None:
-        """Return a library's name; see `SitePort.drive_name`."""
+        """Return a library's name, at most five minutes old; None when it cannot be read."""
         cached = self._context.cache.drive_names.get(drive_id)
         if cached is not None:
             return cached

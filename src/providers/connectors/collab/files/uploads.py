@@ -52,7 +52,15 @@ class FileUploader:
         self._sites = sites
 
     async def upload(self, parent: ItemKey, upload: Upload) -> records.File:
-        """Store a file; see `UploadPort.upload`."""
+        """
+        Store a file in constant memory.
+
+        Raises:
+            Conflicted: The name is taken, and *conflict* is "fail".
+            OutOfSpace: The library is full.
+            UploadTooLarge: More bytes came than are allowed; nothing is left.
+            OutcomeUnknown: It may or may not be stored.
+        """
         await self._sites.admit_drive(parent.drive)
         if upload.size is not None and upload.size > MAX_UPLOAD:
             raise UploadTooLarge

@@ -34,7 +34,7 @@ class FileWriter:
     async def create_folder(
         self, parent: ItemKey, name: str, *, description: str | None
     ) -> records.File:
-        """Create a folder; see `FileWritePort.create_folder`."""
+        """Create a folder; Conflicted when the name is taken."""
         body: dict[str, Any] = {"name": name, "folder": {}, CONFLICT: "fail"}
         if description:  # upstream stores it in some libraries only
             body["description"] = description
@@ -43,13 +43,13 @@ class FileWriter:
             return self._written_file(response, within=parent.drive)
 
     async def rename(self, key: ItemKey, name: str, *, etag: str | None) -> records.File:
-        """Rename a file; see `FileWritePort.rename`."""
+        """Rename a file; Stale when it is no longer at *etag*."""
         body = {"name": name, CONFLICT: "fail"}
         response = await self._call("PATCH", key, json=body, headers=if_match(etag))
         return self._changed_file(response, key)
 
     async def move(self, key: ItemKey, folder: ItemKey, *, etag: str | None) -> records.File:
-        """Move a file within its library; see `FileWritePort.move`."""
+        """Move a file within its library; Stale when it is no longer at *etag*."""
         if folder.drive != key.drive:
             raise InvalidDestination("The destination is in another library.")
         await self._sites.admit_drive(key.drive)
@@ -70,11 +70,11 @@ class FileWriter:
         return self._changed_file(response, key)
 
     async def delete(self, key: ItemKey, *, etag: str | None) -> None:
-        """Move a file to the recycle bin; see `FileWritePort.delete`."""
+        """Move a file to the recycle bin; Stale when it is no longer at *etag*."""
         await self._call("DELETE", key, headers=if_match(etag))
 
     async def share(self, key: ItemKey, share: Share) -> str | None:
-        """Add a permission; see `FileWritePort.share`."""
+        """Add a permission; return its id, None when upstream does not tell it."""
         role = _UPSTREAM_ROLES.get(share.role)
         if role is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
@@ -98,7 +98,7 @@ class FileWriter:
         return next((permission.id for permission in permissions if permission.id), None)
 
     async def update_permission(self, key: ItemKey, permission_id: str, role: str) -> None:
-        """Change a permission's role; see `FileWritePort.update_permission`."""
+        """Change a permission's role."""
         upstream_role = _UPSTREAM_ROLES.get(role)
         if upstream_role is None:
             raise Refused("The provider knows no commenters.", status=400, word="notSupported")
@@ -106,7 +106,7 @@ class FileWriter:
         await self._call("PATCH", key, "permissions", permission_id, json=body)
 
     async def delete_permission(self, key: ItemKey, permission_id: str) -> None:
-        """Remove a permission; see `FileWritePort.delete_permission`."""
+        """Remove a permission."""
         await self._call("DELETE", key, "permissions", permission_id)
 
     async def _call(

@@ -38,7 +38,12 @@ class RowWriter:
         wanted: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
-        """Add a list item; see `RowWritePort.create`."""
+        """
+        Add a list item.
+
+        Raises:
+            InvalidFields: Columns are unknown, read-only, or required and missing.
+        """
         self._sites.admit_site(key.site)
         columns = await self._lists.columns(key)
         check_fields(columns, fields, creating=True)
@@ -65,7 +70,13 @@ class RowWriter:
         wanted: AbstractSet[str],
         hidden: AbstractSet[str] = frozenset(),
     ) -> records.Row:
-        """Change some columns; see `RowWritePort.update`."""
+        """
+        Change some columns of a list item.
+
+        Raises:
+            InvalidFields: Columns are unknown or read-only, or a required one is cleared.
+            Stale: It is no longer at *etag*.
+        """
         self._sites.admit_site(key.site)
         check_fields(await self._lists.columns(key.of), fields, creating=False)
         address = (*_address(key.of), "items", key.item, "fields")
@@ -79,7 +90,7 @@ class RowWriter:
         )
 
     async def delete(self, key: RowKey, *, etag: str | None) -> None:
-        """Delete a list item; see `RowWritePort.delete`."""
+        """Delete a list item; Stale when it is no longer at *etag*."""
         self._sites.admit_site(key.site)
         address = (*_address(key.of), "items", key.item)
         await self._call("DELETE", *address, headers=if_match(etag), item=True)

@@ -97,7 +97,13 @@ class RowReader:
     async def page(
         self, key: ListKey, query: RowQuery, *, cursor: str | None, wanted: AbstractSet[str]
     ) -> Page[records.Row]:
-        """Return a page of a list; see `RowPort.page`."""
+        """
+        Return a page of a list's items that pass the filter; it may be empty with a *next*.
+
+        Raises:
+            InvalidFilter: Filter, order or selection are not of this list.
+            InvalidCursor: *cursor* is not of this listing.
+        """
         self._sites.admit_site(key.site)
         plan = await self._plan(key, query, wanted)
         strategy, position = _split_cursor(cursor)
@@ -117,7 +123,7 @@ class RowReader:
     async def get(
         self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
     ) -> records.Row:
-        """Read one list item; see `RowPort.get`."""
+        """Read one list item; *hidden* as in `RowQuery`."""
         self._sites.admit_site(key.site)
         selection = await self.field_selection(key.of, wanted, hidden)
         params = selected_fields.row(frozenset(wanted), selection.requested)
@@ -133,7 +139,7 @@ class RowReader:
         wanted: AbstractSet[str],
         selection: FieldSelection = ALL_FIELDS,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
-        """Read list items by their ids; see `RowPort.get_many`."""
+        """Read list items by their ids, in batches."""
         params = selected_fields.row(frozenset(wanted), selection.requested)
         requests = {
             key: BatchRequest(_address(key), params)

@@ -70,7 +70,7 @@ class ListReader:
         self._sites = sites
 
     async def of_site(self, site_id: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
-        """Return a site's lists; see `ListPort.of_site`."""
+        """Return a site's lists, unordered, without columns."""
         self._sites.admit_site(site_id)
         name, members = selected_fields.LIST
         select = (name, f"{members},system") if include_hidden else selected_fields.LIST
@@ -92,7 +92,12 @@ class ListReader:
         return tuple({site_list.list: site_list for site_list in visible}.values())
 
     async def get(self, key: ListKey) -> records.SiteList:
-        """Read one list with its columns; see `ListPort.get`."""
+        """
+        Read one list with its columns.
+
+        Raises:
+            Missing: The site has no such list.
+        """
         self._sites.admit_site(key.site)
         expand = ("$expand", f"columns($select={selected_fields.COLUMN_MEMBERS}),drive($select=id)")
         name, members = selected_fields.LIST
@@ -109,7 +114,7 @@ class ListReader:
     async def get_many(
         self, keys: Collection[ListKey]
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
-        """Read lists by their ids; see `ListPort.get_many`."""
+        """Read lists by their ids, in batches, without columns."""
         requests = {
             key: BatchRequest(
                 ("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE)
@@ -128,7 +133,12 @@ class ListReader:
         return lists
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
-        """Return the columns of a list; see `ListPort.columns`."""
+        """
+        Return the columns of a list, at most one minute old.
+
+        Raises:
+            Missing: The site has no such list.
+        """
         self._sites.admit_site(key.site)
         site_list = self._context.cache.lists.get(key) or await self.get(key)
         return site_list.columns or ()

@@ -62,7 +62,7 @@ class SelectedSiteSearch:
         self._lists = lists
 
     async def search(self, query: SearchQuery) -> SearchPage:
-        """Search; see `CollabPort.search`. *total* counts the hits within the bounds above."""
+        """As `CollabConnection.search`; *total* counts the hits within the bounds above."""
         term = keyword_query.parse(query.text)
         if query.site is not None:
             self._sites.admit_site(query.site)
