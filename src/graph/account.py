@@ -45,8 +45,6 @@ class AccessToken:
 
 
 class AccessTokenView(Record, frozen=True, kw_only=True):
-    """See the type AccessToken."""
-
     id: int
     name: str
     expires_at: datetime | None

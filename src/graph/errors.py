@@ -17,22 +17,7 @@ from graphql import GraphQLError, ValueNode
 from graph.request_log import Denial
 from policy.refusals import InvalidInput, Refusal
 from policy.vocabulary import Code, Layer, Surface
-from providers.failures import (
-    Broken,
-    Conflicted,
-    Locked,
-    Missing,
-    NeedsReauth,
-    OutcomeUnknown,
-    OutOfSpace,
-    ProviderFailure,
-    Refused,
-    Stale,
-    Throttled,
-    TimedOut,
-    TooMuch,
-    Unreachable,
-)
+from providers import failures
 
 log = logging.getLogger("graph")
 
@@ -110,22 +95,22 @@ SURFACE_STATUSES: Mapping[tuple[Surface, Code], int] = MappingProxyType(
 )
 
 # Most specific class first; a failure takes the code of its nearest class.
-FAILURE_CODES: Mapping[type[ProviderFailure], Code] = MappingProxyType(
+FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
     {
-        Throttled: Code.RATE_LIMITED,
-        TimedOut: Code.PROVIDER_TIMEOUT,
-        Unreachable: Code.PROVIDER_ERROR,
-        NeedsReauth: Code.PROVIDER_ERROR,
-        Missing: Code.NOT_FOUND,
-        Conflicted: Code.NAME_CONFLICT,
-        Stale: Code.PRECONDITION_FAILED,
-        Locked: Code.PROVIDER_ERROR,
-        OutOfSpace: Code.QUOTA_EXCEEDED,
-        Refused: Code.PROVIDER_ERROR,
-        OutcomeUnknown: Code.OUTCOME_UNKNOWN,
-        TooMuch: Code.PROVIDER_ERROR,
-        Broken: Code.PROVIDER_ERROR,
-        ProviderFailure: Code.PROVIDER_ERROR,
+        failures.Throttled: Code.RATE_LIMITED,
+        failures.TimedOut: Code.PROVIDER_TIMEOUT,
+        failures.Unreachable: Code.PROVIDER_ERROR,
+        failures.NeedsReauth: Code.PROVIDER_ERROR,
+        failures.Missing: Code.NOT_FOUND,
+        failures.Conflicted: Code.NAME_CONFLICT,
+        failures.Stale: Code.PRECONDITION_FAILED,
+        failures.Locked: Code.PROVIDER_ERROR,
+        failures.OutOfSpace: Code.QUOTA_EXCEEDED,
+        failures.Refused: Code.PROVIDER_ERROR,
+        failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
+        failures.TooMuch: Code.PROVIDER_ERROR,
+        failures.Broken: Code.PROVIDER_ERROR,
+        failures.ProviderFailure: Code.PROVIDER_ERROR,
     }
 )
 
@@ -175,7 +160,7 @@ def extensions(
 
 def message(problem: BaseException) -> str:
     """Return the message of *problem* that is safe to show."""
-    if isinstance(problem, Refusal | ProviderFailure):
+    if isinstance(problem, Refusal | failures.ProviderFailure):
         return problem.message
     return INTERNAL
 
@@ -183,7 +168,7 @@ def message(problem: BaseException) -> str:
 def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -> dict[str, Any]:
     """Return an error of a running operation as callers see it; log it when it is a bug."""
     problem = cause(error)
-    if not isinstance(problem, Refusal | ProviderFailure):
+    if not isinstance(problem, Refusal | failures.ProviderFailure):
         _log(problem, error, request_id)
     described: dict[str, Any] = {"message": message(problem)}
     if error.locations:

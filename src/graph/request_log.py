@@ -4,19 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphql import (
-    DocumentNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    InlineFragmentNode,
-    OperationDefinitionNode,
-    OperationType,
-    SelectionSetNode,
-    StringValueNode,
-    ValueNode,
-    VariableNode,
-)
+import graphql
 
 from graph.masking.guards import Requirement
 from policy.vocabulary import Code, Layer, Surface
@@ -94,8 +82,8 @@ class RequestLog:
 
 
 def root_fields(
-    operation: OperationDefinitionNode,
-    document: DocumentNode,
+    operation: graphql.OperationDefinitionNode,
+    document: graphql.DocumentNode,
     requirements: Mapping[str, Requirement],
 ) -> tuple[RootField, ...]:
     """
@@ -106,9 +94,9 @@ def root_fields(
     fragments = {
         definition.name.value: definition
         for definition in document.definitions
-        if isinstance(definition, FragmentDefinitionNode)
+        if isinstance(definition, graphql.FragmentDefinitionNode)
     }
-    writes = operation.operation is OperationType.MUTATION
+    writes = operation.operation is graphql.OperationType.MUTATION
     defaults = {
         definition.variable.name.value: _string(definition.default_value)
         for definition in operation.variable_definitions or ()
@@ -132,31 +120,31 @@ def root_fields(
 
 
 def _fields(
-    selections: SelectionSetNode,
-    fragments: Mapping[str, FragmentDefinitionNode],
+    selections: graphql.SelectionSetNode,
+    fragments: Mapping[str, graphql.FragmentDefinitionNode],
     entered: set[str],
-) -> Iterator[FieldNode]:
+) -> Iterator[graphql.FieldNode]:
     for node in selections.selections:
-        if isinstance(node, FieldNode):
+        if isinstance(node, graphql.FieldNode):
             yield node
-        elif isinstance(node, InlineFragmentNode):
+        elif isinstance(node, graphql.InlineFragmentNode):
             yield from _fields(node.selection_set, fragments, entered)
-        elif isinstance(node, FragmentSpreadNode) and node.name.value not in entered:
+        elif isinstance(node, graphql.FragmentSpreadNode) and node.name.value not in entered:
             entered.add(node.name.value)
             yield from _fields(fragments[node.name.value].selection_set, fragments, entered)
 
 
 def _resources(
-    node: FieldNode, defaults: Mapping[str, str | None]
+    node: graphql.FieldNode, defaults: Mapping[str, str | None]
 ) -> Iterator[tuple[str | None, str | None]]:
     """Yield (variable, literal or default) of each argument that may hold the resource's id."""
     arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
     for value in map(arguments.get, _RESOURCE_ARGUMENTS):
-        if isinstance(value, VariableNode):
+        if isinstance(value, graphql.VariableNode):
             yield value.name.value, defaults.get(value.name.value)
-        elif isinstance(value, StringValueNode):
+        elif isinstance(value, graphql.StringValueNode):
             yield None, value.value
 
 
-def _string(value: ValueNode | None) -> str | None:
-    return value.value if isinstance(value, StringValueNode) else None
+def _string(value: graphql.ValueNode | None) -> str | None:
+    return value.value if isinstance(value, graphql.StringValueNode) else None

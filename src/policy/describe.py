@@ -9,42 +9,34 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
+from policy import vocabulary
 from policy.grants import Grant
-from policy.vocabulary import (
-    COLLAB_READS,
-    EMAIL_READS,
-    TASK_READS,
-    CalendarAccessLevel,
-    CalendarField,
-    CollabField,
-    EmailField,
-    EmailOp,
-    Surface,
-    TaskField,
-    TaskOp,
-)
 
 
 @lru_cache(maxsize=4096)  # equal grants have equal sentences
-def access_info(surface: Surface, grant: Grant, *, has_block_rules: bool = False) -> str | None:
+def access_info(
+    surface: vocabulary.Surface, grant: Grant, *, has_block_rules: bool = False
+) -> str | None:
     """Describe the restrictions on *surface* in the fixed order; None when there are none."""
     sentences = _SENTENCES[surface](grant)
-    if surface is Surface.COLLAB:
+    if surface is vocabulary.Surface.COLLAB:
         sentences = _collab(grant, has_block_rules=has_block_rules)
     return " ".join(sentences) or None
 
 
 def _email(grant: Grant) -> Iterable[str]:
-    missing = [op for op in EmailOp if op not in grant.email_operations]
-    if not grant.email_operations - set(EMAIL_READS):
+    missing = [op for op in vocabulary.EmailOp if op not in grant.email_operations]
+    if not grant.email_operations - set(vocabulary.EMAIL_READS):
         yield (
             "Read-only email access: sending, replying, forwarding, deleting and changing "
             "messages are not allowed."
         )
-        missing = [op for op in missing if op in EMAIL_READS]  # the sentence covers the others
+        missing = [
+            op for op in missing if op in vocabulary.EMAIL_READS
+        ]  # the sentence covers the others
     if missing:
         yield f"Not allowed on email: {', '.join(missing)}."
-    yield from _mask("Hidden email fields", EmailField, grant.visible_email_fields)
+    yield from _mask("Hidden email fields", vocabulary.EmailField, grant.visible_email_fields)
 
 
 def _calendar(grant: Grant) -> Iterable[str]:
@@ -54,38 +46,38 @@ def _calendar(grant: Grant) -> Iterable[str]:
             "any future date" if grant.future_days is None else f"next {grant.future_days} days"
         )
         yield f"Results limited to time window: {past} to {future}."
-    if grant.calendar_level is CalendarAccessLevel.FREE_BUSY_ONLY:
+    if grant.calendar_level is vocabulary.CalendarAccessLevel.FREE_BUSY_ONLY:
         yield "Only free/busy times are visible."
     if grant.calendar_ids is not None:
         yield "Only selected calendars are visible."
-    yield from _mask("Hidden event fields", CalendarField, grant.visible_calendar_fields)
+    yield from _mask("Hidden event fields", vocabulary.CalendarField, grant.visible_calendar_fields)
 
 
 def _tasks(grant: Grant) -> Iterable[str]:
     # `manage_groups` is reserved for future use: alone it allows no write.
-    if not grant.task_operations - {*TASK_READS, TaskOp.MANAGE_GROUPS}:
+    if not grant.task_operations - {*vocabulary.TASK_READS, vocabulary.TaskOp.MANAGE_GROUPS}:
         yield "Read-only task access."
     if grant.task_boards is not None:
         yield "Only selected boards are visible."
-    yield from _mask("Hidden task fields", TaskField, grant.visible_task_fields)
+    yield from _mask("Hidden task fields", vocabulary.TaskField, grant.visible_task_fields)
 
 
 def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
-    if not grant.collab_operations - set(COLLAB_READS):
+    if not grant.collab_operations - set(vocabulary.COLLAB_READS):
         yield "Read-only access to collaboration content."
     if not grant.collab_allow_all:
         yield "Only content matching this token's allow rules is visible."
     elif has_block_rules:
         yield "Some content is blocked by this token's rules."
-    yield from _mask("Hidden fields", CollabField, grant.visible_collab_fields)
+    yield from _mask("Hidden fields", vocabulary.CollabField, grant.visible_collab_fields)
 
 
-_SENTENCES: Mapping[Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(
+_SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(
     {
-        Surface.EMAIL: _email,
-        Surface.CALENDAR: _calendar,
-        Surface.TASKS: _tasks,
-        Surface.COLLAB: _collab,
+        vocabulary.Surface.EMAIL: _email,
+        vocabulary.Surface.CALENDAR: _calendar,
+        vocabulary.Surface.TASKS: _tasks,
+        vocabulary.Surface.COLLAB: _collab,
     }
 )
 

@@ -12,18 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
+from policy import vocabulary
 from policy.grants import Grant
 from policy.refusals import AccessDenied, NoSuchProvider, OperationNotAllowed, SurfaceNotEnabled
-from policy.vocabulary import (
-    CalendarAccessLevel,
-    CalendarOp,
-    CollabOp,
-    EmailOp,
-    Layer,
-    Operation,
-    Surface,
-    TaskOp,
-)
 
 
 class Connection(Protocol):
@@ -45,24 +36,24 @@ class Connection(Protocol):
     def reconnect_url(self) -> str | None: ...
 
 
-def allows(grant: Grant, operation: Operation) -> bool:
+def allows(grant: Grant, operation: vocabulary.Operation) -> bool:
     """Say whether *grant* has the flag (on the calendar: the access level) of *operation*."""
     match operation:
-        case EmailOp():
+        case vocabulary.EmailOp():
             return operation in grant.email_operations
-        case TaskOp():
+        case vocabulary.TaskOp():
             return operation in grant.task_operations
-        case CollabOp():
+        case vocabulary.CollabOp():
             return operation in grant.collab_operations
-        case CalendarOp.VIEW_EVENTS:
-            return grant.calendar_level is not CalendarAccessLevel.FREE_BUSY_ONLY
-        case CalendarOp():
+        case vocabulary.CalendarOp.VIEW_EVENTS:
+            return grant.calendar_level is not vocabulary.CalendarAccessLevel.FREE_BUSY_ONLY
+        case vocabulary.CalendarOp():
             return True
 
 
 def admit(
-    surface: Surface,
-    operations: Sequence[Operation],
+    surface: vocabulary.Surface,
+    operations: Sequence[vocabulary.Operation],
     grant: Grant,
     connections: Sequence[Connection],
 ) -> None:
@@ -77,18 +68,18 @@ def admit(
     if not any(connection.kind == surface for connection in connections):
         raise NoSuchProvider(surface)
     if operations and not any(allows(grant, operation) for operation in operations):
-        if surface is Surface.CALENDAR:
+        if surface is vocabulary.Surface.CALENDAR:
             raise AccessDenied(
-                "This token may see free and busy times only.", layer=Layer.OPERATION
+                "This token may see free and busy times only.", layer=vocabulary.Layer.OPERATION
             )
         raise OperationNotAllowed(*operations)
 
 
-_SWITCH: Mapping[Surface, Callable[[Grant], bool]] = MappingProxyType(
+_SWITCH: Mapping[vocabulary.Surface, Callable[[Grant], bool]] = MappingProxyType(
     {
-        Surface.EMAIL: lambda grant: grant.email_enabled,
-        Surface.CALENDAR: lambda grant: grant.calendar_enabled,
-        Surface.TASKS: lambda _: True,  # no switch: the operation flags alone open tasks
-        Surface.COLLAB: lambda grant: grant.collab_enabled,
+        vocabulary.Surface.EMAIL: lambda grant: grant.email_enabled,
+        vocabulary.Surface.CALENDAR: lambda grant: grant.calendar_enabled,
+        vocabulary.Surface.TASKS: lambda _: True,  # no switch: the operation flags alone open tasks
+        vocabulary.Surface.COLLAB: lambda grant: grant.collab_enabled,
     }
 )

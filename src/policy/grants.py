@@ -12,26 +12,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
+from policy import vocabulary
 from policy.refusals import Detail, InvalidInput
 from policy.settings import DEFAULTS, READERS, InvalidSetting
-from policy.vocabulary import (
-    ALL,
-    COLLAB_COMPOSITES,
-    EMAIL_COMPOSITES,
-    TASK_COMPOSITES,
-    CalendarAccessLevel,
-    CalendarField,
-    Code,
-    CollabField,
-    CollabOp,
-    EmailField,
-    EmailOp,
-    Field,
-    MaskMode,
-    TaskField,
-    TaskOp,
-    expand,
-)
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -68,25 +51,25 @@ class Grant:
     """
 
     email_enabled: bool
-    email_operations: frozenset[EmailOp]
-    visible_email_fields: frozenset[EmailField]
+    email_operations: frozenset[vocabulary.EmailOp]
+    visible_email_fields: frozenset[vocabulary.EmailField]
     calendar_enabled: bool
-    calendar_level: CalendarAccessLevel
-    visible_calendar_fields: frozenset[CalendarField]
+    calendar_level: vocabulary.CalendarAccessLevel
+    visible_calendar_fields: frozenset[vocabulary.CalendarField]
     past_days: int | None
     future_days: int | None
     calendar_ids: frozenset[int] | None
-    task_operations: frozenset[TaskOp]
+    task_operations: frozenset[vocabulary.TaskOp]
     task_boards: tuple[BoardScope, ...] | None
-    visible_task_fields: frozenset[TaskField]
+    visible_task_fields: frozenset[vocabulary.TaskField]
     writable_task_fields: frozenset[str] | None
     default_task_provider: str | None
     collab_enabled: bool
-    collab_operations: frozenset[CollabOp]
+    collab_operations: frozenset[vocabulary.CollabOp]
     collab_allow_all: bool
-    visible_collab_fields: frozenset[CollabField]
+    visible_collab_fields: frozenset[vocabulary.CollabField]
     connection_ids: frozenset[int] | None
-    mask_mode: MaskMode
+    mask_mode: vocabulary.MaskMode
     quota: TokenQuota
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -105,32 +88,36 @@ class Grant:
         return cls(
             email_enabled=value["emailAccessEnabled"] is True,
             email_operations=_operations(
-                value["allowedEmailOperations"], EMAIL_COMPOSITES, EmailOp
+                value["allowedEmailOperations"], vocabulary.EMAIL_COMPOSITES, vocabulary.EmailOp
             ),
-            visible_email_fields=_visible(value["visibleEmailFields"], EmailField),
+            visible_email_fields=_visible(value["visibleEmailFields"], vocabulary.EmailField),
             calendar_enabled=value["calendarAccessEnabled"] is True,
-            calendar_level=CalendarAccessLevel(str(value["calendarAccessLevel"])),
-            visible_calendar_fields=_visible(value["visibleCalendarFields"], CalendarField),
+            calendar_level=vocabulary.CalendarAccessLevel(str(value["calendarAccessLevel"])),
+            visible_calendar_fields=_visible(
+                value["visibleCalendarFields"], vocabulary.CalendarField
+            ),
             past_days=_number(value["timeframePastDays"]),
             future_days=_number(value["timeframeFutureDays"]),
             calendar_ids=_numbers(value["allowedCalendarIds"]),
-            task_operations=_operations(value["allowedTaskOperations"], TASK_COMPOSITES, TaskOp),
+            task_operations=_operations(
+                value["allowedTaskOperations"], vocabulary.TASK_COMPOSITES, vocabulary.TaskOp
+            ),
             task_boards=_boards(value["taskBoards"]),
-            visible_task_fields=_visible(value["visibleTaskFields"], TaskField),
+            visible_task_fields=_visible(value["visibleTaskFields"], vocabulary.TaskField),
             writable_task_fields=_writable(value["writableTaskFields"]),
             default_task_provider=_text(value["defaultTaskProvider"]),
             collab_enabled=value["collabAccessEnabled"] is True,
             collab_operations=_operations(
-                value["allowedCollabOperations"], COLLAB_COMPOSITES, CollabOp
+                value["allowedCollabOperations"], vocabulary.COLLAB_COMPOSITES, vocabulary.CollabOp
             ),
             collab_allow_all=value["collabAllowAllDefault"] is True,
-            visible_collab_fields=_visible(value["visibleCollabFields"], CollabField),
+            visible_collab_fields=_visible(value["visibleCollabFields"], vocabulary.CollabField),
             connection_ids=_numbers(value["allowedConnectionIds"]),
-            mask_mode=MaskMode(str(value["maskMode"])),
+            mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             quota=_quota(value["quota"]),
         )
 
-    def sees(self, field: Field) -> bool:
+    def sees(self, field: vocabulary.Field) -> bool:
         """
         Say whether the mask word *field* is visible.
 
@@ -138,13 +125,13 @@ class Grant:
         equal as text.
         """
         match field:
-            case EmailField():
+            case vocabulary.EmailField():
                 return field in self.visible_email_fields
-            case CalendarField():
+            case vocabulary.CalendarField():
                 return field in self.visible_calendar_fields
-            case TaskField():
+            case vocabulary.TaskField():
                 return field in self.visible_task_fields
-            case CollabField():
+            case vocabulary.CollabField():
                 return field in self.visible_collab_fields
 
 
@@ -184,7 +171,7 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
         message = (
             "The settings cannot be read: " + ", ".join(detail.field for detail in details) + "."
         )
-        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
+        raise InvalidInput(message, code=vocabulary.Code.VALIDATION_ERROR, details=details)
     return merged
 
 
@@ -200,9 +187,13 @@ def effective_operations(settings: Mapping[str, object]) -> EffectiveOperations:
     """Expand the composites of *settings*, for display."""
     grant = Grant.read(settings)
     return {
-        "effectiveEmailOperations": [op for op in EmailOp if op in grant.email_operations],
-        "effectiveTaskOperations": [op for op in TaskOp if op in grant.task_operations],
-        "effectiveCollabOperations": [op for op in CollabOp if op in grant.collab_operations],
+        "effectiveEmailOperations": [
+            op for op in vocabulary.EmailOp if op in grant.email_operations
+        ],
+        "effectiveTaskOperations": [op for op in vocabulary.TaskOp if op in grant.task_operations],
+        "effectiveCollabOperations": [
+            op for op in vocabulary.CollabOp if op in grant.collab_operations
+        ],
     }
 
 
@@ -213,7 +204,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "allowedEmailOperations": (),
         "visibleEmailFields": (),
         "calendarAccessEnabled": False,
-        "calendarAccessLevel": CalendarAccessLevel.FREE_BUSY_ONLY,
+        "calendarAccessLevel": vocabulary.CalendarAccessLevel.FREE_BUSY_ONLY,
         "visibleCalendarFields": (),
         "timeframePastDays": 0,
         "timeframeFutureDays": 0,
@@ -228,7 +219,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "collabAllowAllDefault": False,
         "visibleCollabFields": (),
         "allowedConnectionIds": (),
-        "maskMode": MaskMode.STRICT,
+        "maskMode": vocabulary.MaskMode.STRICT,
         "quota": MappingProxyType({"perMinute": 0}),
     }
 )
@@ -249,12 +240,12 @@ def _stored(settings: Mapping[str, object], name: str) -> object:
 def _operations(
     flags: object, composites: Mapping[str, tuple[Word, ...]], operations: type[Word]
 ) -> frozenset[Word]:
-    return frozenset(expand(_words(flags), composites, operations))
+    return frozenset(vocabulary.expand(_words(flags), composites, operations))
 
 
 def _visible(words: object, fields: type[Word]) -> frozenset[Word]:
     listed = frozenset(_words(words))
-    return frozenset(field for field in fields if ALL in listed or field.value in listed)
+    return frozenset(field for field in fields if vocabulary.ALL in listed or field.value in listed)
 
 
 def _words(value: object) -> Sequence[str]:
@@ -275,7 +266,7 @@ def _text(value: object) -> str | None:
 
 def _writable(value: object) -> frozenset[str] | None:
     words = frozenset(_words(value))
-    return None if ALL in words else words
+    return None if vocabulary.ALL in words else words
 
 
 def _boards(value: object) -> tuple[BoardScope, ...] | None:

@@ -8,14 +8,7 @@ when none after it holds the object.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from providers.failures import (
-    Missing,
-    NeedsReauth,
-    ProviderFailure,
-    Throttled,
-    TimedOut,
-    Unreachable,
-)
+from providers import failures
 from providers.ports.connection import ConnectionInfo
 
 P = TypeVar("P")
@@ -40,13 +33,13 @@ async def read_from_first_holder(
         Missing: No connection holds the object.
         ProviderFailure: The first failure that is not Missing, when none answered.
     """
-    failure: ProviderFailure = Missing()
+    failure: failures.ProviderFailure = failures.Missing()
     answers: list[T] = []
     for _, port in connections:
         try:
             answers.append(await read(port))
-        except ProviderFailure as port_failure:
-            if isinstance(failure, Missing):
+        except failures.ProviderFailure as port_failure:
+            if isinstance(failure, failures.Missing):
                 failure = port_failure
         if answers and not call_all:
             break
@@ -55,18 +48,18 @@ async def read_from_first_holder(
     raise failure
 
 
-def changed_nothing(failure: ProviderFailure) -> bool:
+def changed_nothing(failure: failures.ProviderFailure) -> bool:
     """Tell whether a failed write surely changed nothing, so that another connection may try."""
-    if isinstance(failure, Unreachable | TimedOut):
+    if isinstance(failure, failures.Unreachable | failures.TimedOut):
         return not failure.sent
-    return isinstance(failure, Missing | NeedsReauth | Throttled)
+    return isinstance(failure, failures.Missing | failures.NeedsReauth | failures.Throttled)
 
 
 async def write_to_first_holder(
     connections: Sequence[tuple[ConnectionInfo, P]],
     write: Callable[[P], Awaitable[T]],
     *,
-    harmless: Callable[[ProviderFailure], bool] = changed_nothing,
+    harmless: Callable[[failures.ProviderFailure], bool] = changed_nothing,
 ) -> T:
     """
     Write through the first writable connection that holds the object.
@@ -80,15 +73,15 @@ async def write_to_first_holder(
         Missing: No writable connection holds the object.
         ProviderFailure: A failure that is not harmless, or else the first that is not Missing.
     """
-    failure: ProviderFailure = Missing()
+    failure: failures.ProviderFailure = failures.Missing()
     for info, port in connections:
         if not info.can_write:
             continue
         try:
             return await write(port)
-        except ProviderFailure as port_failure:
+        except failures.ProviderFailure as port_failure:
             if not harmless(port_failure):
                 raise
-            if isinstance(failure, Missing):
+            if isinstance(failure, failures.Missing):
                 failure = port_failure
     raise failure

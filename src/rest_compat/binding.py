@@ -10,16 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from graphql import (
-    GraphQLBoolean,
-    GraphQLEnumType,
-    GraphQLError,
-    GraphQLID,
-    GraphQLInputType,
-    GraphQLInt,
-    GraphQLNonNull,
-    GraphQLString,
-)
+import graphql
 
 from policy.vocabulary import Code, Surface
 from rest_compat.ports import Operation, Variable
@@ -100,7 +91,7 @@ def parse_value(text: str, variable: Variable) -> Any:
         Problem: 400 `INVALID_PARAMETER`.
     """
     type_ = variable.type
-    if isinstance(type_, GraphQLNonNull):
+    if isinstance(type_, graphql.GraphQLNonNull):
         type_ = type_.of_type
     parser = _PARSERS.get(str(type_))
     if parser is not None:
@@ -146,26 +137,26 @@ def _text(text: str, _name: str) -> str:
 
 
 _PARSERS: Mapping[str, Callable[[str, str], Any]] = {
-    GraphQLBoolean.name: _boolean,
-    GraphQLInt.name: _integer,
+    graphql.GraphQLBoolean.name: _boolean,
+    graphql.GraphQLInt.name: _integer,
     "Long": _long,
-    GraphQLString.name: _text,
-    GraphQLID.name: _text,
+    graphql.GraphQLString.name: _text,
+    graphql.GraphQLID.name: _text,
 }
 
 
-def _check_scalar(text: str, type_: GraphQLInputType, name: str) -> str:
+def _check_scalar(text: str, type_: graphql.GraphQLInputType, name: str) -> str:
     """Return *text* if the schema's type accepts it; the graph parses it again."""
     if str(type_) == "DateTime":
         text = text.replace(" ", "+")  # a "+" that was not percent-encoded
     try:
         type_.parse_value(text)  # type: ignore[union-attr]  # texts fill only scalars and enums
-    except (GraphQLError, ValueError, TypeError):
+    except (graphql.GraphQLError, ValueError, TypeError):
         raise invalid_parameter(name, _expectation(type_)) from None
     return text
 
 
-def _expectation(type_: GraphQLInputType) -> str:
-    if isinstance(type_, GraphQLEnumType):
+def _expectation(type_: graphql.GraphQLInputType) -> str:
+    if isinstance(type_, graphql.GraphQLEnumType):
         return f"must be one of {', '.join(type_.values)}"
     return "must be an ISO 8601 time" if str(type_) == "DateTime" else "has a bad value"

@@ -14,18 +14,10 @@ from typing import Any
 import msgspec
 from starlette.types import Scope
 
-from rest_compat import errors
+from rest_compat import errors, ports
 from rest_compat.binding import INPUT, bind
 from rest_compat.idempotency import make_intent, read_key, run_once
 from rest_compat.ledger import KEY_HEADER, Ledger
-from rest_compat.ports import (
-    AdmittedRequest,
-    CallObserver,
-    Operation,
-    Problem,
-    RequestEntry,
-    Variable,
-)
 from rest_compat.preferences import Preferences, read_preferences
 from rest_compat.readers import Body, BodyReader
 from rest_compat.request import RestRequest
@@ -52,12 +44,12 @@ class Responder:
     """
 
     endpoint: Endpoint
-    operation: Operation
-    entry: RequestEntry
+    operation: ports.Operation
+    entry: ports.RequestEntry
     ledger: Ledger
-    body: Variable | None
+    body: ports.Variable | None
     reader: BodyReader
-    observer: CallObserver | None = None
+    observer: ports.CallObserver | None = None
 
     async def respond(self, request: RestRequest, path: Mapping[str, str]) -> RestResponse:
         """Answer *request*, whose path parameters are *path*; refusals are responses too."""
@@ -66,14 +58,14 @@ class Responder:
             admitted = await self.entry.admit(
                 request.scope, self.endpoint.bucket, partial_fail=preferences.partial_fail
             )
-        except Problem as problem:
+        except ports.Problem as problem:
             return self.refuse(problem, request.scope).with_headers(*preferences.applied)
         response: RestResponse | None = None
         failure: BaseException | None = None
         try:
             await self._check_gates(request, path, admitted)
             response = await self._run_idempotently(request, path, admitted, preferences)
-        except Problem as problem:
+        except ports.Problem as problem:
             response, failure = self.refuse(problem, request.scope), problem
         except BaseException as bug:
             failure = bug
@@ -84,7 +76,7 @@ class Responder:
         return response.with_headers(*preferences.applied)
 
     async def _check_gates(
-        self, request: RestRequest, path: Mapping[str, str], admitted: AdmittedRequest
+        self, request: RestRequest, path: Mapping[str, str], admitted: ports.AdmittedRequest
     ) -> None:
         """
         Run the gates that need no parameters.
@@ -95,13 +87,13 @@ class Responder:
         """
         try:
             self.entry.check_gates(self.operation, admitted, {})
-        except Problem as refusal:
+        except ports.Problem as refusal:
             if self.body is None or not self.operation.refusal_depends_on_input:
                 raise
             try:
                 body = await self.reader.receive(request, self.body)
                 variables = self._variables(request, path, body, strict=False)
-            except Problem:
+            except ports.Problem:
                 raise refusal from None
             self.entry.check_gates(self.operation, admitted, variables)
             raise
@@ -110,7 +102,7 @@ class Responder:
         self,
         request: RestRequest,
         path: Mapping[str, str],
-        admitted: AdmittedRequest,
+        admitted: ports.AdmittedRequest,
         preferences: Preferences,
     ) -> RestResponse:
         """Run the call through the ledger when it has a key, directly otherwise."""
@@ -126,7 +118,7 @@ class Responder:
         async def run() -> RestResponse:
             try:
                 return await self._run(request, path, admitted, preferences, body)
-            except Problem as problem:
+            except ports.Problem as problem:
                 return self.refuse(problem, request.scope)
 
         fingerprint = body.fingerprint if body is not None else b""
@@ -142,7 +134,7 @@ class Responder:
         self,
         request: RestRequest,
         path: Mapping[str, str],
-        admitted: AdmittedRequest,
+        admitted: ports.AdmittedRequest,
         preferences: Preferences,
         body: Body | None,
     ) -> RestResponse:
@@ -163,7 +155,7 @@ class Responder:
             variables[INPUT] = body.value(strict=strict)
         return variables
 
-    def _success(self, data: Mapping[str, Any], admitted: AdmittedRequest) -> RestResponse:
+    def _success(self, data: Mapping[str, Any], admitted: ports.AdmittedRequest) -> RestResponse:
         if self.endpoint.status == 204:
             return RestResponse(status=204)
         result = data["result"]
@@ -178,7 +170,7 @@ class Responder:
             headers = (*headers, ("ETag", notes.etag))
         return RestResponse(status=self.endpoint.status, body=_json.encode(result), headers=headers)
 
-    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+    def refuse(self, problem: ports.Problem, scope: Scope) -> RestResponse:
         """Build the error response of this endpoint, also for requests that never reached it."""
         return errors.error_response(
             problem,

@@ -10,26 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphql import (
-    GraphQLBoolean,
-    GraphQLEnumType,
-    GraphQLError,
-    GraphQLFloat,
-    GraphQLID,
-    GraphQLInputObjectType,
-    GraphQLInputType,
-    GraphQLInt,
-    GraphQLList,
-    GraphQLNonNull,
-    GraphQLString,
-    Undefined,
-)
+import graphql
 
 from rest_compat.body import invalid_body
 from rest_compat.errors import WHOLE_BODY
 
 
-def coerce_input(value: Any, kind: GraphQLInputType, *, strict: bool) -> Any:
+def coerce_input(value: Any, kind: graphql.GraphQLInputType, *, strict: bool) -> Any:
     """
     Return *value* with only the members that *kind* has, to be the variable `$input`.
 
@@ -51,25 +38,25 @@ class _Check:
     strict: bool
     problems: list[tuple[str, str]] = field(default_factory=list)
 
-    def value(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
-        if isinstance(kind, GraphQLNonNull):
+    def value(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
+        if isinstance(kind, graphql.GraphQLNonNull):
             kind = kind.of_type
             if value is None:
                 return self.add(path, "is required")
         if value is None:
             return None
-        if isinstance(kind, GraphQLList):
+        if isinstance(kind, graphql.GraphQLList):
             return self.items(value, kind.of_type, path)
-        if isinstance(kind, GraphQLInputObjectType):
+        if isinstance(kind, graphql.GraphQLInputObjectType):
             return self.members(value, kind, path)
         return self.leaf(value, kind, path)
 
-    def items(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
+    def items(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
         if not isinstance(value, list):
             return self.add(path, "must be a list")
         return [self.value(item, kind, f"{path}[{index}]") for index, item in enumerate(value)]
 
-    def members(self, value: Any, kind: GraphQLInputObjectType, path: str) -> Any:
+    def members(self, value: Any, kind: graphql.GraphQLInputObjectType, path: str) -> Any:
         if not isinstance(value, dict):
             return self.add(path, "must be an object")
         start = "" if path == WHOLE_BODY else f"{path}."
@@ -78,8 +65,8 @@ class _Check:
                 self.add(start + name, "is not known")
         members: dict[str, Any] = {}
         for name, member in kind.fields.items():
-            required = isinstance(member.type, GraphQLNonNull) and (
-                member.default_value is Undefined
+            required = isinstance(member.type, graphql.GraphQLNonNull) and (
+                member.default_value is graphql.Undefined
             )
             if value.get(name) is not None:
                 members[name] = self.value(value[name], member.type, start + name)
@@ -87,7 +74,7 @@ class _Check:
                 self.add(start + name, "is required")
         return members
 
-    def leaf(self, value: Any, kind: GraphQLInputType, path: str) -> Any:
+    def leaf(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
         expected = _PYTHON_TYPES.get(kind.name) if hasattr(kind, "name") else None
         if expected is not None:
             types, reason = expected
@@ -96,7 +83,7 @@ class _Check:
                 return self.add(path, reason)
         try:
             kind.parse_value(value)  # type: ignore[union-attr]  # lists and objects are done
-        except (GraphQLError, ValueError, TypeError):
+        except (graphql.GraphQLError, ValueError, TypeError):
             return self.add(path, _expectation(kind))
         return value
 
@@ -105,18 +92,18 @@ class _Check:
 
 
 _PYTHON_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
-    GraphQLString.name: ((str,), "must be a string"),
-    GraphQLID.name: ((str,), "must be a string"),
-    GraphQLBoolean.name: ((bool,), "must be true or false"),
-    GraphQLInt.name: ((int,), "must be an integer"),
+    graphql.GraphQLString.name: ((str,), "must be a string"),
+    graphql.GraphQLID.name: ((str,), "must be a string"),
+    graphql.GraphQLBoolean.name: ((bool,), "must be true or false"),
+    graphql.GraphQLInt.name: ((int,), "must be an integer"),
     "Long": ((int,), "must be an integer"),
-    GraphQLFloat.name: ((int, float), "must be a number"),
+    graphql.GraphQLFloat.name: ((int, float), "must be a number"),
 }
 
 
-def _expectation(kind: GraphQLInputType) -> str:
+def _expectation(kind: graphql.GraphQLInputType) -> str:
     """Return what a value of this type must be, as the end of a sentence."""
-    if isinstance(kind, GraphQLEnumType):
+    if isinstance(kind, graphql.GraphQLEnumType):
         return f"must be one of {', '.join(kind.values)}"
     return _MUST_BE.get(str(kind), "has a value that is not allowed")
 

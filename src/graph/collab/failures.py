@@ -10,24 +10,15 @@ from policy.refusals import Conflict, Detail, InvalidInput, NotFound, ReadOnlyCo
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing
 from providers.fanout import AllFailed, ConnectionWarning
-from providers.ports.collab import (
-    InvalidCursor,
-    InvalidDestination,
-    InvalidFields,
-    InvalidFilter,
-    InvalidSearch,
-    NotDownloadable,
-    ReadOnlyContent,
-    UploadTooLarge,
-)
+from providers.ports import collab
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _CODES = {
-    InvalidFilter: Code.INVALID_FILTER,
-    InvalidSearch: Code.INVALID_QUERY,
-    InvalidDestination: Code.INVALID_DESTINATION,
+    collab.InvalidFilter: Code.INVALID_FILTER,
+    collab.InvalidSearch: Code.INVALID_QUERY,
+    collab.InvalidDestination: Code.INVALID_DESTINATION,
 }
 
 
@@ -42,9 +33,9 @@ def translate_failures(call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable
             raise NotFound("There is nothing under this id.") from missing
         except AllFailed as failure:
             raise warnings.all_failed_error(failure) from failure
-        except (InvalidFilter, InvalidSearch, InvalidDestination) as failure:
+        except (collab.InvalidFilter, collab.InvalidSearch, collab.InvalidDestination) as failure:
             raise InvalidInput(failure.message, code=_CODES[type(failure)]) from failure
-        except InvalidFields as failure:
+        except collab.InvalidFields as failure:
             details = [
                 Detail(f"fields.{name}" if name else "fields", reason)
                 for name, reason in failure.details
@@ -52,15 +43,15 @@ def translate_failures(call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable
             raise InvalidInput(
                 "Some of the fields cannot be written.", code=Code.INVALID_FIELDS, details=details
             ) from failure
-        except InvalidCursor as failure:
+        except collab.InvalidCursor as failure:
             raise InvalidInput(
                 "The pageToken is not valid for this request.", code=Code.INVALID_PAGE_TOKEN
             ) from failure
-        except NotDownloadable as failure:
+        except collab.NotDownloadable as failure:
             raise folder_not_downloadable() from failure
-        except ReadOnlyContent as failure:
+        except collab.ReadOnlyContent as failure:
             raise ReadOnlyConnection from failure
-        except UploadTooLarge as failure:
+        except collab.UploadTooLarge as failure:
             raise Conflict(
                 "The file is larger than 104857600 bytes.", code=Code.PAYLOAD_TOO_LARGE
             ) from failure

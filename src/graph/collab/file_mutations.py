@@ -5,15 +5,7 @@ from typing import Annotated, cast
 
 import strawberry
 
-from graph.collab import ids
-from graph.collab.changes import (
-    ETAG,
-    IfMatch,
-    apply_change,
-    invalid_destination,
-    parse_if_match,
-    read_destination,
-)
+from graph.collab import changes, ids
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
 from graph.collab.inputs import (
@@ -75,7 +67,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         conflict=(conflict_behavior or ConflictBehavior.FAIL).value,
     )
     access = open_write_access(context)
-    parent = await read_destination(access, key)
+    parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=upload.mime_type))
     if upload.conflict == "replace":
         await _require_replaceable(access, parent, name)
@@ -87,7 +79,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
             context,
             FILE,
             _fingerprint(parent, name, size=body.size, renames=upload.conflict == "rename"),
-            lambda: apply_change(context.content.upload(parent.file.key, upload)),
+            lambda: changes.apply_change(context.content.upload(parent.file.key, upload)),
         )
         return DriveOperationResultView(file_id=created.id)
 
@@ -118,13 +110,13 @@ async def create_folder(
     access = open_write_access(context)
     if key is None:
         key = ItemKey((await context.content.default_drive()).drive, ROOT)
-    parent = await read_destination(access, key)
+    parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=None))
     created = await create_with_rule(
         context,
         FILE,
         _fingerprint(parent, name, is_folder=True),
-        lambda: apply_change(
+        lambda: changes.apply_change(
             context.content.create_folder(parent.file.key, name, description=description)
         ),
     )
@@ -138,15 +130,15 @@ async def rename_file(
     file_id: FileId,
     written: Annotated[RenameDriveFileInput, Argument(name="input", description="The new name.")],
     *,
-    if_match: IfMatch = None,
+    if_match: changes.IfMatch = None,
 ) -> DriveOperationResultView:
     """Give a file or folder another name."""
     context = info.context
     key, name = ids.parse_file(file_id), validate_name(written.new_name, "input.newName")
-    target = await open_write_access(context).read_file(key, wanted=ETAG)
+    target = await open_write_access(context).read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "renamed")
-    etag = parse_if_match(if_match) or target.file.etag
-    renamed = await apply_change(context.content.rename(key, name, etag=etag))
+    etag = changes.parse_if_match(if_match) or target.file.etag
+    renamed = await changes.apply_change(context.content.rename(key, name, etag=etag))
     return DriveOperationResultView(file_id=renamed.id)
 
 
@@ -157,17 +149,17 @@ async def move_file(
     file_id: FileId,
     written: Annotated[MoveDriveFileInput, Argument(name="input", description="Where to.")],
     *,
-    if_match: IfMatch = None,
+    if_match: changes.IfMatch = None,
 ) -> DriveOperationResultView:
     """Move a file or folder within its library."""
     context = info.context
     key = ids.parse_file(file_id)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
-    source = await access.read_file(key, wanted=ETAG)
+    source = await access.read_file(key, wanted=changes.ETAG)
     if destination.drive != key.drive:
-        raise invalid_destination("The destination is in another library.")
-    parent = await read_destination(access, destination)
+        raise changes.invalid_destination("The destination is in another library.")
+    parent = await changes.read_destination(access, destination)
     _require_not_inside(source, parent)
     new_facts = replace(source.facts, ancestors=parent.ancestors_of_children)
     access.require_creation(parent.facts, new_facts)
@@ -175,25 +167,25 @@ async def move_file(
         # Moving a folder must not make its contents accessible.
         access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))
         await require_contents_allowed(access, source)
-    etag = parse_if_match(if_match) or source.file.etag
-    moved = await apply_change(context.content.move(key, parent.file.key, etag=etag))
+    etag = changes.parse_if_match(if_match) or source.file.etag
+    moved = await changes.apply_change(context.content.move(key, parent.file.key, etag=etag))
     return DriveOperationResultView(file_id=moved.id)
 
 
 @guarded(CollabOp.DELETE_FILE, returns=DriveOperationResult)
 @translate_failures
 async def delete_file(
-    info: Info, file_id: FileId, *, if_match: IfMatch = None
+    info: Info, file_id: FileId, *, if_match: changes.IfMatch = None
 ) -> DriveOperationResultView:
     """Put a file or folder into the recycle bin."""
     context = info.context
     key = ids.parse_file(file_id)
     access = open_write_access(context)
-    target = await access.read_file(key, wanted=ETAG)
+    target = await access.read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "deleted")
     await require_contents_allowed(access, target)
-    etag = parse_if_match(if_match) or target.file.etag
-    await apply_change(context.content.delete(key, etag=etag))
+    etag = changes.parse_if_match(if_match) or target.file.etag
+    await changes.apply_change(context.content.delete(key, etag=etag))
     return DriveOperationResultView(file_id=target.file.id)
 
 
@@ -240,7 +232,7 @@ def _require_not_inside(source: AccessibleFile, parent: AccessibleFile) -> None:
     source_key = (source.file.drive, source.file.item)
     ancestors = parent.ancestors_of_children
     if source.file.is_root or (ancestors is not UNKNOWN and source_key in ancestors):
-        raise invalid_destination("The destination is inside of what is moved.")
+        raise changes.invalid_destination("The destination is inside of what is moved.")
 
 
 async def _require_replaceable(access: AccessChecker, parent: AccessibleFile, name: str) -> None:

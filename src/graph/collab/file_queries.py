@@ -10,17 +10,11 @@ from typing import Annotated, get_args
 import msgspec
 import strawberry
 
-from graph.collab import ids
+from graph.collab import ids, views
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
 from graph.collab.labels import add_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
-from graph.collab.views import (
-    DriveFileAnswerView,
-    DriveFileLinkView,
-    DriveFilePageView,
-    DrivePermissionListView,
-)
 from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
@@ -153,7 +147,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     page_token: Annotated[
         str | None, Argument(description="`nextPageToken` of the page before.")
     ] = None,
-) -> DriveFilePageView:
+) -> views.DriveFilePageView:
     """List files and folders, or search for them; of all libraries without a folder or site."""
     context = info.context
     filters = Filters(
@@ -189,7 +183,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     if "labels" in fields:
         files = await add_labels(access, files)
     token = make_token(context, "collabFiles", binding, page.next)
-    return DriveFilePageView(
+    return views.DriveFilePageView(
         files=files,
         next_page_token=token,
         has_more=token is not None,
@@ -200,7 +194,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
 
 @guarded(CollabOp.GET_FILE_METADATA, returns=DriveFileAnswer)
 @translate_failures
-async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
+async def collab_file(info: Info, file_id: FileId) -> views.DriveFileAnswerView:
     """Read one file or folder."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -212,7 +206,9 @@ async def collab_file(info: Info, file_id: FileId) -> DriveFileAnswerView:
     (file,) = await redact_surroundings(access, [file], fields)
     if "labels" in fields:
         (file,) = await add_labels(access, [file])
-    return DriveFileAnswerView(file=file, access_info=context.caller.access_info(Surface.COLLAB))
+    return views.DriveFileAnswerView(
+        file=file, access_info=context.caller.access_info(Surface.COLLAB)
+    )
 
 
 # Attribute of a link -> the attribute of the file that it shows.
@@ -230,7 +226,7 @@ _FILE_ATTRIBUTES: Mapping[str, str] = MappingProxyType(
 
 @guarded(CollabOp.DOWNLOAD_FILE, returns=DriveFileLink)
 @translate_failures
-async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
+async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkView:
     """Get addresses of a file's page and of its bytes; these need no credentials for an hour."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -251,7 +247,7 @@ async def collab_file_link(info: Info, file_id: FileId) -> DriveFileLinkView:
 
 @guarded(CollabOp.GET_FILE_METADATA, returns=DrivePermissionList)
 @translate_failures
-async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissionListView:
+async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePermissionListView:
     """Say who may do what with a file."""
     context = info.context
     key = ids.parse_file(file_id)
@@ -262,7 +258,7 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> DrivePermissio
             _anonymize(permission) if permission.role == "owner" else permission
             for permission in permissions
         )
-    return DrivePermissionListView(
+    return views.DrivePermissionListView(
         permissions=permissions,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
@@ -328,8 +324,8 @@ async def _start_folders(
 
 def _link(
     file: File, *, url: str | None = None, expires_at: datetime | None = None
-) -> DriveFileLinkView:
-    return DriveFileLinkView(
+) -> views.DriveFileLinkView:
+    return views.DriveFileLinkView(
         web_view_link=file.web_view_link,
         download_url=url,
         file_name=file.name,

@@ -4,18 +4,10 @@ from typing import Annotated
 
 import strawberry
 
-from graph.collab import ids
+from graph.collab import ids, inputs
 from graph.collab.changes import apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
-from graph.collab.inputs import (
-    ShareDriveFileInput,
-    ShareType,
-    UpdateFilePermissionInput,
-    require_text,
-    validate_address,
-    validate_text,
-)
 from graph.collab.types import DriveOperationResult
 from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import open_write_access
@@ -38,7 +30,9 @@ Argument = strawberry.argument
 async def share_file(
     info: Info,
     file_id: FileId,
-    written: Annotated[ShareDriveFileInput, Argument(name="input", description="With whom.")],
+    written: Annotated[
+        inputs.ShareDriveFileInput, Argument(name="input", description="With whom.")
+    ],
 ) -> DriveOperationResultView:
     """Let others at a file or folder."""
     context = info.context
@@ -56,7 +50,7 @@ async def update_file_permission(
     file_id: FileId,
     permission_id: Annotated[str, Argument(description="The permission's id.")],
     written: Annotated[
-        UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
+        inputs.UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
     ],
 ) -> DriveOperationResultView:
     """Change what a permission allows; the owner's cannot be changed."""
@@ -103,16 +97,16 @@ async def _require_changeable(context: Context, key: ItemKey, permission_id: str
         raise InvalidInput("The owner's permission stays.", code=Code.VALIDATION_ERROR)
 
 
-def _share(written: ShareDriveFileInput) -> Share:
+def _share(written: inputs.ShareDriveFileInput) -> Share:
     email = None
-    if written.type in (ShareType.USER, ShareType.GROUP):
-        email = validate_address(written.email_address, "input.emailAddress")
-    if written.type is ShareType.DOMAIN:
-        require_text(written.domain, "input.domain")
+    if written.type in (inputs.ShareType.USER, inputs.ShareType.GROUP):
+        email = inputs.validate_address(written.email_address, "input.emailAddress")
+    if written.type is inputs.ShareType.DOMAIN:
+        inputs.require_text(written.domain, "input.domain")
     return Share(
         type=written.type.value,
         role=written.role.value,
         email=email,
         notify=written.send_notification is not False,
-        message=validate_text(written.message, "input.message", maximum=MAX_MESSAGE),
+        message=inputs.validate_text(written.message, "input.message", maximum=MAX_MESSAGE),
     )

@@ -6,16 +6,9 @@ from typing import Annotated
 import msgspec
 import strawberry
 
-from graph.collab import ids
+from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, translate_failures
 from graph.collab.paging import SortKey, clean_text, cut_page, make_token, read_token
-from graph.collab.types import (
-    CollabDrivePage,
-    CollabList,
-    CollabListPage,
-    CollabSite,
-    CollabSitePage,
-)
 from graph.collab.views import CollabDrivePageView, CollabListPageView, CollabSitePageView
 from graph.collab.visibility.access import open_access
 from graph.collab.visibility.parent_visibility import site_name
@@ -33,7 +26,7 @@ SiteId = Annotated[str, Argument(description="The site's id.")]
 PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
 
 
-@guarded(CollabOp.READ_SITES, returns=CollabSitePage, max_limit=MAX_SITES)
+@guarded(CollabOp.READ_SITES, returns=types.CollabSitePage, max_limit=MAX_SITES)
 @translate_failures
 async def collab_sites(
     info: Info,
@@ -67,7 +60,7 @@ async def collab_sites(
     )
 
 
-@guarded(CollabOp.READ_SITES, returns=CollabSite)
+@guarded(CollabOp.READ_SITES, returns=types.CollabSite)
 @translate_failures
 async def collab_site(info: Info, site_id: SiteId) -> Site:
     """Read one site."""
@@ -76,7 +69,7 @@ async def collab_site(info: Info, site_id: SiteId) -> Site:
     return await open_access(context).read_site(site)
 
 
-@guarded(CollabOp.LIST_FILES, returns=CollabDrivePage, max_limit=MAX_LISTS)
+@guarded(CollabOp.LIST_FILES, returns=types.CollabDrivePage, max_limit=MAX_LISTS)
 @translate_failures
 async def collab_drives(
     info: Info,
@@ -104,7 +97,7 @@ async def collab_drives(
     )
 
 
-@guarded(CollabOp.READ_LISTS, returns=CollabListPage, max_limit=MAX_LISTS)
+@guarded(CollabOp.READ_LISTS, returns=types.CollabListPage, max_limit=MAX_LISTS)
 @translate_failures
 async def collab_lists(
     info: Info,
@@ -142,7 +135,7 @@ async def collab_lists(
     )
 
 
-@guarded(CollabOp.READ_LISTS, returns=CollabList)
+@guarded(CollabOp.READ_LISTS, returns=types.CollabList)
 @translate_failures
 async def collab_list(
     info: Info,

@@ -9,24 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import (
-    BooleanValueNode,
-    DocumentNode,
-    GraphQLSchema,
-    IntValueNode,
-    OperationDefinitionNode,
-    OperationType,
-    get_introspection_query,
-    parse,
-)
+import graphql
 
-from graph.documents.cost_walker import (
-    Condition,
-    CostWalker,
-    RootCost,
-    RootSelections,
-    SelectionCost,
-)
+from graph.documents import cost_walker
 from graph.execution.counting_executor import MAX_OBJECTS, QueryTooCostly
 
 MAX_BYTES = 64 * 1024  # of a request body
@@ -51,17 +36,17 @@ class OperationCost:
         visited: How many selections were visited to measure it.
     """
 
-    kind: OperationType
-    roots_by_fragment: RootSelections
+    kind: graphql.OperationType
+    roots_by_fragment: cost_walker.RootSelections
     defaults: Mapping[str, object]
     visited: int
 
     @property
-    def roots(self) -> tuple[RootCost, ...]:
+    def roots(self) -> tuple[cost_walker.RootCost, ...]:
         """Every root field in the text, whatever its conditions are."""
         return tuple(self._walk("", lambda _: True, set()))
 
-    def running_roots(self, variables: Mapping[str, Any]) -> tuple[RootCost, ...]:
+    def running_roots(self, variables: Mapping[str, Any]) -> tuple[cost_walker.RootCost, ...]:
         """Return the root fields that run with *variables*, one per response key."""
         return tuple({root.key: root for root in self._selected(variables)}.values())
 
@@ -70,18 +55,18 @@ class OperationCost:
         values = {**self.defaults, **variables}
         return sum(root.estimate_objects(values) for root in self._selected(variables))
 
-    def _selected(self, variables: Mapping[str, Any]) -> Iterator[RootCost]:
+    def _selected(self, variables: Mapping[str, Any]) -> Iterator[cost_walker.RootCost]:
         values = {**self.defaults, **variables}
         return self._walk("", lambda condition: condition.holds(values), set())
 
     def _walk(
-        self, fragment: str, holds: Callable[[Condition], bool], entered: set[str]
-    ) -> Iterator[RootCost]:
+        self, fragment: str, holds: Callable[[cost_walker.Condition], bool], entered: set[str]
+    ) -> Iterator[cost_walker.RootCost]:
         """Yield root fields; each fragment is entered once, at its first spread that holds."""
         for selection in self.roots_by_fragment.get(fragment, ()):
             if not all(map(holds, selection.conditions)):
                 continue
-            if isinstance(selection, RootCost):
+            if isinstance(selection, cost_walker.RootCost):
                 yield selection
             elif selection.name not in entered:
                 entered.add(selection.name)
@@ -94,7 +79,7 @@ class OperationCost:
         Raises:
             QueryTooCostly: Too many objects, or more than one mutation field.
         """
-        if self.kind is OperationType.MUTATION and len(self.running_roots(variables)) > 1:
+        if self.kind is graphql.OperationType.MUTATION and len(self.running_roots(variables)) > 1:
             raise QueryTooCostly("A request may hold one mutation field.")
         if self.estimate_objects(variables) > MAX_OBJECTS:
             raise QueryTooCostly(f"The query could return more than {MAX_OBJECTS} objects.")
@@ -111,13 +96,15 @@ class OperationCost:
 class CostLimits:
     """Measures documents against one schema."""
 
-    def __init__(self, schema: GraphQLSchema) -> None:
+    def __init__(self, schema: graphql.GraphQLSchema) -> None:
         self._schema = schema
-        standard = parse(get_introspection_query())
-        self._max_introspected = 2 * CostWalker(schema, standard).operations()[0][1].introspected
+        standard = graphql.parse(graphql.get_introspection_query())
+        self._max_introspected = (
+            2 * cost_walker.CostWalker(schema, standard).operations()[0][1].introspected
+        )
 
     def measure(
-        self, document: DocumentNode, *, exempt: bool = False
+        self, document: graphql.DocumentNode, *, exempt: bool = False
     ) -> Mapping[str | None, OperationCost]:
         """
         Measure every operation of *document*, by name; an *exempt* document has no limits.
@@ -125,7 +112,7 @@ class CostLimits:
         Raises:
             QueryTooCostly: An operation exceeds a limit that does not depend on variables.
         """
-        walker = CostWalker(self._schema, document)
+        walker = cost_walker.CostWalker(self._schema, document)
         operations = walker.operations()
         if walker.pairs() > MAX_PAIRS and not exempt:
             raise QueryTooCostly("The query repeats the same fields too often.")
@@ -146,7 +133,7 @@ class CostLimits:
                 raise QueryTooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
         return costs
 
-    def _check(self, cost: SelectionCost) -> None:
+    def _check(self, cost: cost_walker.SelectionCost) -> None:
         for count, limit, unit in (
             (cost.depth, MAX_DEPTH, "levels of fields"),
             (cost.nesting, MAX_NESTING, "levels of fragments and fields"),
@@ -160,12 +147,12 @@ class CostLimits:
             raise QueryTooCostly("The introspection asks for too much at once.")
 
 
-def _defaults(operation: OperationDefinitionNode) -> dict[str, object]:
+def _defaults(operation: graphql.OperationDefinitionNode) -> dict[str, object]:
     defaults: dict[str, object] = {}
     for definition in operation.variable_definitions or ():
         value, name = definition.default_value, definition.variable.name.value
-        if isinstance(value, BooleanValueNode):
+        if isinstance(value, graphql.BooleanValueNode):
             defaults[name] = value.value
-        elif isinstance(value, IntValueNode):
+        elif isinstance(value, graphql.IntValueNode):
             defaults[name] = int(value.value[:12])
     return defaults

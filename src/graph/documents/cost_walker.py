@@ -10,28 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from graphql import (
-    BooleanValueNode,
-    DirectiveNode,
-    DocumentNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLObjectType,
-    GraphQLOutputType,
-    GraphQLSchema,
-    InlineFragmentNode,
-    IntValueNode,
-    OperationDefinitionNode,
-    SelectionNode,
-    SelectionSetNode,
-    VariableNode,
-    get_named_type,
-    is_interface_type,
-    is_list_type,
-    is_non_null_type,
-    is_object_type,
-)
+import graphql
 
 from graph.masking.guards import Requirement, requirement_of
 from policy.vocabulary import Surface
@@ -72,16 +51,16 @@ class Condition:
         return value is self.expected if isinstance(value, bool) else True
 
 
-def conditions_of(directives: Iterable[DirectiveNode] | None) -> Iterator[Condition]:
+def conditions_of(directives: Iterable[graphql.DirectiveNode] | None) -> Iterator[Condition]:
     """Yield the conditions of @skip and @include among *directives*."""
     for directive in directives or ():
         expected = {"include": True, "skip": False}.get(directive.name.value)
         for argument in directive.arguments or ():
             if expected is None or argument.name.value != "if":
                 continue
-            if isinstance(argument.value, BooleanValueNode):
+            if isinstance(argument.value, graphql.BooleanValueNode):
                 yield Condition(expected, argument.value.value)
-            elif isinstance(argument.value, VariableNode):
+            elif isinstance(argument.value, graphql.VariableNode):
                 yield Condition(expected, argument.value.name.value)
 
 
@@ -159,24 +138,24 @@ class SelectionCost:
 class CostWalker:
     """Counts the selections of one document in one pass."""
 
-    def __init__(self, schema: GraphQLSchema, document: DocumentNode) -> None:
+    def __init__(self, schema: graphql.GraphQLSchema, document: graphql.DocumentNode) -> None:
         self.visited = 0
         self._schema = schema
         self._document = document
         self._fragments = {
             node.name.value: node
             for node in document.definitions
-            if isinstance(node, FragmentDefinitionNode)
+            if isinstance(node, graphql.FragmentDefinitionNode)
         }
         self._fragment_costs: dict[str, SelectionCost] = {}
         self._repeats: dict[tuple[str, str], int] = {}
 
-    def operations(self) -> list[tuple[OperationDefinitionNode, SelectionCost]]:
+    def operations(self) -> list[tuple[graphql.OperationDefinitionNode, SelectionCost]]:
         """Return the operations in document order, with the counts of each."""
         return [
             (node, self._set(node.selection_set, self._root_type(node)).plus(_own_cost(node)))
             for node in self._document.definitions
-            if isinstance(node, OperationDefinitionNode)
+            if isinstance(node, graphql.OperationDefinitionNode)
         ]
 
     def pairs(self) -> int:
@@ -187,7 +166,7 @@ class CostWalker:
         """
         return sum(count * (count - 1) // 2 for count in self._repeats.values())
 
-    def roots_by_fragment(self, operation: OperationDefinitionNode) -> RootSelections:
+    def roots_by_fragment(self, operation: graphql.OperationDefinitionNode) -> RootSelections:
         """Return the root fields and fragment spreads; each fragment is visited once."""
         root_type = self._root_type(operation)
         selections = {"": tuple(self._root_selections(operation.selection_set, root_type, ()))}
@@ -202,27 +181,30 @@ class CostWalker:
 
     def _root_selections(
         self,
-        selections: SelectionSetNode,
-        owner: GraphQLObjectType | None,
+        selections: graphql.SelectionSetNode,
+        owner: graphql.GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
     ) -> Iterator[RootCost | FragmentSpread]:
         for node in selections.selections:
             combined = (*conditions, *conditions_of(node.directives))
-            if isinstance(node, FieldNode):
+            if isinstance(node, graphql.FieldNode):
                 if not node.name.value.startswith("__"):
                     yield self._root(node, owner, combined)
-            elif isinstance(node, InlineFragmentNode):
+            elif isinstance(node, graphql.InlineFragmentNode):
                 yield from self._root_selections(node.selection_set, owner, combined)
-            elif isinstance(node, FragmentSpreadNode):
+            elif isinstance(node, graphql.FragmentSpreadNode):
                 yield FragmentSpread(node.name.value, combined)
 
     def _root(
-        self, node: FieldNode, owner: GraphQLObjectType | None, conditions: tuple[Condition, ...]
+        self,
+        node: graphql.FieldNode,
+        owner: graphql.GraphQLObjectType | None,
+        conditions: tuple[Condition, ...],
     ) -> RootCost:
         field = owner.fields.get(node.name.value) if owner is not None else None
         below = SelectionCost()
         if node.selection_set is not None:
-            below = self._set(node.selection_set, field and get_named_type(field.type))
+            below = self._set(node.selection_set, field and graphql.get_named_type(field.type))
         limit = field.args.get("limit") if field is not None else None
         requirement = requirement_of(field) if field is not None else Requirement(None)
         return RootCost(
@@ -237,21 +219,21 @@ class CostWalker:
             listed=below.listed,
         )
 
-    def _set(self, selections: SelectionSetNode, owner: Any) -> SelectionCost:
+    def _set(self, selections: graphql.SelectionSetNode, owner: Any) -> SelectionCost:
         total = SelectionCost()
         for node in selections.selections:
             self.visited += 1
             total = total.plus(self._selection(node, owner)).plus(_own_cost(node))
         return replace(total, nesting=total.nesting + 1)
 
-    def _selection(self, node: SelectionNode, owner: Any) -> SelectionCost:
-        if isinstance(node, FieldNode):
+    def _selection(self, node: graphql.SelectionNode, owner: Any) -> SelectionCost:
+        if isinstance(node, graphql.FieldNode):
             return self._field(node, owner)
-        if isinstance(node, InlineFragmentNode):
+        if isinstance(node, graphql.InlineFragmentNode):
             named = node.type_condition
             inner = self._schema.type_map.get(named.name.value) if named else owner
             return self._set(node.selection_set, inner)
-        if isinstance(node, FragmentSpreadNode):
+        if isinstance(node, graphql.FragmentSpreadNode):
             return self._fragment(node.name.value)
         return SelectionCost()
 
@@ -266,7 +248,7 @@ class CostWalker:
                 costs[name] = cost.plus(_own_cost(fragment))
         return costs[name]
 
-    def _field(self, node: FieldNode, owner: Any) -> SelectionCost:
+    def _field(self, node: graphql.FieldNode, owner: Any) -> SelectionCost:
         name = node.name.value
         aliases = 1 if node.alias else 0
         key = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
@@ -274,7 +256,7 @@ class CostWalker:
         type_ = self._type(owner, name)
         below = SelectionCost()
         if node.selection_set is not None:
-            below = self._set(node.selection_set, type_ and get_named_type(type_))
+            below = self._set(node.selection_set, type_ and graphql.get_named_type(type_))
         if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
             entries = self._entries(f"{getattr(owner, 'name', '')}.{name}")
             return replace(
@@ -295,12 +277,12 @@ class CostWalker:
             listed=objects if in_list else 0,
         )
 
-    def _type(self, owner: Any, name: str) -> GraphQLOutputType | None:
+    def _type(self, owner: Any, name: str) -> graphql.GraphQLOutputType | None:
         if name == "__schema":
             return self._schema.type_map["__Schema"]  # type: ignore[return-value]  # an object type
         if name == "__type":
             return self._schema.type_map["__Type"]  # type: ignore[return-value]  # an object type
-        if not (is_object_type(owner) or is_interface_type(owner)):
+        if not (graphql.is_object_type(owner) or graphql.is_interface_type(owner)):
             return None
         field = owner.fields.get(name)
         return None if field is None else field.type
@@ -310,25 +292,27 @@ class CostWalker:
             return len(self._schema.type_map)
         return _INTROSPECTION_LISTS.get(coordinate, 1)
 
-    def _root_type(self, operation: OperationDefinitionNode) -> GraphQLObjectType | None:
+    def _root_type(
+        self, operation: graphql.OperationDefinitionNode
+    ) -> graphql.GraphQLObjectType | None:
         return self._schema.get_root_type(operation.operation)
 
 
 def _own_cost(
-    node: OperationDefinitionNode | FragmentDefinitionNode | SelectionNode,
+    node: graphql.OperationDefinitionNode | graphql.FragmentDefinitionNode | graphql.SelectionNode,
 ) -> SelectionCost:
     return SelectionCost(directives=len(node.directives or ()))
 
 
-def _is_list(type_: GraphQLOutputType) -> bool:
-    return is_list_type(type_.of_type if is_non_null_type(type_) else type_)
+def _is_list(type_: graphql.GraphQLOutputType) -> bool:
+    return graphql.is_list_type(type_.of_type if graphql.is_non_null_type(type_) else type_)
 
 
-def _limit(node: FieldNode) -> int | str | None:
+def _limit(node: graphql.FieldNode) -> int | str | None:
     for argument in node.arguments or ():
         if argument.name.value == "limit":
-            if isinstance(argument.value, IntValueNode):
+            if isinstance(argument.value, graphql.IntValueNode):
                 return min(int(argument.value.value[:12]), CEILING)
-            if isinstance(argument.value, VariableNode):
+            if isinstance(argument.value, graphql.VariableNode):
                 return argument.value.name.value
     return None

@@ -9,16 +9,7 @@ kept in bounded caches.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from graphql import (
-    DocumentNode,
-    GraphQLError,
-    GraphQLSchema,
-    OperationDefinitionNode,
-    OperationType,
-    parse,
-    specified_rules,
-    validate,
-)
+import graphql
 
 from graph.documents.cost_limits import MAX_TOKENS, CostLimits, OperationCost
 from graph.documents.operation import Operation, RestOperation
@@ -52,9 +43,9 @@ class Document:
         operations: The operations that were run, by name.
     """
 
-    node: DocumentNode
+    node: graphql.DocumentNode
     costs: Mapping[str | None, OperationCost]
-    validation_errors: tuple[GraphQLError, ...] | None = None
+    validation_errors: tuple[graphql.GraphQLError, ...] | None = None
     cached: bool = False
     operations: dict[str | None, Operation] = field(default_factory=dict)
 
@@ -62,7 +53,7 @@ class Document:
 class Graph:
     """The schema, and the documents prepared against it."""
 
-    def __init__(self, schema: GraphQLSchema) -> None:
+    def __init__(self, schema: graphql.GraphQLSchema) -> None:
         self.schema = schema
         self.limits = CostLimits(schema)
         self.requirements = requirements(schema)
@@ -97,16 +88,16 @@ class Graph:
 
     def _internal(self, text: str) -> tuple[Program, OperationCost]:
         try:
-            node = parse(text)
-        except GraphQLError as error:
+            node = graphql.parse(text)
+        except graphql.GraphQLError as error:
             raise InvalidDocument(str(error)) from error
-        errors = validate(self.schema, node)
+        errors = graphql.validate(self.schema, node)
         if errors:
             raise InvalidDocument("\n".join(str(error) for error in errors))
         operations = [
             definition
             for definition in node.definitions
-            if isinstance(definition, OperationDefinitionNode)
+            if isinstance(definition, graphql.OperationDefinitionNode)
         ]
         if len(operations) != 1:
             raise InvalidDocument("An internal document holds exactly one operation.")
@@ -126,15 +117,15 @@ class Graph:
         if cached is not None:
             self._documents.move_to_end(text)
             return cached
-        node = parse(text, max_tokens=MAX_TOKENS)
+        node = graphql.parse(text, max_tokens=MAX_TOKENS)
         return Document(node, self.limits.measure(node))
 
     def validate(self, text: str, document: Document) -> Document:
         """Return *document* with its validation errors; validate it only once, and cache it."""
         if document.validation_errors is not None:
             return document
-        errors = validate(
-            self.schema, document.node, specified_rules, MAX_ERRORS, hide_suggestions=True
+        errors = graphql.validate(
+            self.schema, document.node, graphql.specified_rules, MAX_ERRORS, hide_suggestions=True
         )
         cached = len(text) <= CACHED_LENGTH
         validated = Document(document.node, document.costs, tuple(errors), cached)
@@ -161,7 +152,7 @@ class Graph:
 
     def choose_operation(
         self, document: Document, name: str | None
-    ) -> tuple[OperationDefinitionNode, OperationCost]:
+    ) -> tuple[graphql.OperationDefinitionNode, OperationCost]:
         """
         Choose the operation *name* and its cost; None chooses the only operation.
 
@@ -171,7 +162,7 @@ class Graph:
         matching = [
             definition
             for definition in document.node.definitions
-            if isinstance(definition, OperationDefinitionNode)
+            if isinstance(definition, graphql.OperationDefinitionNode)
             and (name is None or (definition.name and definition.name.value == name))
         ]
         if len(matching) != 1:
@@ -180,6 +171,6 @@ class Graph:
                 code=Code.GRAPHQL_VALIDATION_FAILED,
             )
         operation = matching[0]
-        if operation.operation is OperationType.SUBSCRIPTION:
+        if operation.operation is graphql.OperationType.SUBSCRIPTION:
             raise InvalidInput("Subscriptions are not served.", code=Code.GRAPHQL_VALIDATION_FAILED)
         return operation, document.costs[operation.name.value if operation.name else None]

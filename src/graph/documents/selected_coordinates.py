@@ -3,16 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphql import (
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    Node,
-    TypeInfo,
-    TypeInfoVisitor,
-    Visitor,
-    visit,
-)
+import graphql
 
 from graph.documents.cost_walker import conditions_of
 from graph.documents.operation import Operation
@@ -28,21 +19,21 @@ def selected_coordinates(operation: Operation, given: Mapping[str, Any]) -> froz
     fragments = {
         definition.name.value: definition
         for definition in program.document.definitions
-        if isinstance(definition, FragmentDefinitionNode)
+        if isinstance(definition, graphql.FragmentDefinitionNode)
     }
     values = {**operation.cost.defaults, **given}
-    collector = _CoordinateCollector(TypeInfo(program.schema), fragments, values)
+    collector = _CoordinateCollector(graphql.TypeInfo(program.schema), fragments, values)
     collector.walk(program.node)
     return frozenset(collector.coordinates)
 
 
-class _CoordinateCollector(Visitor):
+class _CoordinateCollector(graphql.Visitor):
     """Collects the coordinates of fields, also within spread fragments."""
 
     def __init__(
         self,
-        types: TypeInfo,
-        fragments: Mapping[str, FragmentDefinitionNode],
+        types: graphql.TypeInfo,
+        fragments: Mapping[str, graphql.FragmentDefinitionNode],
         values: Mapping[str, Any],
     ) -> None:
         super().__init__()
@@ -51,20 +42,20 @@ class _CoordinateCollector(Visitor):
         self._unvisited = dict(fragments)
         self._values = values
 
-    def walk(self, node: Node) -> None:
+    def walk(self, node: graphql.Node) -> None:
         """Visit *node* and everything below it."""
-        visit(node, TypeInfoVisitor(self._types, self))
+        graphql.visit(node, graphql.TypeInfoVisitor(self._types, self))
 
-    def enter(self, node: Node, *_: object) -> object:
+    def enter(self, node: graphql.Node, *_: object) -> object:
         """Add a field's coordinate; visit a fragment at its first spread that holds."""
         conditions = conditions_of(getattr(node, "directives", ()))
         if not all(condition.holds(self._values) for condition in conditions):
             return self.SKIP
-        if isinstance(node, FieldNode):
+        if isinstance(node, graphql.FieldNode):
             owner = self._types.get_parent_type()
             if owner is not None:
                 self.coordinates.add(f"{owner.name}.{node.name.value}")
-        elif isinstance(node, FragmentSpreadNode):
+        elif isinstance(node, graphql.FragmentSpreadNode):
             fragment = self._unvisited.pop(node.name.value, None)
             if fragment is not None:
                 self.walk(fragment)

@@ -3,25 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphql import (
-    GraphQLEnumType,
-    GraphQLError,
-    GraphQLInputObjectType,
-    GraphQLInputType,
-    get_named_type,
-    is_enum_type,
-    is_input_object_type,
-    is_list_type,
-    is_non_null_type,
-    is_required_input_field,
-)
+import graphql
 
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
 
 def describe_mismatch(
-    types: Mapping[str, GraphQLInputType], optional: frozenset[str], values: Mapping[str, Any]
+    types: Mapping[str, graphql.GraphQLInputType],
+    optional: frozenset[str],
+    values: Mapping[str, Any],
 ) -> InvalidInput:
     """
     Describe every reason why *values* do not fit the variables of *types*.
@@ -34,7 +25,7 @@ def describe_mismatch(
     for name, type_ in types.items():
         if name not in values and name in optional:
             continue
-        is_body = is_input_object_type(get_named_type(type_))
+        is_body = graphql.is_input_object_type(graphql.get_named_type(type_))
         problems = list(_problems(values.get(name), type_, "" if is_body else name))
         if problems and is_body:
             code = Code.VALIDATION_ERROR
@@ -45,25 +36,27 @@ def describe_mismatch(
     return InvalidInput(message, code=code, details=details)
 
 
-def _problems(value: Any, type_: GraphQLInputType, path: str) -> Iterator[Detail]:
-    if is_non_null_type(type_):
+def _problems(value: Any, type_: graphql.GraphQLInputType, path: str) -> Iterator[Detail]:
+    if graphql.is_non_null_type(type_):
         if value is None:
             yield Detail(path, "It is required.")
         else:
             yield from _problems(value, type_.of_type, path)
     elif value is None:
         return
-    elif is_list_type(type_):
+    elif graphql.is_list_type(type_):
         items = value if isinstance(value, list | tuple) else [value]
         for index, item in enumerate(items):
             yield from _problems(item, type_.of_type, f"{path}[{index}]")
-    elif is_input_object_type(type_):
+    elif graphql.is_input_object_type(type_):
         yield from _object_problems(value, type_, path)
     else:
         yield from _leaf_problems(value, type_, path)
 
 
-def _object_problems(value: Any, type_: GraphQLInputObjectType, path: str) -> Iterator[Detail]:
+def _object_problems(
+    value: Any, type_: graphql.GraphQLInputObjectType, path: str
+) -> Iterator[Detail]:
     if not isinstance(value, Mapping):
         yield Detail(path, "It must be an object.")
         return
@@ -73,15 +66,15 @@ def _object_problems(value: Any, type_: GraphQLInputObjectType, path: str) -> It
     for name, field in type_.fields.items():
         if name in value:
             yield from _problems(value[name], field.type, _member_path(path, name))
-        elif is_required_input_field(field):
+        elif graphql.is_required_input_field(field):
             yield Detail(_member_path(path, name), "It is required.")
 
 
 def _leaf_problems(value: Any, type_: Any, path: str) -> Iterator[Detail]:
     try:
         type_.coerce_input_value(value)
-    except GraphQLError as error:
-        if isinstance(type_, GraphQLEnumType) and is_enum_type(type_):
+    except graphql.GraphQLError as error:
+        if isinstance(type_, graphql.GraphQLEnumType) and graphql.is_enum_type(type_):
             yield Detail(path, f"It must be one of: {', '.join(type_.values)}.")
         elif type_.name in {"DateTime", "Long"}:
             yield Detail(path, error.message)

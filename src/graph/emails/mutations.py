@@ -6,34 +6,15 @@ from typing import Annotated, TypeVar
 import strawberry
 
 from graph.context import Context, Info
-from graph.emails import sending
-from graph.emails.inputs import (
-    ForwardEmailInput,
-    ModifyEmailInput,
-    ReplyEmailInput,
-    SendEmailInput,
-)
+from graph.emails import inputs, sending
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
 from graph.emails.views import ActionView, done
 from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput, OperationNotAllowed, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, EmailOp, Surface
-from providers import ids
-from providers.failures import (
-    Missing,
-    OutcomeUnknown,
-    ProviderFailure,
-    Refused,
-    Throttled,
-    TimedOut,
-)
-from providers.ports.mail import (
-    MailChange,
-    NoReplyRecipient,
-    ReadOnlyMailbox,
-    UnsafeMessage,
-)
+from providers import failures, ids
+from providers.ports import mail
 
 MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
 MAX_LABEL = 225  # characters
@@ -49,7 +30,7 @@ EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id."
 async def send_email(
     info: Info,
     written: Annotated[
-        SendEmailInput, strawberry.argument(name="input", description="The message.")
+        inputs.SendEmailInput, strawberry.argument(name="input", description="The message.")
     ],
 ) -> ActionView:
     """Send a new message, once."""
@@ -63,7 +44,7 @@ async def reply_to_email(
     info: Info,
     email_id: EmailId,
     written: Annotated[
-        ReplyEmailInput, strawberry.argument(name="input", description="The answer.")
+        inputs.ReplyEmailInput, strawberry.argument(name="input", description="The answer.")
     ],
 ) -> ActionView:
     """Answer a message from the account that received it, once."""
@@ -78,7 +59,7 @@ async def forward_email(
     info: Info,
     email_id: EmailId,
     written: Annotated[
-        ForwardEmailInput,
+        inputs.ForwardEmailInput,
         strawberry.argument(name="input", description="To whom, and what to say first."),
     ],
 ) -> ActionView:
@@ -99,7 +80,7 @@ async def delete_email(info: Info, email_id: EmailId) -> ActionView:
     return ActionView(email_id=email_id)
 
 
-def _needed(wanted: ModifyEmailInput) -> list[EmailOp]:
+def _needed(wanted: inputs.ModifyEmailInput) -> list[EmailOp]:
     needed = []
     if wanted.mark_as_read is not None:
         needed.append(EmailOp.MARK_AS_READ)
@@ -122,7 +103,7 @@ async def modify_email(
     info: Info,
     email_id: EmailId,
     wanted: Annotated[
-        ModifyEmailInput, strawberry.argument(name="input", description="What to change.")
+        inputs.ModifyEmailInput, strawberry.argument(name="input", description="What to change.")
     ],
 ) -> ActionView:
     """Change read state, then labels. Every needed operation is checked before anything changes."""
@@ -133,7 +114,7 @@ async def modify_email(
     return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
-def _require_operations(wanted: ModifyEmailInput, context: Context) -> None:
+def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> None:
     needed = _needed(wanted)
     for operation in needed:
         if not context.caller.allows(operation):
@@ -146,7 +127,7 @@ def _require_operations(wanted: ModifyEmailInput, context: Context) -> None:
         )
 
 
-def _change(wanted: ModifyEmailInput) -> MailChange:
+def _change(wanted: inputs.ModifyEmailInput) -> mail.MailChange:
     add, remove = wanted.add_labels or [], wanted.remove_labels or []
     details = [
         *_label_problems("addLabels", add),
@@ -158,7 +139,7 @@ def _change(wanted: ModifyEmailInput) -> MailChange:
     if details:
         message = f"{details[0].field}: {details[0].message}"
         raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
-    return MailChange(
+    return mail.MailChange(
         read=wanted.mark_as_read,
         add_labels=tuple(dict.fromkeys(add)),
         remove_labels=tuple(dict.fromkeys(remove)),
@@ -194,18 +175,18 @@ async def _translate_send_failures(call: Awaitable[Result]) -> Result:
     """Await a send; convert its failures to the errors of docs/spec/email.md#provider-rejection."""
     try:
         return await call
-    except Missing as missing:
+    except failures.Missing as missing:
         raise no_email() from missing
-    except ReadOnlyMailbox as problem:
+    except mail.ReadOnlyMailbox as problem:
         raise ReadOnlyConnection from problem
-    except NoReplyRecipient as problem:
+    except mail.NoReplyRecipient as problem:
         raise _unsendable("Nobody is left to reply to but the sending account.") from problem
-    except UnsafeMessage as problem:
+    except mail.UnsafeMessage as problem:
         raise _unsendable("The message cannot be written down safely.") from problem
-    except OutcomeUnknown:
+    except failures.OutcomeUnknown:
         raise
-    except Refused as problem:
-        raise ProviderFailure("The provider did not accept the message.") from problem
+    except failures.Refused as problem:
+        raise failures.ProviderFailure("The provider did not accept the message.") from problem
 
 
 async def _translate_change_failures(call: Awaitable[Result]) -> Result:
@@ -216,9 +197,9 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
     """
     try:
         return await call
-    except (Throttled, TimedOut):
+    except (failures.Throttled, failures.TimedOut):
         raise
-    except ProviderFailure as failure:
+    except failures.ProviderFailure as failure:
         raise no_email() from failure
 
 

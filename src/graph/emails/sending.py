@@ -8,13 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from graph.context import Context, Delivery
+from graph.emails import inputs
 from graph.emails.enums import BodyType, Importance
-from graph.emails.inputs import (
-    ForwardEmailInput,
-    ParticipantInput,
-    ReplyEmailInput,
-    SendEmailInput,
-)
 from policy.caller import Caller
 from policy.gates import Connection
 from policy.refusals import Detail, InvalidInput, NotFound, NoUsableConnection, ReadOnlyConnection
@@ -50,7 +45,7 @@ class _Problems:
             raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=self.details)
 
 
-def draft(written: SendEmailInput, context: Context) -> Draft:
+def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     """
     Check a new message.
 
@@ -80,7 +75,7 @@ def draft(written: SendEmailInput, context: Context) -> Draft:
     )
 
 
-def reply(written: ReplyEmailInput, context: Context) -> Reply:
+def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     """Check a reply; the original is quoted only if the caller may see its body."""
     problems = _Problems()
     _check_body(written.body, problems)
@@ -98,7 +93,7 @@ def reply(written: ReplyEmailInput, context: Context) -> Reply:
     )
 
 
-def forward(written: ForwardEmailInput, context: Context) -> Forward:
+def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
     """Check the input of a forward."""
     problems = _Problems()
     to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], problems)
@@ -174,7 +169,7 @@ def unsafe(text: str) -> bool:
 
 
 def _recipients(
-    groups: Sequence[tuple[str, Sequence[ParticipantInput]]], problems: _Problems
+    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]], problems: _Problems
 ) -> list[tuple[Participant, ...]]:
     if not groups[0][1]:
         problems.add("to", "At least one recipient is required.")
@@ -190,7 +185,7 @@ def _recipients(
     ]
 
 
-def _participant(person: ParticipantInput, path: str, problems: _Problems) -> Participant:
+def _participant(person: inputs.ParticipantInput, path: str, problems: _Problems) -> Participant:
     for message in _address_problems(person.email):
         problems.add(f"{path}.email", message)
     if person.name is not None and unsafe(person.name):

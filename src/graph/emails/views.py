@@ -9,8 +9,6 @@ from providers.records.mail import Email, Participant, SentMessage, Thread
 
 
 class EmailPageView(Record, frozen=True, kw_only=True):
-    """See the type EmailPage."""
-
     emails: tuple[Email, ...]
     total_count: int
     total_count_exact: bool
@@ -33,8 +31,6 @@ class ThreadView(Record, frozen=True, kw_only=True):
 
 
 class ActionView(Record, frozen=True, kw_only=True):
-    """See the type EmailActionResult."""
-
     success: bool = True
     email_id: str | None = None
     thread_id: str | None = None

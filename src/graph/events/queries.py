@@ -7,15 +7,8 @@ from typing import Annotated, TypeVar
 import strawberry
 
 from graph.context import Context, Info
-from graph.events import filters
+from graph.events import filters, views
 from graph.events.types import CalendarList, EventAnswer, EventPage, FreeBusyAnswer
-from graph.events.views import (
-    CalendarListView,
-    EventAnswerView,
-    EventPageMetaView,
-    EventPageView,
-    FreeBusyAnswerView,
-)
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.scalars import Long
@@ -62,7 +55,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     include_cancelled: Annotated[
         bool | None, Argument(description="True: cancelled events too.")
     ] = False,
-) -> EventPageView:
+) -> views.EventPageView:
     """List or search events over all calendars, earliest first."""
     context = info.context
     text, addresses = filters.text(q, "q"), filters.addresses(attendees)
@@ -96,7 +89,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
 @guarded(CalendarOp.VIEW_EVENTS, returns=EventAnswer)
 async def calendar_event(
     info: Info, event_id: Annotated[str, Argument(description="The event's UUID.")]
-) -> EventAnswerView:
+) -> views.EventAnswerView:
     """Read one event."""
     context = info.context
     known = filters.event_id(event_id)
@@ -115,7 +108,7 @@ async def calendar_event(
     except Missing as missing:
         raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND) from missing
     _require_allowed(event, context)
-    return EventAnswerView(
+    return views.EventAnswerView(
         event=event,
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=mine,
@@ -132,7 +125,7 @@ async def events_by_contact(
     name: Annotated[str | None, Argument(description="Part of an attendee's name.")] = None,
     limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
     offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
-) -> EventPageView:
+) -> views.EventPageView:
     """
     List the events that somebody takes part in, latest first.
 
@@ -180,7 +173,7 @@ async def free_busy(
     calendars: Annotated[
         str | None, Argument(description="Comma-separated calendar ids; all if absent.")
     ] = None,
-) -> FreeBusyAnswerView:
+) -> views.FreeBusyAnswerView:
     """Say of each calendar when it is taken and when not; open at every access level."""
     context = info.context
     ids = filters.calendar_ids(calendars)
@@ -196,7 +189,7 @@ async def free_busy(
             own_responses=not context.caller.hides(CalendarField.ATTENDEES),
         )
     )
-    return FreeBusyAnswerView(
+    return views.FreeBusyAnswerView(
         calendars=result.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
         auth_warnings=warnings(context, Surface.CALENDAR, result.warnings),
@@ -204,14 +197,14 @@ async def free_busy(
 
 
 @guarded(CalendarOp.LIST_CALENDARS, returns=CalendarList)
-async def calendars(info: Info) -> CalendarListView:
+async def calendars(info: Info) -> views.CalendarListView:
     """List the calendars that the token may use; open at every access level."""
     context = info.context
     context.caller.usable_connections(Surface.CALENDAR)
     listing = await _translate_failures(
         context.calendars.calendars(allowed=context.caller.grant.calendar_ids)
     )
-    return CalendarListView(
+    return views.CalendarListView(
         calendars=listing.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
         auth_warnings=warnings(context, Surface.CALENDAR, listing.warnings),
@@ -251,13 +244,13 @@ def _my_email(context: Context) -> str | None:
     return context.caller.usable_connections(Surface.CALENDAR)[0].account_email or None
 
 
-def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> EventPageView:
-    return EventPageView(
+def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> views.EventPageView:
+    return views.EventPageView(
         events=page.events,
         access_info=context.caller.access_info(Surface.CALENDAR),
         current_user_calendar_email=_my_email(context),
         auth_warnings=warnings(context, Surface.CALENDAR, page.warnings),
-        meta=EventPageMetaView(
+        meta=views.EventPageMetaView(
             count=len(page.events),
             offset=skipped,
             total_count=page.total,

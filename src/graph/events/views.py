@@ -7,8 +7,6 @@ from providers.records.calendar import Event, FreeBusyCalendar, NamedCalendar
 
 
 class EventPageMetaView(Record, frozen=True):
-    """See the type EventPageMeta."""
-
     count: int
     offset: int
     total_count: int
@@ -18,8 +16,6 @@ class EventPageMetaView(Record, frozen=True):
 
 
 class EventPageView(Record, frozen=True):
-    """See the type EventPage."""
-
     events: tuple[Event, ...]
     access_info: str | None
     current_user_calendar_email: str | None
@@ -28,24 +24,18 @@ class EventPageView(Record, frozen=True):
 
 
 class EventAnswerView(Record, frozen=True):
-    """See the type EventAnswer."""
-
     event: Event
     access_info: str | None
     current_user_calendar_email: str | None
 
 
 class FreeBusyAnswerView(Record, frozen=True):
-    """See the type FreeBusyAnswer."""
-
     calendars: tuple[FreeBusyCalendar, ...]
     access_info: str | None
     auth_warnings: tuple[str, ...] | None
 
 
 class CalendarListView(Record, frozen=True):
-    """See the type CalendarList."""
-
     calendars: tuple[NamedCalendar, ...]
     access_info: str | None
     auth_warnings: tuple[str, ...] | None

@@ -9,21 +9,7 @@ from graph import page_tokens
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from graph.tasks import read_arguments, routing
-from graph.tasks.types import (
-    TaskBoardAnswer,
-    TaskBoardPage,
-    TaskItemAnswer,
-    TaskItemPage,
-    TaskProvider,
-)
-from graph.tasks.views import (
-    TaskBoardAnswerView,
-    TaskBoardPageView,
-    TaskItemAnswerView,
-    TaskItemPageView,
-    TaskProviderView,
-)
+from graph.tasks import read_arguments, routing, types, views
 from graph.warnings import warnings
 from policy.vocabulary import Surface, TaskField, TaskOp
 from providers.ports.tasks import BoardQuery, ItemQuery, TaskPosition
@@ -42,11 +28,11 @@ BoardId = Annotated[str, Argument(description="The provider's id of the board.")
 ItemId = Annotated[str, Argument(description="The provider's id of the item.")]
 
 
-@guarded(returns=list[TaskProvider], surface=Surface.TASKS)
-async def task_providers(info: Info) -> list[TaskProviderView]:
+@guarded(returns=list[types.TaskProvider], surface=Surface.TASKS)
+async def task_providers(info: Info) -> list[views.TaskProviderView]:
     """List the task accounts on the token's resources; needs no operation."""
     return [
-        TaskProviderView(
+        views.TaskProviderView(
             provider_code=connection.provider,
             provider_display_name=DISPLAY_NAMES.get(connection.provider, connection.provider),
             connection_id=connection.id,
@@ -56,7 +42,7 @@ async def task_providers(info: Info) -> list[TaskProviderView]:
     ]
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardPage, max_limit=MAX_LIMIT)
+@guarded(TaskOp.VIEW_BOARDS, returns=types.TaskBoardPage, max_limit=MAX_LIMIT)
 async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -67,7 +53,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
-) -> TaskBoardPageView:
+) -> views.TaskBoardPageView:
     """List the boards that the token may see."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -85,7 +71,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     page = await routing.translate_failures(
         account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what="board"
     )
-    return TaskBoardPageView(
+    return views.TaskBoardPageView(
         provider=account.connection.provider,
         boards=page.boards,
         next_page_token=_token(context, account, "taskBoards", filters, page.position),
@@ -95,10 +81,10 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     )
 
 
-@guarded(TaskOp.VIEW_BOARDS, returns=TaskBoardAnswer)
+@guarded(TaskOp.VIEW_BOARDS, returns=types.TaskBoardAnswer)
 async def task_board(
     info: Info, board_id: BoardId, *, provider: Provider = "auto"
-) -> TaskBoardAnswerView:
+) -> views.TaskBoardAnswerView:
     """Read one board with its groups, columns and tags."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -108,14 +94,14 @@ async def task_board(
     board = await routing.translate_failures(
         account.port.board(board_id, wanted=wanted(info.raw, "TaskBoard")), what="board"
     )
-    return TaskBoardAnswerView(
+    return views.TaskBoardAnswerView(
         provider=account.connection.provider,
         board=board,
         access_info=context.caller.access_info(Surface.TASKS),
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemPage, max_limit=MAX_LIMIT)
+@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemPage, max_limit=MAX_LIMIT)
 async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     board_id: BoardId,
@@ -129,7 +115,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
     provider: Provider = "auto",
-) -> TaskItemPageView:
+) -> views.TaskItemPageView:
     """List the items of a board, in the board's order, without comments."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -156,7 +142,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     page = await routing.translate_failures(
         account.port.items(board_id, query, after=after, visibility=visibility), what="board"
     )
-    return TaskItemPageView(
+    return views.TaskItemPageView(
         provider=account.connection.provider,
         items=page.items,
         next_page_token=_token(context, account, "taskItems", filters, page.position),
@@ -166,10 +152,10 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=TaskItemAnswer)
+@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemAnswer)
 async def task_item(
     info: Info, item_id: ItemId, *, provider: Provider = "auto"
-) -> TaskItemAnswerView:
+) -> views.TaskItemAnswerView:
     """Read one item; its comments need `view_comments` besides."""
     context = info.context
     code = routing.provider_code(provider, context)
@@ -182,7 +168,7 @@ async def task_item(
     item = await routing.translate_failures(
         account.port.item(item_id, visibility=read_arguments.visibility(info, allowed)), what="item"
     )
-    return TaskItemAnswerView(
+    return views.TaskItemAnswerView(
         provider=account.connection.provider,
         item=item,
         access_info=context.caller.access_info(Surface.TASKS),

@@ -5,15 +5,8 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from graph.context import Context
+from policy import refusals
 from policy.gates import Connection
-from policy.refusals import (
-    AccessDenied,
-    InvalidInput,
-    NoSuchProvider,
-    NotFound,
-    NoUsableConnection,
-    OutsideBoards,
-)
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
 from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
@@ -38,7 +31,7 @@ def provider_code(provider: str | None, context: Context) -> str:
         default = context.caller.grant.default_task_provider
         code = AUTO if default is None else default
     if code != AUTO and code not in DISPLAY_NAMES:
-        raise InvalidInput(
+        raise refusals.InvalidInput(
             f"provider must be auto or one of {', '.join(DISPLAY_NAMES)}.",
             code=Code.INVALID_PROVIDER,
         )
@@ -66,7 +59,7 @@ def choose_account(code: str, context: Context) -> TaskAccount:
         if connection.kind == Surface.TASKS and connection.provider == code
     ]
     if not named:
-        raise NoSuchProvider(Surface.TASKS)
+        raise refusals.NoSuchProvider(Surface.TASKS)
     return _first_account(named, context)
 
 
@@ -116,7 +109,7 @@ def require_creation(context: Context, account: TaskAccount, board_id: str) -> N
         for board in scope
         if board.board_id == board_id and _is_of(board.provider, account.connection.provider)
     ):
-        raise OutsideBoards(account.connection.provider, [board_id], to_create=True)
+        raise refusals.OutsideBoards(account.connection.provider, [board_id], to_create=True)
 
 
 def require_any(context: Context, account: TaskAccount, board_ids: Iterable[str]) -> None:
@@ -140,12 +133,12 @@ def require_writable(account: TaskAccount) -> None:
     """
     connection = account.connection
     if connection.granted_scopes and not connection.can_write:
-        raise AccessDenied("The connection has read scopes only.")
+        raise refusals.AccessDenied("The connection has read scopes only.")
 
 
-def outside(account: TaskAccount, *board_ids: str) -> OutsideBoards:
+def outside(account: TaskAccount, *board_ids: str) -> refusals.OutsideBoards:
     """Return the refusal for boards outside the token's scope."""
-    return OutsideBoards(account.connection.provider, board_ids)
+    return refusals.OutsideBoards(account.connection.provider, board_ids)
 
 
 async def translate_failures(call: Awaitable[Result], *, what: str) -> Result:
@@ -160,12 +153,14 @@ async def translate_failures(call: Awaitable[Result], *, what: str) -> Result:
     try:
         return await call
     except Missing as missing:
-        raise NotFound(f"No {what} with this id.") from missing
+        raise refusals.NotFound(f"No {what} with this id.") from missing
     except OutcomeUnknown:
         raise
     except Refused as refusal:
         if refusal.status == 403:
-            raise AccessDenied("The provider does not let the account do this.") from refusal
+            raise refusals.AccessDenied(
+                "The provider does not let the account do this."
+            ) from refusal
         raise ProviderFailure("The provider refused the request.") from refusal
 
 
@@ -174,15 +169,15 @@ def _first_account(usable: Iterable[Connection], context: Context) -> TaskAccoun
         account = context.tasks.account(connection.id)
         if account is not None:
             return account
-    raise NoUsableConnection(Surface.TASKS)
+    raise refusals.NoUsableConnection(Surface.TASKS)
 
 
 def _is_of(provider: str | None, code: str) -> bool:
     return provider in {None, code}
 
 
-def _ambiguous(usable: Iterable[Connection]) -> InvalidInput:
-    refusal = InvalidInput(
+def _ambiguous(usable: Iterable[Connection]) -> refusals.InvalidInput:
+    refusal = refusals.InvalidInput(
         "Several task providers are connected: provider must name one.",
         code=Code.PROVIDER_REQUIRED,
     )

@@ -5,8 +5,6 @@ from providers.records.tasks import TaskBoard, TaskItem
 
 
 class TaskProviderView(Record, frozen=True, kw_only=True):
-    """See the type TaskProvider."""
-
     provider_code: str
     provider_display_name: str
     connection_id: int
@@ -14,8 +12,6 @@ class TaskProviderView(Record, frozen=True, kw_only=True):
 
 
 class TaskBoardPageView(Record, frozen=True, kw_only=True):
-    """See the type TaskBoardPage."""
-
     provider: str
     boards: tuple[TaskBoard, ...]
     next_page_token: str | None
@@ -25,16 +21,12 @@ class TaskBoardPageView(Record, frozen=True, kw_only=True):
 
 
 class TaskBoardAnswerView(Record, frozen=True, kw_only=True):
-    """See the type TaskBoardAnswer."""
-
     provider: str
     board: TaskBoard
     access_info: str | None
 
 
 class TaskItemPageView(Record, frozen=True, kw_only=True):
-    """See the type TaskItemPage."""
-
     provider: str
     items: tuple[TaskItem, ...]
     next_page_token: str | None
@@ -44,16 +36,12 @@ class TaskItemPageView(Record, frozen=True, kw_only=True):
 
 
 class TaskItemAnswerView(Record, frozen=True, kw_only=True):
-    """See the type TaskItemAnswer."""
-
     provider: str
     item: TaskItem
     access_info: str | None
 
 
 class TaskItemResultView(Record, frozen=True, kw_only=True):
-    """See the type TaskItemResult."""
-
     provider: str
     success: bool
     item_id: str
@@ -64,8 +52,6 @@ class TaskItemResultView(Record, frozen=True, kw_only=True):
 
 
 class TaskOperationView(Record, frozen=True, kw_only=True):
-    """See the type TaskOperationResult."""
-
     provider: str
     success: bool = True
     error_code: str | None = None
@@ -73,8 +59,6 @@ class TaskOperationView(Record, frozen=True, kw_only=True):
 
 
 class TaskCommentView(Record, frozen=True, kw_only=True):
-    """See the type TaskCommentResult."""
-
     provider: str
     comment_id: str
     success: bool = True

@@ -2,18 +2,8 @@
 
 from collections.abc import Iterable
 
+from policy import refusals
 from policy.gates import Connection
-from policy.refusals import (
-    AccessDenied,
-    Blocked,
-    NoSuchProvider,
-    NotFound,
-    NoUsableConnection,
-    ReadOnlyConnection,
-    Refusal,
-    TooManyRequests,
-    Unauthenticated,
-)
 from policy.vocabulary import Code, Layer, Surface
 
 
@@ -27,17 +17,17 @@ def describe_obstacle(
     """
     if problem is None:
         return _WRONG_REQUEST
-    if not isinstance(problem, Refusal):
+    if not isinstance(problem, refusals.Refusal):
         return "The provider failed or refused the call; no setting of the token is the reason."
-    if isinstance(problem, NoSuchProvider):
+    if isinstance(problem, refusals.NoSuchProvider):
         return (
             f"No such {surface} connection is on the token's resources: connect an account, or "
             "link the token to a resource that has one."
         )
-    if isinstance(problem, NoUsableConnection):
+    if isinstance(problem, refusals.NoUsableConnection):
         states = _states(connections, surface)
         return f"No connection can be used ({states}): reconnect one, or set it to active."
-    if isinstance(problem, ReadOnlyConnection):
+    if isinstance(problem, refusals.ReadOnlyConnection):
         states = _states(connections, surface)
         return f"No connection that fits may write ({states}): connect one with write scopes."
     if problem.code is Code.CONNECTION_NOT_FOUND:
@@ -51,13 +41,13 @@ def describe_obstacle(
 
 
 _WRONG_REQUEST = "The request itself is wrong; no setting of the token is the reason."
-_SENTENCES: tuple[tuple[type[Refusal], str], ...] = (
-    (Unauthenticated, "The token is revoked and stays so: make another."),
-    (TooManyRequests, "Too many requests came in a short time: wait."),
-    (NotFound, "The token's connections see nothing under this id."),
-    (Blocked, "No rule can be named that would let this through."),
+_SENTENCES: tuple[tuple[type[refusals.Refusal], str], ...] = (
+    (refusals.Unauthenticated, "The token is revoked and stays so: make another."),
+    (refusals.TooManyRequests, "Too many requests came in a short time: wait."),
+    (refusals.NotFound, "The token's connections see nothing under this id."),
+    (refusals.Blocked, "No rule can be named that would let this through."),
     (
-        AccessDenied,
+        refusals.AccessDenied,
         (
             "What was named does not exist, or the account behind the connection may not do this: "
             "its provider decides that, or the scopes that it granted."

@@ -11,37 +11,12 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from policy import timeframe
+from policy import refusals, timeframe, vocabulary
 from policy.gates import Connection
 from policy.grants import Grant
-from policy.refusals import (
-    AccessDenied,
-    Blocked,
-    FieldNotVisible,
-    InvalidInput,
-    NotFound,
-    NoUsableConnection,
-    NoWritableFields,
-    OperationNotAllowed,
-    OutsideBoards,
-    OutsideCalendars,
-    OutsideTimeframe,
-    ReadOnlyConnection,
-    SurfaceNotEnabled,
-    TooManyRequests,
-    Unauthenticated,
-)
 from policy.remedies import rules
 from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetValue
 from policy.rules import Rule
-from policy.vocabulary import (
-    WORD_TYPES,
-    CalendarAccessLevel,
-    Code,
-    Layer,
-    Surface,
-    UnauthorizedReason,
-)
 
 Remedy: TypeAlias = tuple[PolicyChange, ...]
 MAX_REMEDIES = 6  # alternatives per refusal: each costs a dry run
@@ -66,7 +41,7 @@ class TokenState:
     settings: Mapping[str, object]
     rules: Sequence[Rule]
     connections: Sequence[Connection]
-    surface: Surface | None
+    surface: vocabulary.Surface | None
     now: datetime
     spent: Mapping[str, int] = field(default_factory=dict)
     cost: int = 1
@@ -80,15 +55,15 @@ def find_remedies(problem: BaseException, state: TokenState) -> Sequence[Remedy]
     return ()
 
 
-def _extend_lifetime(refusal: Unauthenticated, state: TokenState) -> Iterable[Remedy]:
-    if refusal.reason == UnauthorizedReason.EXPIRED:
+def _extend_lifetime(refusal: refusals.Unauthenticated, state: TokenState) -> Iterable[Remedy]:
+    if refusal.reason == vocabulary.UnauthorizedReason.EXPIRED:
         yield (ExtendLifetime(int((state.now + DAY).timestamp()) * 1000),)
 
 
-def _raise_quota(refusal: TooManyRequests, state: TokenState) -> Iterable[Remedy]:
+def _raise_quota(refusal: refusals.TooManyRequests, state: TokenState) -> Iterable[Remedy]:
     """Raise every full window by what this call needs."""
     quota = state.settings.get("quota")
-    if refusal.layer is Layer.QUOTA and isinstance(quota, Mapping):
+    if refusal.layer is vocabulary.Layer.QUOTA and isinstance(quota, Mapping):
         raised = {
             name: max(limit, state.spent.get(name, 0) + state.cost)
             for name, limit in quota.items()
@@ -97,36 +72,39 @@ def _raise_quota(refusal: TooManyRequests, state: TokenState) -> Iterable[Remedy
         yield (SetValue("quota", raised),)
 
 
-def _open_surface(refusal: SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
+def _open_surface(refusal: refusals.SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
     yield (SetValue(f"{refusal.surface}AccessEnabled", value=True),)
 
 
-def _allow_operation(refusal: OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
+def _allow_operation(refusal: refusals.OperationNotAllowed, _: TokenState) -> Iterable[Remedy]:
     for operation in refusal.operations:
-        yield (AddEntry(WORD_TYPES[type(operation)].setting, operation.value),)
+        yield (AddEntry(vocabulary.WORD_TYPES[type(operation)].setting, operation.value),)
 
 
-def _raise_access_level(refusal: AccessDenied, _: TokenState) -> Iterable[Remedy]:
-    if refusal.layer is Layer.OPERATION:
-        yield (SetValue("calendarAccessLevel", CalendarAccessLevel.VIEW_FILTERED.value),)
+def _raise_access_level(refusal: refusals.AccessDenied, _: TokenState) -> Iterable[Remedy]:
+    if refusal.layer is vocabulary.Layer.OPERATION:
+        yield (SetValue("calendarAccessLevel", vocabulary.CalendarAccessLevel.VIEW_FILTERED.value),)
 
 
-def _set_default_provider(refusal: InvalidInput, _: TokenState) -> Iterable[Remedy]:
-    if refusal.code is Code.PROVIDER_REQUIRED:
+def _set_default_provider(refusal: refusals.InvalidInput, _: TokenState) -> Iterable[Remedy]:
+    if refusal.code is vocabulary.Code.PROVIDER_REQUIRED:
         for provider in refusal.connected_providers:
             yield (SetValue("defaultTaskProvider", provider),)
 
 
-def _show_fields(refusal: FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
-    changes = [AddEntry(WORD_TYPES[type(field)].setting, field.value) for field in refusal.fields]
+def _show_fields(refusal: refusals.FieldNotVisible, _: TokenState) -> Iterable[Remedy]:
+    changes = [
+        AddEntry(vocabulary.WORD_TYPES[type(field)].setting, field.value)
+        for field in refusal.fields
+    ]
     return [(change,) for change in changes] if refusal.any_of else [tuple(changes)]
 
 
-def _change_rules(refusal: Blocked, state: TokenState) -> Iterable[Remedy]:
+def _change_rules(refusal: refusals.Blocked, state: TokenState) -> Iterable[Remedy]:
     return rules.rule_remedies(refusal, state.rules)
 
 
-def _widen_window(refusal: OutsideTimeframe, state: TokenState) -> Iterable[Remedy]:
+def _widen_window(refusal: refusals.OutsideTimeframe, state: TokenState) -> Iterable[Remedy]:
     """Widen the window by the fewest days that include the event."""
     grant = Grant.read(state.settings)
     bounds = timeframe.allowed_range(grant, state.now)
@@ -140,7 +118,7 @@ def _widen_window(refusal: OutsideTimeframe, state: TokenState) -> Iterable[Reme
     yield (SetValue("timeframePastDays", (grant.past_days or 0) + missing),)
 
 
-def _allow_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
+def _allow_board(refusal: refusals.OutsideBoards, _: TokenState) -> Iterable[Remedy]:
     for board in refusal.board_ids:
         entry = {
             "boardId": board,
@@ -150,12 +128,12 @@ def _allow_board(refusal: OutsideBoards, _: TokenState) -> Iterable[Remedy]:
         yield (AddEntry("taskBoards", entry),)
 
 
-def _allow_columns(refusal: NoWritableFields, _: TokenState) -> Iterable[Remedy]:
+def _allow_columns(refusal: refusals.NoWritableFields, _: TokenState) -> Iterable[Remedy]:
     for column in refusal.columns:
         yield (AddEntry("writableTaskFields", column),)
 
 
-def _allow_calendar(refusal: OutsideCalendars, state: TokenState) -> Iterable[Remedy]:
+def _allow_calendar(refusal: refusals.OutsideCalendars, state: TokenState) -> Iterable[Remedy]:
     allowed = state.settings.get("allowedCalendarIds")
     if isinstance(allowed, list) and refusal.calendar_id not in allowed:
         yield (AddEntry("allowedCalendarIds", refusal.calendar_id),)
@@ -165,7 +143,7 @@ def _allow_calendar(refusal: OutsideCalendars, state: TokenState) -> Iterable[Re
 def _allow_connection(refusal: BaseException, state: TokenState) -> Iterable[Remedy]:
     """Allow one of the connections that only the settings exclude, writable ones first."""
     allowed = Grant.read(state.settings).connection_ids
-    needs_write = isinstance(refusal, ReadOnlyConnection)
+    needs_write = isinstance(refusal, refusals.ReadOnlyConnection)
     usable = [
         connection
         for connection in state.connections
@@ -181,20 +159,20 @@ def _allow_connection(refusal: BaseException, state: TokenState) -> Iterable[Rem
 # Class of refusal -> finder of its remedies; the most derived class wins.
 _FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = MappingProxyType(
     {
-        Unauthenticated: _extend_lifetime,
-        TooManyRequests: _raise_quota,
-        SurfaceNotEnabled: _open_surface,
-        OperationNotAllowed: _allow_operation,
-        InvalidInput: _set_default_provider,
-        NoUsableConnection: _allow_connection,
-        ReadOnlyConnection: _allow_connection,
-        AccessDenied: _raise_access_level,
-        OutsideTimeframe: _widen_window,
-        OutsideBoards: _allow_board,
-        NoWritableFields: _allow_columns,
-        Blocked: _change_rules,
-        NotFound: _allow_connection,
-        OutsideCalendars: _allow_calendar,
-        FieldNotVisible: _show_fields,
+        refusals.Unauthenticated: _extend_lifetime,
+        refusals.TooManyRequests: _raise_quota,
+        refusals.SurfaceNotEnabled: _open_surface,
+        refusals.OperationNotAllowed: _allow_operation,
+        refusals.InvalidInput: _set_default_provider,
+        refusals.NoUsableConnection: _allow_connection,
+        refusals.ReadOnlyConnection: _allow_connection,
+        refusals.AccessDenied: _raise_access_level,
+        refusals.OutsideTimeframe: _widen_window,
+        refusals.OutsideBoards: _allow_board,
+        refusals.NoWritableFields: _allow_columns,
+        refusals.Blocked: _change_rules,
+        refusals.NotFound: _allow_connection,
+        refusals.OutsideCalendars: _allow_calendar,
+        refusals.FieldNotVisible: _show_fields,
     }
 )

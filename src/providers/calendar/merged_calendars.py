@@ -17,16 +17,10 @@ from uuid import UUID
 
 from msgspec import structs
 
+from providers import fanout
 from providers.calendar import event_matching, freebusy
 from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource
 from providers.failures import Missing, ProviderFailure, TooMuch
-from providers.fanout import (
-    CONNECTION_TIMEOUT_SECONDS,
-    ConnectionWarning,
-    combined_failure,
-    gather_results,
-    with_timeout,
-)
 from providers.ports.calendar import (
     CalendarKey,
     CalendarPort,
@@ -61,7 +55,7 @@ class CalendarList:
     """Calendars in id order. *warnings*: the accounts whose calendars are missing."""
 
     calendars: tuple[NamedCalendar, ...]
-    warnings: tuple[ConnectionWarning, ...]
+    warnings: tuple[fanout.ConnectionWarning, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +71,7 @@ class EventPage:
 
     events: tuple[Event, ...]
     total: int
-    warnings: tuple[ConnectionWarning, ...]
+    warnings: tuple[fanout.ConnectionWarning, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +79,7 @@ class FreeBusyList:
     """Calendars in id order. *warnings*: accounts and calendars that are missing."""
 
     calendars: tuple[FreeBusyCalendar, ...]
-    warnings: tuple[ConnectionWarning, ...]
+    warnings: tuple[fanout.ConnectionWarning, ...]
 
 
 class MergedCalendars:
@@ -96,7 +90,7 @@ class MergedCalendars:
         connections: Sequence[tuple[ConnectionInfo, CalendarPort]],
         ids: PublicIdStore,
         *,
-        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
+        timeout_seconds: float = fanout.CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
         """Take the usable connections and their ports; the timeout is that of each call."""
         self._catalogue = CalendarCatalogue(connections, ids, timeout_seconds=timeout_seconds)
@@ -178,7 +172,7 @@ class MergedCalendars:
         if port is None:
             raise Missing
         read = port.event(key.calendar_key.calendar, key.event, wanted=wanted)
-        return structs.replace(await with_timeout(read, self._timeout_seconds), id=event_id)
+        return structs.replace(await fanout.with_timeout(read, self._timeout_seconds), id=event_id)
 
     async def free_busy(
         self,
@@ -221,18 +215,18 @@ class MergedCalendars:
     async def _read_all(
         self, sources: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
     ) -> list[T | ProviderFailure]:
-        return await gather_results(
-            [with_timeout(read(source), self._timeout_seconds) for source in sources]
+        return await fanout.gather_results(
+            [fanout.with_timeout(read(source), self._timeout_seconds) for source in sources]
         )
 
 
 def _split_results(
     sources: Sequence[CalendarSource],
     results: Sequence[T | ProviderFailure],
-    warnings: Sequence[ConnectionWarning],
+    warnings: Sequence[fanout.ConnectionWarning],
     *,
     named: bool,
-) -> tuple[list[tuple[CalendarSource, T]], list[ConnectionWarning]]:
+) -> tuple[list[tuple[CalendarSource, T]], list[fanout.ConnectionWarning]]:
     """
     Separate results from failures; the failures are appended to *warnings*.
 
@@ -256,7 +250,7 @@ def _split_results(
         else:
             read.append((source, result))
     if sources and not read:
-        raise combined_failure(failed, of=CALENDARS)
+        raise fanout.combined_failure(failed, of=CALENDARS)
     return read, failed
 
 

@@ -5,46 +5,35 @@ from types import MappingProxyType
 
 import httpx
 
-from providers.failures import (
-    Broken,
-    Conflicted,
-    Locked,
-    Missing,
-    OutOfSpace,
-    ProviderFailure,
-    Refused,
-    Stale,
-    TimedOut,
-    Unreachable,
-)
+from providers import failures
 
 # Statuses after which the same call may succeed in a moment.
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
 
-_REFUSALS: Mapping[int, type[Refused]] = MappingProxyType(
-    {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
+_REFUSALS: Mapping[int, type[failures.Refused]] = MappingProxyType(
+    {409: failures.Conflicted, 412: failures.Stale, 423: failures.Locked, 507: failures.OutOfSpace}
 )
 
 
-def failure_of_status(status: int) -> ProviderFailure:
+def failure_of_status(status: int) -> failures.ProviderFailure:
     """Return the failure of a status that the protocol does not explain further."""
     if status in (404, 410):
-        return Missing()
+        return failures.Missing()
     if status in (408, 504):
-        return TimedOut()
+        return failures.TimedOut()
     refusal = _REFUSALS.get(status)
     if refusal is not None:
         return refusal(status=status)
-    return Refused(status=status) if 400 <= status < 500 else Broken(failed=True)
+    return failures.Refused(status=status) if 400 <= status < 500 else failures.Broken(failed=True)
 
 
-def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> ProviderFailure:
+def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> failures.ProviderFailure:
     """Return the failure of a transport error; *sent*: whether a byte may have left."""
     if isinstance(error, httpx.TimeoutException):
-        return TimedOut(sent=sent)
+        return failures.TimedOut(sent=sent)
     if isinstance(error, httpx.RemoteProtocolError) and is_read:
-        return Broken()
-    return Unreachable(sent=sent)
+        return failures.Broken()
+    return failures.Unreachable(sent=sent)
 
 
 def may_have_sent(request: httpx.Request, error: Exception | None = None) -> bool:

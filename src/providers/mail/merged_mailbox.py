@@ -28,16 +28,8 @@ from providers.mail.merging import (
     merge_slices,
     with_prefixed_ids,
 )
+from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
-from providers.ports.mail import (
-    Draft,
-    Forward,
-    MailChange,
-    MailPort,
-    MailQuery,
-    ReadOnlyMailbox,
-    Reply,
-)
 from providers.records import mail as mail_records
 
 __all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "MergedMailbox"]
@@ -52,7 +44,7 @@ class MergedMailbox:
 
     def __init__(
         self,
-        connections: Sequence[tuple[ConnectionInfo, MailPort]],
+        connections: Sequence[tuple[ConnectionInfo, mail.MailPort]],
         *,
         timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
@@ -62,7 +54,7 @@ class MergedMailbox:
 
     async def search(
         self,
-        query: MailQuery,
+        query: mail.MailQuery,
         *,
         positions: Mapping[int, ConnectionPosition],
         wanted: AbstractSet[str],
@@ -110,7 +102,7 @@ class MergedMailbox:
             Missing: The id is not one of ours, or no mailbox of its provider has it.
         """
 
-        async def read(port: MailPort, native: str) -> mail_records.Email:
+        async def read(port: mail.MailPort, native: str) -> mail_records.Email:
             return await port.get(native, wanted=wanted)
 
         provider, email = await self._first_holder(email_id, read)
@@ -124,7 +116,7 @@ class MergedMailbox:
             Missing: As `get`; also when nothing but drafts and trash is left of it.
         """
 
-        async def read(port: MailPort, native: str) -> mail_records.Thread:
+        async def read(port: mail.MailPort, native: str) -> mail_records.Thread:
             return await port.thread(native, wanted=wanted)
 
         provider, thread = await self._first_holder(thread_id, read)
@@ -134,7 +126,7 @@ class MergedMailbox:
             messages=tuple(with_prefixed_ids(thread.messages, provider, wanted)),
         )
 
-    async def send(self, connection_id: int, draft: Draft) -> mail_records.SentMessage:
+    async def send(self, connection_id: int, draft: mail.Draft) -> mail_records.SentMessage:
         """
         Send a new message from one connection.
 
@@ -147,7 +139,7 @@ class MergedMailbox:
                 return _sent(await port.send(draft), info.provider)
         raise Missing
 
-    async def reply(self, email_id: str, reply: Reply) -> mail_records.SentMessage:
+    async def reply(self, email_id: str, reply: mail.Reply) -> mail_records.SentMessage:
         """
         Reply to a message from the mailbox that holds it.
 
@@ -160,7 +152,7 @@ class MergedMailbox:
             email_id, lambda port, native: port.reply(native, reply), report_read_only=True
         )
 
-    async def forward(self, email_id: str, forward: Forward) -> mail_records.SentMessage:
+    async def forward(self, email_id: str, forward: mail.Forward) -> mail_records.SentMessage:
         """Forward a message from the mailbox that holds it; raises as `reply`."""
         return await self._write(
             email_id, lambda port, native: port.forward(native, forward), report_read_only=True
@@ -174,13 +166,13 @@ class MergedMailbox:
             Missing: Not found, in the trash already, or in a mailbox that may only be read.
         """
 
-        async def trash(port: MailPort, native: str) -> mail_records.SentMessage:
+        async def trash(port: mail.MailPort, native: str) -> mail_records.SentMessage:
             await port.trash(native)
             return mail_records.SentMessage()
 
         await self._write(email_id, trash, report_read_only=False)
 
-    async def change(self, email_id: str, change: MailChange) -> mail_records.SentMessage:
+    async def change(self, email_id: str, change: mail.MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
         return await self._write(
             email_id, lambda port, native: port.change(native, change), report_read_only=False
@@ -188,7 +180,7 @@ class MergedMailbox:
 
     # -- routing
 
-    def _distinct(self) -> tuple[tuple[ConnectionInfo, MailPort], ...]:
+    def _distinct(self) -> tuple[tuple[ConnectionInfo, mail.MailPort], ...]:
         """Return the connections to search: the first one of each account."""
         if len(self._connections) < 2:
             return self._connections
@@ -198,7 +190,9 @@ class MergedMailbox:
         }
         return tuple(sorted(by_account.values(), key=_connection_id))
 
-    def _candidates(self, mail_id: str) -> tuple[str, str, list[tuple[ConnectionInfo, MailPort]]]:
+    def _candidates(
+        self, mail_id: str
+    ) -> tuple[str, str, list[tuple[ConnectionInfo, mail.MailPort]]]:
         parts = ids.split_mail_id(mail_id)
         if parts is None:
             raise Missing
@@ -207,7 +201,7 @@ class MergedMailbox:
         return provider, native, candidates
 
     async def _first_holder(
-        self, mail_id: str, read: Callable[[MailPort, str], Awaitable[T]]
+        self, mail_id: str, read: Callable[[mail.MailPort, str], Awaitable[T]]
     ) -> tuple[str, T]:
         provider, native, candidates = self._candidates(mail_id)
         return provider, await read_from_first_holder(candidates, lambda port: read(port, native))
@@ -215,7 +209,7 @@ class MergedMailbox:
     async def _write(
         self,
         mail_id: str,
-        write: Callable[[MailPort, str], Awaitable[mail_records.SentMessage]],
+        write: Callable[[mail.MailPort, str], Awaitable[mail_records.SentMessage]],
         *,
         report_read_only: bool,
     ) -> mail_records.SentMessage:
@@ -226,16 +220,16 @@ class MergedMailbox:
             if report_read_only:
                 for info, port in candidates:
                     if not info.can_write and await _has(port, native):
-                        raise ReadOnlyMailbox from None
+                        raise mail.ReadOnlyMailbox from None
             raise
         return _sent(sent, provider)
 
 
-def _connection_id(pair: tuple[ConnectionInfo, MailPort]) -> int:
+def _connection_id(pair: tuple[ConnectionInfo, mail.MailPort]) -> int:
     return pair[0].id
 
 
-async def _has(port: MailPort, native: str) -> bool:
+async def _has(port: mail.MailPort, native: str) -> bool:
     try:
         await port.get(native, wanted=frozenset({"id"}))
     except ProviderFailure:

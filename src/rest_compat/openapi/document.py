@@ -9,17 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from graphql import (
-    DocumentNode,
-    FieldNode,
-    GraphQLField,
-    GraphQLSchema,
-    OperationDefinitionNode,
-    VariableDefinitionNode,
-    parse,
-    type_from_ast,
-    value_from_ast_untyped,
-)
+import graphql
 
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
@@ -52,7 +42,7 @@ TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
 
 def build_openapi(
     endpoints: Sequence[Endpoint],
-    schema: GraphQLSchema,
+    schema: graphql.GraphQLSchema,
     *,
     flags: Mapping[str, Sequence[str]],
     version: str,
@@ -101,15 +91,17 @@ def build_openapi(
 class OperationDescription:
     """Describes one row of the table with its document."""
 
-    def __init__(self, endpoint: Endpoint, schema: GraphQLSchema) -> None:
+    def __init__(self, endpoint: Endpoint, schema: graphql.GraphQLSchema) -> None:
         self.endpoint = endpoint
         self.schema = schema
-        self.document: DocumentNode = parse(document(endpoint.document))
+        self.document: graphql.DocumentNode = graphql.parse(document(endpoint.document))
         self.operation = next(
-            node for node in self.document.definitions if isinstance(node, OperationDefinitionNode)
+            node
+            for node in self.document.definitions
+            if isinstance(node, graphql.OperationDefinitionNode)
         )
         root = self.operation.selection_set.selections[0]
-        if not isinstance(root, FieldNode):
+        if not isinstance(root, graphql.FieldNode):
             raise TypeError(f"{endpoint.document} does not select a root field")
         self.root = root
         self.variables = {
@@ -150,7 +142,7 @@ class OperationDescription:
         name = self.operation.name.value if self.operation.name else ""
         return name[:1].lower() + name[1:]
 
-    def _field(self) -> GraphQLField:
+    def _field(self) -> graphql.GraphQLField:
         root = (
             self.schema.query_type
             if self.operation.operation.value == "query"
@@ -158,10 +150,10 @@ class OperationDescription:
         )
         if root is None:
             raise TypeError(f"{self.endpoint.document} has no root in the schema")
-        field: GraphQLField = root.fields[self.root.name.value]
+        field: graphql.GraphQLField = root.fields[self.root.name.value]
         return field
 
-    def _parameters(self, field: GraphQLField) -> list[JsonSchema]:
+    def _parameters(self, field: graphql.GraphQLField) -> list[JsonSchema]:
         parameters = []
         named_headers = set(self.endpoint.headers.values())
         for name, node in self.variables.items():
@@ -185,7 +177,7 @@ class OperationDescription:
         others = [alias for alias, meant in self.endpoint.aliases.items() if meant == name]
         return "".join(f" Also taken as `{alias}`." for alias in others)
 
-    def _headers(self, field: GraphQLField) -> list[JsonSchema]:
+    def _headers(self, field: graphql.GraphQLField) -> list[JsonSchema]:
         return [
             {
                 "name": header.title(),
@@ -196,12 +188,14 @@ class OperationDescription:
             for header, name in self.endpoint.headers.items()
         ]
 
-    def _parameter(self, node: VariableDefinitionNode, description: str | None) -> JsonSchema:
-        kind = type_from_ast(self.schema, node.type)
-        default = value_from_ast_untyped(node.default_value) if node.default_value else None
+    def _parameter(
+        self, node: graphql.VariableDefinitionNode, description: str | None
+    ) -> JsonSchema:
+        kind = graphql.type_from_ast(self.schema, node.type)
+        default = graphql.value_from_ast_untyped(node.default_value) if node.default_value else None
         return parameter(kind, description, default)  # type: ignore[arg-type]  # a variable's type
 
-    def _required(self, node: VariableDefinitionNode) -> bool:
+    def _required(self, node: graphql.VariableDefinitionNode) -> bool:
         return node.type.kind == "non_null_type" and node.default_value is None
 
     def _preferences(self) -> list[JsonSchema]:
@@ -214,11 +208,11 @@ class OperationDescription:
         if self.endpoint.body == "upload":
             schema = {"type": "string", "format": "binary"}
             return {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
-        kind = type_from_ast(self.schema, self.variables[INPUT].type)
+        kind = graphql.type_from_ast(self.schema, self.variables[INPUT].type)
         schema = components.input_schema(kind)  # type: ignore[arg-type]  # a variable's type
         return {"required": True, "content": {"application/json": {"schema": schema}}}
 
-    def _success(self, field: GraphQLField, components: Components) -> JsonSchema:
+    def _success(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
         headers = dict(COMMON_HEADERS)
         if "limit" in self.variables:
             headers["X-Applied-Limit"] = header_ref("AppliedLimit")

@@ -5,22 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from graphql import (
-    DocumentNode,
-    FieldNode,
-    FragmentDefinitionNode,
-    FragmentSpreadNode,
-    GraphQLEnumType,
-    GraphQLInputObjectType,
-    GraphQLInputType,
-    GraphQLList,
-    GraphQLNamedType,
-    GraphQLNonNull,
-    GraphQLObjectType,
-    GraphQLOutputType,
-    SelectionSetNode,
-    Undefined,
-)
+import graphql
 
 JsonSchema = dict[str, Any]
 
@@ -52,10 +37,10 @@ class Components:
 
     def response_schema(
         self,
-        kind: GraphQLOutputType,
-        selection: SelectionSetNode | None,
+        kind: graphql.GraphQLOutputType,
+        selection: graphql.SelectionSetNode | None,
         *,
-        document: DocumentNode,
+        document: graphql.DocumentNode,
         name: str,
         optional: frozenset[str] = frozenset(),
     ) -> JsonSchema:
@@ -65,30 +50,30 @@ class Components:
         *name* is used when another selection has the type's own name; *optional* are the members
         that may be absent.
         """
-        if isinstance(kind, GraphQLNonNull):
+        if isinstance(kind, graphql.GraphQLNonNull):
             return self._non_null_schema(kind.of_type, selection, document, name, optional)
         return nullable(self._non_null_schema(kind, selection, document, name, optional))
 
     def _non_null_schema(
         self,
         kind: Any,
-        selection: SelectionSetNode | None,
-        document: DocumentNode,
+        selection: graphql.SelectionSetNode | None,
+        document: graphql.DocumentNode,
         name: str,
         optional: frozenset[str],
     ) -> JsonSchema:
-        if isinstance(kind, GraphQLList):
+        if isinstance(kind, graphql.GraphQLList):
             items = self.response_schema(kind.of_type, selection, document=document, name=name)
             return {"type": "array", "items": items}
-        if isinstance(kind, GraphQLObjectType):
+        if isinstance(kind, graphql.GraphQLObjectType):
             return self._object(kind, _fields(selection, document), document, name, optional)
         return self._leaf(kind)
 
     def _object(
         self,
-        kind: GraphQLObjectType,
-        selected: list[FieldNode],
-        document: DocumentNode,
+        kind: graphql.GraphQLObjectType,
+        selected: list[graphql.FieldNode],
+        document: graphql.DocumentNode,
         name: str,
         optional: frozenset[str],
     ) -> JsonSchema:
@@ -111,18 +96,18 @@ class Components:
         }
         return self.register(kind.name, schema, otherwise=name)
 
-    def input_schema(self, kind: GraphQLInputType) -> JsonSchema:
+    def input_schema(self, kind: graphql.GraphQLInputType) -> JsonSchema:
         """Describe the input values of type *kind*."""
-        if isinstance(kind, GraphQLNonNull):
+        if isinstance(kind, graphql.GraphQLNonNull):
             kind = kind.of_type
-        if isinstance(kind, GraphQLList):
+        if isinstance(kind, graphql.GraphQLList):
             return {"type": "array", "items": self.input_schema(kind.of_type)}
-        if not isinstance(kind, GraphQLInputObjectType):
+        if not isinstance(kind, graphql.GraphQLInputObjectType):
             return self._leaf(kind)
         members = {}
         for name, member in kind.fields.items():
             schema = with_description(self.input_schema(member.type), member.description)
-            if member.default_value not in {Undefined, None}:
+            if member.default_value not in {graphql.Undefined, None}:
                 schema = {**schema, "default": _text(member.default_value)}
             members[name] = schema
         schema = {
@@ -132,7 +117,8 @@ class Components:
             "required": [
                 name
                 for name, member in kind.fields.items()
-                if isinstance(member.type, GraphQLNonNull) and member.default_value is Undefined
+                if isinstance(member.type, graphql.GraphQLNonNull)
+                and member.default_value is graphql.Undefined
             ],
         }
         return self.register(
@@ -147,13 +133,15 @@ class Components:
                 raise ValueError(f"two schemas want the name {name}")
         return {"$ref": f"#/components/schemas/{name}"}
 
-    def _leaf(self, kind: GraphQLNamedType) -> JsonSchema:
-        if isinstance(kind, GraphQLEnumType):
+    def _leaf(self, kind: graphql.GraphQLNamedType) -> JsonSchema:
+        if isinstance(kind, graphql.GraphQLEnumType):
             return {"type": "string", "enum": list(kind.values)}
         return dict(_SCALARS[kind.name])
 
 
-def parameter(kind: GraphQLInputType, description: str | None, default: object) -> JsonSchema:
+def parameter(
+    kind: graphql.GraphQLInputType, description: str | None, default: object
+) -> JsonSchema:
     """Describe a path or query parameter; a description that starts "1 to 50" sets its range."""
     schema = Components().input_schema(kind)
     match = _RANGE.match(description or "")
@@ -186,17 +174,19 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _fields(selection: SelectionSetNode | None, document: DocumentNode) -> list[FieldNode]:
+def _fields(
+    selection: graphql.SelectionSetNode | None, document: graphql.DocumentNode
+) -> list[graphql.FieldNode]:
     """Return the fields of *selection* in order, with fragments expanded."""
-    fields: list[FieldNode] = []
+    fields: list[graphql.FieldNode] = []
     for node in selection.selections if selection else ():
-        if isinstance(node, FieldNode):
+        if isinstance(node, graphql.FieldNode):
             fields.append(node)
-        elif isinstance(node, FragmentSpreadNode):
+        elif isinstance(node, graphql.FragmentSpreadNode):
             (fragment,) = (
                 definition
                 for definition in document.definitions
-                if isinstance(definition, FragmentDefinitionNode)
+                if isinstance(definition, graphql.FragmentDefinitionNode)
                 and definition.name.value == node.name.value
             )
             fields += _fields(fragment.selection_set, document)

@@ -13,13 +13,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
-from graphql import (
-    GraphQLField,
-    GraphQLObjectType,
-    get_named_type,
-    is_non_null_type,
-    is_object_type,
-)
+import graphql
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from graph.coordinates import plain_attribute
@@ -28,7 +22,7 @@ from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped
 from providers.records.base import SPARE_NULLS
 
-Collect = Callable[[GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
+Collect = Callable[[graphql.GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +75,14 @@ class SelectionSplitter:
     hidden: frozenset[str]
     _splits: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
 
-    def split(self, owner: GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
+    def split(self, owner: graphql.GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
         """Split the selection of *owner* in *details*."""
         key = owner.name, id(details)
         if key not in self._splits:
             self._splits[key] = self._split(owner, self.collect(owner, details))
         return self._splits[key]
 
-    def _split(self, owner: GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
+    def _split(self, owner: graphql.GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
         if len(grouped) > SPARE_NULLS:  # too few spare nulls: graphql-core executes all fields
             fields = tuple(RemainingField("", key, details) for key, details in grouped.items())
             return SplitSelection(shape=None, names=(), attributes=(), remaining=fields, pure=False)
@@ -115,7 +109,7 @@ class SelectionSplitter:
         )
 
     def _member(
-        self, owner: GraphQLObjectType, key: str, details: FieldDetailsList, null: str
+        self, owner: graphql.GraphQLObjectType, key: str, details: FieldDetailsList, null: str
     ) -> Member | None:
         """Return the member of a field; None when graphql-core must execute the field."""
         node = details[0].node
@@ -126,18 +120,18 @@ class SelectionSplitter:
         if defined is None or defined.args or node.arguments:
             return None
         if f"{owner.name}.{name}" in self.hidden:
-            return None if is_non_null_type(defined.type) else Member(key, null, None)
+            return None if graphql.is_non_null_type(defined.type) else Member(key, null, None)
         attribute = plain_attribute(defined)
         return None if attribute is None else self._read(key, attribute, defined, details)
 
     def _read(
-        self, key: str, attribute: str, defined: GraphQLField, details: FieldDetailsList
+        self, key: str, attribute: str, defined: graphql.GraphQLField, details: FieldDetailsList
     ) -> Member | None:
         """Return the member of a plain attribute; None when the selection below is not pure."""
-        named = get_named_type(defined.type)
+        named = graphql.get_named_type(defined.type)
         zone = attrgetter(f"{attribute}.tzinfo") if is_datetime(named) else None
         checked = CheckedAttribute(attrgetter(attribute), lists=depth(defined.type), zone=zone)
-        if not is_object_type(named):
+        if not graphql.is_object_type(named):
             type_ = exact_type(named)
             return type_ and Member(key, attribute, wrapped(defined.type, type_), attribute=checked)
         below = self.split(named, details)

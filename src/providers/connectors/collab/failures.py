@@ -4,17 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from providers.failures import (
-    DEFAULT_RETRY_AFTER_SECONDS,
-    Conflicted,
-    Locked,
-    Missing,
-    OutOfSpace,
-    ProviderFailure,
-    Refused,
-    Stale,
-    Throttled,
-)
+from providers import failures
 from providers.http.response import Response
 from providers.http.retry_after import retry_after_seconds
 
@@ -44,34 +34,39 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
-def classify(response: Response) -> ProviderFailure | None:
+def classify(response: Response) -> failures.ProviderFailure | None:
     """Turn a non-2xx response into a failure, None when its status says it all."""
     words = tuple(code_words(response.body))
     word = words[0] if words else ""
     word_set = frozenset(words)
     status = response.status
     if status == 429 or (word_set & _THROTTLED and status in (400, 403, 503)):
-        return Throttled(
+        return failures.Throttled(
             retry_after_seconds(response)
-            or (DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _THROTTLE_SECONDS)
+            or (failures.DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _THROTTLE_SECONDS)
         )
     if status >= 500 and status != 507:
         return None
     for group, failure in (
-        (_MISSING, Missing()),
-        (_CONFLICTED, Conflicted(status=status, word=word)),
-        (_STALE, Stale(status=status, word=word)),
-        (_LOCKED, Locked(status=status, word=word)),
-        (_FULL, OutOfSpace(status=status, word=word)),
+        (_MISSING, failures.Missing()),
+        (_CONFLICTED, failures.Conflicted(status=status, word=word)),
+        (_STALE, failures.Stale(status=status, word=word)),
+        (_LOCKED, failures.Locked(status=status, word=word)),
+        (_FULL, failures.OutOfSpace(status=status, word=word)),
     ):
         if word_set & group:
             return failure
-    by_status = {409: Conflicted, 412: Stale, 423: Locked, 507: OutOfSpace}
+    by_status = {
+        409: failures.Conflicted,
+        412: failures.Stale,
+        423: failures.Locked,
+        507: failures.OutOfSpace,
+    }
     if status in by_status:
         return by_status[status](status=status, word=word)
     if status in (400, 403, 405, 413, 415, 416):
         forbidden = next((code for code in words if code in _FORBIDDEN), word)
-        return Refused(status=status, word=forbidden)
+        return failures.Refused(status=status, word=forbidden)
     return None
 
 

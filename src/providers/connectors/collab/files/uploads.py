@@ -14,22 +14,13 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 
+from providers import failures
 from providers.collab_ids import ItemKey
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext
 from providers.connectors.collab.files.reading import by_name
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.files.writing import CONFLICT
-from providers.failures import (
-    Broken,
-    Conflicted,
-    Missing,
-    NeedsReauth,
-    OutcomeUnknown,
-    ProviderFailure,
-    TimedOut,
-    Unreachable,
-)
 from providers.http.client import deadline
 from providers.http.response import Response
 from providers.outcomes import may_have_happened
@@ -95,13 +86,13 @@ class FileUploader:
                 headers={"content-type": upload.mime_type},
             )
             return self._stored_file(response, parent)
-        except ProviderFailure as failure:
+        except failures.ProviderFailure as failure:
             if not may_have_happened(failure):
                 raise
             # With another conflict mode a file of this name may be an older one.
             if upload.conflict == "fail" and await self._is_absent(parent, upload.name):
-                raise Unreachable(sent=False) from failure
-            raise OutcomeUnknown from failure
+                raise failures.Unreachable(sent=False) from failure
+            raise failures.OutcomeUnknown from failure
 
     # -- in slices
 
@@ -109,7 +100,7 @@ class FileUploader:
         self, parent: ItemKey, upload: Upload, source: "_Source | _SpooledSource", size: int
     ) -> records.File:
         if upload.conflict == "fail" and await self._find(parent, upload.name):
-            raise Conflicted(status=409, word="nameAlreadyExists")
+            raise failures.Conflicted(status=409, word="nameAlreadyExists")
         session = await self._start_session(parent, upload)
         start = 0
         try:
@@ -123,9 +114,9 @@ class FileUploader:
                     break
             if response.status != 202:
                 return self._stored_file(response, parent)
-        except (Unreachable, TimedOut, Broken) as failure:
+        except (failures.Unreachable, failures.TimedOut, failures.Broken) as failure:
             await _shielded(session.cancel())
-            not_sent = not isinstance(failure, Broken) and not failure.sent
+            not_sent = not isinstance(failure, failures.Broken) and not failure.sent
             if not_sent or start + SLICE < size:  # upstream never got the last slice
                 raise
             return await _shielded(self._look_up(parent, upload, size, failure))
@@ -133,7 +124,7 @@ class FileUploader:
             await _shielded(session.cancel())
             raise
         await _shielded(session.cancel())
-        raise Broken  # upstream says that bytes are missing
+        raise failures.Broken  # upstream says that bytes are missing
 
     async def _start_session(self, parent: ItemKey, upload: Upload) -> "_Session":
         item = {CONFLICT: upload.conflict, "name": upload.name}
@@ -146,7 +137,7 @@ class FileUploader:
         )
         url = response.decode(response_types.UploadSession).upload_url
         if not url:
-            raise Broken
+            raise failures.Broken
         return _Session(self._context, url)
 
     # -- outcome
@@ -156,7 +147,7 @@ class FileUploader:
             response.decode(response_types.Item), _RETURNED_ATTRIBUTES, within=parent.drive
         )
         if file is None:
-            raise Broken
+            raise failures.Broken
         return file
 
     async def _find(self, parent: ItemKey, name: str) -> response_types.Item | None:
@@ -164,18 +155,18 @@ class FileUploader:
             response = await self._context.upstream.call(
                 "GET", V1, *by_name(parent, name), params=(("$select", _LOOKUP_MEMBERS),)
             )
-        except Missing:
+        except failures.Missing:
             return None
         return response.decode(response_types.Item)
 
     async def _is_absent(self, parent: ItemKey, name: str) -> bool:
         try:
             return await self._find(parent, name) is None
-        except ProviderFailure:
+        except failures.ProviderFailure:
             return False
 
     async def _look_up(
-        self, parent: ItemKey, upload: Upload, size: int, failure: ProviderFailure
+        self, parent: ItemKey, upload: Upload, size: int, failure: failures.ProviderFailure
     ) -> records.File:
         """
         Look for a file that may be stored although the response was lost.
@@ -185,21 +176,21 @@ class FileUploader:
             Unreachable: It surely is not stored.
         """
         if upload.conflict == "fail":  # then no file had this name before
-            with suppress(ProviderFailure):
+            with suppress(failures.ProviderFailure):
                 item = await self._find(parent, upload.name)
                 if item is None:
-                    failure = Unreachable(sent=False)
+                    failure = failures.Unreachable(sent=False)
                     raise failure
                 file = mapping.file(item, _RETURNED_ATTRIBUTES, within=parent.drive)
                 if file is not None and file.size == size:
                     return file
-        if isinstance(failure, Unreachable) and not failure.sent:
+        if isinstance(failure, failures.Unreachable) and not failure.sent:
             raise failure
-        raise OutcomeUnknown from failure
+        raise failures.OutcomeUnknown from failure
 
     async def _describe(self, file: records.File, description: str) -> None:
         """Set a description; some libraries do not keep any."""
-        with suppress(ProviderFailure):
+        with suppress(failures.ProviderFailure):
             await self._context.upstream.call(
                 "PATCH",
                 V1,
@@ -229,7 +220,7 @@ class _Session:
         """Send a slice, and once more the part of it that upstream says is missing."""
         try:
             return await self._put(piece, start, size)
-        except (Unreachable, TimedOut, Broken):
+        except (failures.Unreachable, failures.TimedOut, failures.Broken):
             expected = await self._next_offset()
             if expected is None or not start <= expected < start + len(piece):
                 raise
@@ -237,7 +228,7 @@ class _Session:
 
     async def cancel(self) -> None:
         """Cancel the session; nothing of it is left."""
-        with suppress(ProviderFailure):
+        with suppress(failures.ProviderFailure):
             await self._send("DELETE")
 
     async def _put(self, piece: bytes, start: int, size: int) -> Response:
@@ -250,7 +241,7 @@ class _Session:
     async def _next_offset(self) -> int | None:
         try:
             session = (await self._send("GET")).decode(response_types.UploadSession)
-        except ProviderFailure:
+        except failures.ProviderFailure:
             return None
         first, *_ = session.next_expected_ranges or ("",)
         offset = first.partition("-")[0]
@@ -270,8 +261,11 @@ class _Session:
             ) as response:
                 body = b"".join([piece async for piece in response.chunks])
                 return Response(response.status, response.headers, body)
-        except (NeedsReauth, Missing) as failure:  # of the session, not of the connection
-            raise Broken from failure
+        except (
+            failures.NeedsReauth,
+            failures.Missing,
+        ) as failure:  # of the session, not of the connection
+            raise failures.Broken from failure
 
 
 class _Source:

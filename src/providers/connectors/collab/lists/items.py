@@ -15,14 +15,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from providers.collab_ids import ListKey, RowKey, is_number
-from providers.connectors.collab import batch, response_types, selected_fields
+from providers.connectors.collab import batch, connection_context, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
-from providers.connectors.collab.connection_context import (
-    V1,
-    ConnectionContext,
-    batched_read_failure,
-    translate_refused_read,
-)
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists import item_filters, item_order, odata_filters
 from providers.connectors.collab.lists.item_filters import FilterColumn, Node
@@ -89,7 +83,9 @@ class QueryPlan:
 class RowReader:
     """Reads list items."""
 
-    def __init__(self, context: ConnectionContext, sites: SiteReader, lists: ListReader) -> None:
+    def __init__(
+        self, context: connection_context.ConnectionContext, sites: SiteReader, lists: ListReader
+    ) -> None:
         self._context = context
         self._sites = sites
         self._lists = lists
@@ -117,7 +113,7 @@ class RowReader:
             else:
                 page = await self._direct_page(key, plan, position, wanted)
         except Refused as refusal:
-            raise translate_refused_read(refusal) from refusal
+            raise connection_context.translate_refused_read(refusal) from refusal
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
     async def get(
@@ -148,7 +144,7 @@ class RowReader:
         }
         rows: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
         for key, response in (await batch.read_all(self._context.upstream, requests)).items():
-            failure = batched_read_failure(response)
+            failure = connection_context.batched_read_failure(response)
             if failure is not None:
                 rows[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
@@ -232,7 +228,7 @@ class RowReader:
 
         try:
             page = await self._context.pages.page(
-                (V1, *_list_address(key), "items"),
+                (connection_context.V1, *_list_address(key), "items"),
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=cursor,
@@ -265,7 +261,7 @@ class RowReader:
         end, pages, more = cursor, 0, True
         while more and pages < MAX_SCANNED_PAGES and len(passing) < plan.limit:
             page = await self._context.pages.page(
-                (V1, *_list_address(key), "items"),
+                (connection_context.V1, *_list_address(key), "items"),
                 params,
                 ODataPage[response_types.ListItem],
                 cursor=end,
@@ -319,7 +315,7 @@ class RowReader:
     async def _read_list(
         self, key: ListKey, plan: QueryPlan
     ) -> tuple[list[response_types.ListItem], bool]:
-        address = (V1, *_list_address(key), "items")
+        address = (connection_context.V1, *_list_address(key), "items")
         params = [("$top", str(_SCAN_PAGE)), *selected_fields.row(_ID, plan.evaluated_keys)]
         upstream_filter = plan.upstream_filter
         if upstream_filter is not None and not self._is_unfilterable(key):

@@ -6,14 +6,8 @@ from typing import Any
 
 from providers import collab_ids
 from providers.collab_ids import ListKey
-from providers.connectors.collab import batch, response_types, selected_fields
+from providers.connectors.collab import batch, connection_context, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
-from providers.connectors.collab.connection_context import (
-    V1,
-    ConnectionContext,
-    batched_read_failure,
-    translate_refused_read,
-)
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Missing, Refused
@@ -65,7 +59,7 @@ _COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
 class ListReader:
     """Reads lists."""
 
-    def __init__(self, context: ConnectionContext, sites: SiteReader) -> None:
+    def __init__(self, context: connection_context.ConnectionContext, sites: SiteReader) -> None:
         self._context = context
         self._sites = sites
 
@@ -76,13 +70,13 @@ class ListReader:
         select = (name, f"{members},system") if include_hidden else selected_fields.LIST
         try:
             responses, _ = await self._context.pages.read_all(
-                (V1, "sites", site_id, "lists"),
+                (connection_context.V1, "sites", site_id, "lists"),
                 (select, _DRIVE, _PAGE),
                 ODataPage[response_types.SiteList],
                 limit=MAX_LISTS,
             )
         except Refused as refusal:
-            raise translate_refused_read(refusal) from refusal
+            raise connection_context.translate_refused_read(refusal) from refusal
         lists = [to_list(response, site_id) for response in responses]
         visible = [
             site_list
@@ -124,7 +118,7 @@ class ListReader:
         }
         lists: dict[ListKey, records.SiteList | Unknown | None] = dict.fromkeys(keys)
         for key, response in (await batch.read_all(self._context.upstream, requests)).items():
-            failure = batched_read_failure(response)
+            failure = connection_context.batched_read_failure(response)
             if failure is not None:
                 lists[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
