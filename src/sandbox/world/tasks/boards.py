@@ -29,6 +29,17 @@ _MEMBERS = (
 )
 _KINDS = {"nora": "admin", "linnea": "admin", "oskar": "view_only", "yamamoto": "guest"}
 _TAGS = ("urgent", "winter", "insurance", "ärende", "yard")
+_STAGES = ("Sketch", "Permit", "On site", "Handed over")
+_HOUSES = (
+    ("Boathouse Nyström", "sketch", "saskia"),
+    ("Elbspeicher, attic", "permit", "lukas"),
+    ("Sauna on the point", "permit", "henrik"),
+    ("Maison Besson", "site", "fatou"),
+    ("Corniche pavilion / جناح", "site", "saskia"),
+    ("Setouchi ferry pier 桟橋", "site", "henrik"),
+    ("Kinvara rowing club", "done", "fatou"),
+    ("Lock keeper's cabin", "done", "lukas"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,18 +151,33 @@ def _add_subitems_board(builder: BoardBuilder, workspace: str) -> Board:
 
 def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
     """Plan a board of another shape: own column ids, no priority column, dates as a timeline."""
-    stages = ("Sketch", "Permit", "On site", "Handed over")
-    names = (
-        ("Boathouse Nyström", "sketch", "saskia"),
-        ("Elbspeicher, attic", "permit", "lukas"),
-        ("Sauna on the point", "permit", "henrik"),
-        ("Maison Besson", "site", "fatou"),
-        ("Corniche pavilion / جناح", "site", "saskia"),
-        ("Setouchi ferry pier 桟橋", "site", "henrik"),
-        ("Kinvara rowing club", "done", "fatou"),
-        ("Lock keeper's cabin", "done", "lukas"),
+    return BoardPlan(
+        name="Waterfront houses",
+        author="henrik",
+        columns=(
+            Column(
+                id="status_1",
+                title="Stage",
+                type="status",
+                settings=status_settings(_STAGES, done=3),
+            ),
+            Column(id="people_1", title="Architect", type="people"),
+            Column(id="timeline_1", title="Time", type="timeline"),
+            Column(id="text_1", title="Parcel", type="text"),
+        ),
+        groups=(
+            Group(id="sketch", title="Sketch"),
+            Group(id="permit", title="Permit"),
+            Group(id="site", title="On site"),
+            Group(id="done", title="Handed over"),
+        ),
+        items=_house_items(day, users),
+        fields={"workspace_id": workspace},
     )
-    items = [
+
+
+def _house_items(day: date, users: Mapping[str, str]) -> list[ItemPlan]:
+    return [
         ItemPlan(
             key=name,
             name=name,
@@ -160,7 +186,7 @@ def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             age_days=200 - number * 9,
             changed_days_ago=number,
             values={
-                "status_1": {"label": stages[number // 2]},
+                "status_1": {"label": _STAGES[number // 2]},
                 "people_1": {
                     "personsAndTeams": [{"id": int(users[author]), "kind": "person"}],
                 },
@@ -178,31 +204,8 @@ def _houses(day: date, users: Mapping[str, str], workspace: str) -> BoardPlan:
             if number % 2
             else (),
         )
-        for number, (name, group, author) in enumerate(names)
+        for number, (name, group, author) in enumerate(_HOUSES)
     ]
-    return BoardPlan(
-        name="Waterfront houses",
-        author="henrik",
-        columns=(
-            Column(
-                id="status_1",
-                title="Stage",
-                type="status",
-                settings=status_settings(stages, done=3),
-            ),
-            Column(id="people_1", title="Architect", type="people"),
-            Column(id="timeline_1", title="Time", type="timeline"),
-            Column(id="text_1", title="Parcel", type="text"),
-        ),
-        groups=(
-            Group(id="sketch", title="Sketch"),
-            Group(id="permit", title="Permit"),
-            Group(id="site", title="On site"),
-            Group(id="done", title="Handed over"),
-        ),
-        items=items,
-        fields={"workspace_id": workspace},
-    )
 
 
 def _other_boards(

@@ -103,7 +103,7 @@ def columns(relation: Mapping[str, Any], subitems: Mapping[str, Any]) -> tuple[C
 
 
 def subitem_columns() -> tuple[Column, ...]:
-    """Return the columns of the board that holds the sub-items."""
+    """Return the columns of the board of the sub-items."""
     return (
         Column(id="person", title="Owner", type="people"),
         Column(id="status", title="Status", type="status", settings=status_settings()),
