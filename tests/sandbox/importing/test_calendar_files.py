@@ -77,15 +77,15 @@ def imported(calendars, into="provider-a"):
             occurrence.content.end.stamp,
             occurrence.cancelled,
         )
-        for kept in calendars.events(place)
-        for occurrence in calendars.occurrences(kept, Window(until=FAR))
+        for event in calendars.events(place)
+        for occurrence in calendars.occurrences(event, Window(until=FAR))
     )
 
 
 def only(calendars, into="provider-a"):
     """The only event of the newest calendar."""
-    (kept,) = calendars.events(calendars.calendars(into)[-1])
-    return kept
+    (event,) = calendars.events(calendars.calendars(into)[-1])
+    return event
 
 
 # Files that others ship
@@ -93,31 +93,31 @@ def only(calendars, into="provider-a"):
 
 def expected_starts(path):
     """Expand a file without our code: the libraries' own readers and rules alone."""
-    found = []
+    starts = []
     for root in Calendar.from_ical(path.read_bytes(), multiple=True):
-        for one in [root] if isinstance(root, Event) else root.walk("VEVENT"):
-            found += starts_of(one)
-    return sorted(found)
+        for component in [root] if isinstance(root, Event) else root.walk("VEVENT"):
+            starts += starts_of(component)
+    return sorted(starts)
 
 
-def starts_of(one):
-    first = one["DTSTART"].dt
+def starts_of(component):
+    first = component["DTSTART"].dt
     is_day = not isinstance(first, datetime)
     place = None if is_day else first.tzinfo
     start = local(first, place, time())
     rules = rruleset()
     rules.rdate(start)
-    for rule in every(one, "RRULE"):
+    for rule in every(component, "RRULE"):
         if "UNTIL" in rule:
             rule["UNTIL"] = [local(rule["UNTIL"][0], place, start.time())]
         rules.rrule(rrulestr(rule.to_ical().decode(), dtstart=start))
     for name, add in (("EXDATE", rules.exdate), ("RDATE", rules.rdate)):
-        for value in (date.dt for dates in every(one, name) for date in dates.dts):
+        for value in (date.dt for dates in every(component, name) for date in dates.dts):
             add(local(value[0] if isinstance(value, tuple) else value, place, start.time()))
-    found = takewhile(lambda when: when.year < 2031, rules)
+    times = takewhile(lambda when: when.year < 2031, rules)
     if is_day:
-        return [f"{when:%Y%m%d}" for when in found]
-    return [f"{when.replace(tzinfo=place).astimezone(UTC):%Y%m%dT%H%M%SZ}" for when in found]
+        return [f"{when:%Y%m%d}" for when in times]
+    return [f"{when.replace(tzinfo=place).astimezone(UTC):%Y%m%dT%H%M%SZ}" for when in times]
 
 
 def local(value, place, clock):
@@ -163,20 +163,20 @@ def test_a_shipped_file_has_the_instances_of_another_expansion(name, load):
 
 @needs_files
 def test_every_shipped_file_is_read_or_refused_in_words(store):
-    imported_events, told = 0, []
+    imported_events, reports = 0, []
     for path in sorted(SHIPPED.rglob("*.ics")):
         try:
             report = import_path(store, into="provider-b", path=path)
         except CannotImport as refusal:
-            told.append((path.name, str(refusal)))
+            reports.append((path.name, str(refusal)))
             continue
         imported_events += report.imported
-        told += report.skipped
-        for kept in CalendarStore(store).events(CalendarStore(store).calendars("provider-b")[-1]):
-            list(CalendarStore(store).occurrences(kept, Window(until=FAR)))
+        reports += report.skipped
+        for event in CalendarStore(store).events(CalendarStore(store).calendars("provider-b")[-1]):
+            list(CalendarStore(store).occurrences(event, Window(until=FAR)))
 
     assert imported_events > 60
-    assert all(name and reason for name, reason in told)
+    assert all(name and reason for name, reason in reports)
 
 
 # Every feature alone
@@ -254,7 +254,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize(("lines", "expected"), ROWS.values(), ids=ROWS)
-def test_times_come_in_as_they_are_meant(lines, expected, load):
+def test_times_are_read_in_their_zones(lines, expected, load):
     head = "X-WR-TIMEZONE:Europe/Helsinki\n"
 
     report, calendars = load(calendar(event("SUMMARY:Keel", *lines), head=head))
@@ -274,7 +274,7 @@ def test_times_come_in_as_they_are_meant(lines, expected, load):
     ids=["another system's name", "a vendor's prefix", "its own definition", "a quoted name"],
 )
 @pytest.mark.parametrize("day", ["20060327", "20260330"])
-def test_zones_are_found_by_name_or_by_what_they_do(tzid, definition, day, load):
+def test_zones_are_matched_by_name_or_definition(tzid, definition, day, load):
     lines = (f'DTSTART;TZID="{tzid}":{day}T090000', "RRULE:FREQ=YEARLY;COUNT=1")
     text = calendar(definition.format(name=tzid), event(*lines))
 
@@ -303,7 +303,7 @@ END:VTIMEZONE
 """
 
 
-def test_a_clock_that_is_like_no_other_is_followed_all_the_same(load):
+def test_zone_without_iana_match_is_expanded(load):
     series = event(
         "DTSTART;TZID=Odd:20260130T090000",
         "DURATION:PT1H",
@@ -327,7 +327,7 @@ def test_a_clock_that_is_like_no_other_is_followed_all_the_same(load):
     assert report.skipped == ()
 
 
-def test_occurrences_that_differ_find_their_series(load):
+def test_changed_occurrences_are_merged_into_their_series(load):
     text = calendar(
         event(
             "DTSTART;TZID=Europe/Stockholm:20260105T090000",
@@ -356,7 +356,7 @@ def test_occurrences_that_differ_find_their_series(load):
     assert report.imported == 1
 
 
-def test_an_occurrence_without_its_series_is_an_event_of_its_own(load):
+def test_occurrence_without_its_series_is_a_separate_event(load):
     lone = event("RECURRENCE-ID:20260106T080000Z", "DTSTART:20260106T120000Z", "SUMMARY:Late")
 
     _, calendars = load(calendar(lone))
@@ -364,7 +364,7 @@ def test_an_occurrence_without_its_series_is_an_event_of_its_own(load):
     assert imported(calendars) == [("Late", "20260106T120000Z", "20260106T120000Z", False)]
 
 
-def test_what_an_event_says_comes_in(load):
+def test_event_properties_are_imported(load):
     text = calendar(
         event(
             "DTSTART:20260105T090000Z",
@@ -414,7 +414,7 @@ def test_what_an_event_says_comes_in(load):
     assert content.video_link == "https://meet.x.test/abc"
 
 
-def test_a_calling_off_cancels_what_it_names(load):
+def test_cancel_method_cancels_the_event(load):
     lines = ("DTSTART:20260105T090000Z", "SUMMARY:Keel")
 
     _, calendars = load(calendar(event(*lines), head="METHOD:CANCEL\n"))
@@ -422,18 +422,18 @@ def test_a_calling_off_cancels_what_it_names(load):
     assert [cancelled for *_, cancelled in imported(calendars)] == [True]
 
 
-def test_a_second_import_brings_only_what_is_new(load):
-    one, other = (event("DTSTART:20260105T090000Z", uid=name) for name in ("1@x", "2@x"))
-    load(calendar(one))
+def test_second_import_adds_only_new_events(load):
+    first, second = (event("DTSTART:20260105T090000Z", uid=name) for name in ("1@x", "2@x"))
+    load(calendar(first))
 
-    report, calendars = load(calendar(one, other))
+    report, calendars = load(calendar(first, second))
 
     assert report.imported == 1
     assert report.skipped == (("1@x", ALREADY_THERE),)
-    assert [one.name for one in calendars.calendars("provider-a")] == ["Calendar", "Holidays"]
+    assert [entry.name for entry in calendars.calendars("provider-a")] == ["Calendar", "Holidays"]
 
 
-def test_the_newest_version_of_an_event_counts(load):
+def test_newest_version_of_an_event_is_imported(load):
     old = event("DTSTART:20260105T090000Z", "SUMMARY:Old", "SEQUENCE:1")
     new = event("DTSTART:20260105T090000Z", "SUMMARY:New", "SEQUENCE:2")
 
@@ -466,7 +466,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "name", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_come_in_is_named_and_the_rest_comes_in(text, name, reason, load):
+def test_unusable_event_is_reported_and_the_rest_imported(text, name, reason, load):
     good = event("DTSTART:20260105T090000Z", "SUMMARY:Mast", uid="2@x")
 
     report, calendars = load(calendar(text, good))
@@ -485,7 +485,7 @@ def test_what_cannot_come_in_is_named_and_the_rest_comes_in(text, name, reason, 
         ("EXRULE:FREQ=X", "a rule that cannot be followed: FREQ=X"),
     ],
 )
-def test_a_broken_line_is_named_and_the_event_comes_in(line, reason, load):
+def test_broken_line_is_reported_and_the_event_imported(line, reason, load):
     report, calendars = load(calendar(event("DTSTART:20260105T090000Z", "SUMMARY:Keel", line)))
 
     assert report.skipped == (("Keel", reason),)
@@ -493,7 +493,7 @@ def test_a_broken_line_is_named_and_the_event_comes_in(line, reason, load):
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x00\xff\xfe", b"<html></html>"])
-def test_what_is_no_calendar_is_refused(data, load):
+def test_file_without_calendar_is_refused(data, load):
     with pytest.raises(CannotImport):
         load(data)
 
@@ -514,7 +514,7 @@ def test_old_character_sets_and_line_ends_are_read(load):
     assert only(calendars).content.title == "Möte i Göteborg"
 
 
-def test_what_is_not_closed_ends_with_what_it_is_in(load):
+def test_unclosed_component_ends_with_its_parent(load):
     text = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260105T090000Z\nSUMMARY:Keel\nEND:VCALENDAR\n"
 
     _, calendars = load(text)
@@ -534,13 +534,15 @@ WORDS = (
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=6)), max_size=25))
 def test_any_text_is_a_calendar_or_refused(pieces):
     try:
-        found = ical_files.read("".join(pieces).encode("utf-8", "replace"), zone="UTC", account="a")
+        calendar_file = ical_files.read(
+            "".join(pieces).encode("utf-8", "replace"), zone="UTC", account="a"
+        )
     except ValueError:
         return
     store = CalendarStore(Database(":memory:"))
-    kept = store.add_events(store.primary("provider-a"), found.events)
-    for one in kept:
-        list(store.occurrences(one, Window(until=datetime(2026, 3, 1, tzinfo=UTC))))
+    events = store.add_events(store.primary("provider-a"), calendar_file.events)
+    for stored_event in events:
+        list(store.occurrences(stored_event, Window(until=datetime(2026, 3, 1, tzinfo=UTC))))
 
 
 def test_a_zone_without_any_meaning_is_the_calendar_s_own(load):

@@ -131,7 +131,7 @@ ODD_FILES = {
 
 
 @pytest.mark.parametrize("name", ODD_FILES)
-def test_an_odd_file_comes_in_to_the_letter(store, name):
+def test_malformed_message_is_imported_unchanged(store, name):
     subject, sender, body, attached, received = ODD_FILES[name]
     report = import_path(store, into=BOX, path=DATA / name)
     (mail,) = MailStore(store).all(BOX)
@@ -155,7 +155,7 @@ def test_a_message_without_any_time_takes_that_of_its_file(store, tmp_path):
     assert stored(store)["FAX"].received_ms == 1_700_000_000_000
 
 
-def test_a_folder_comes_in_whole_and_answers_keep_their_thread(store):
+def test_folder_is_imported_and_replies_keep_their_thread(store):
     report = import_path(store, into=BOX, path=DATA)
     mails = stored(store)
 
@@ -164,7 +164,7 @@ def test_a_folder_comes_in_whole_and_answers_keep_their_thread(store):
     assert mails["Rendez-vous"].thread_id == mails["“Deposit” – 96\u00a0000"].thread_id
 
 
-def test_the_same_bytes_come_in_once(store):
+def test_duplicate_message_is_imported_once(store):
     import_path(store, into=BOX, path=DATA / "cut-short.eml")
     again = import_path(store, into=BOX, path=DATA / "cut-short.eml")
     elsewhere = import_path(store, into="provider-b", path=DATA / "cut-short.eml", label="")
@@ -183,7 +183,7 @@ def test_the_same_bytes_come_in_once(store):
         pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00", "no header lines", id="a picture"),
     ],
 )
-def test_what_is_no_message_is_named_with_the_reason(store, tmp_path, content, reason):
+def test_unusable_file_is_reported_with_the_reason(store, tmp_path, content, reason):
     (tmp_path / "x.eml").write_bytes(content)
     (tmp_path / "y.eml").write_bytes(letter("fine"))
     report = import_path(store, into=BOX, path=tmp_path)
@@ -222,7 +222,7 @@ def imported(store, tmp_path, content, name="box.mbox"):
     return import_path(store, into=BOX, path=tmp_path / name)
 
 
-def test_an_mbox_gives_back_what_its_lines_were(store, tmp_path):
+def test_mbox_quoting_is_undone(store, tmp_path):
     content = ENVELOPE + letter("one", body=QUOTED) + b"\n" + ENVELOPE + letter("two") + b"\n"
     report = imported(store, tmp_path, content)
     mails = stored(store)
@@ -241,7 +241,7 @@ def test_an_mbox_with_carriage_returns_keeps_them(store, tmp_path):
     assert stored(store)["one"].raw == crlf
 
 
-def test_prose_that_begins_with_from_is_no_new_message(store, tmp_path):
+def test_text_line_starting_with_from_is_not_a_new_message(store, tmp_path):
     body = b"Dear Nora,\n\nFrom now on I write shorter letters.\n\nFrom: and to: are words too.\n"
     report = imported(store, tmp_path, ENVELOPE + letter("one", body=body))
 
@@ -249,7 +249,7 @@ def test_prose_that_begins_with_from_is_no_new_message(store, tmp_path):
     assert stored(store)["one"].raw == letter("one", body=body)
 
 
-def test_a_counted_mbox_is_read_by_its_counts(store, tmp_path):
+def test_content_length_delimits_messages(store, tmp_path):
     """mboxcl2 quotes nothing: only Content-Length tells where the message ends."""
     body = b"Forwarded:\n\n" + ENVELOPE + letter("inner") + b">From here, unquoted\n"
     outer = letter("outer", b"Content-Length: %d" % len(body), body=body)
@@ -261,20 +261,20 @@ def test_a_counted_mbox_is_read_by_its_counts(store, tmp_path):
     assert mails["outer"].raw == outer
 
 
-def test_a_wrong_count_is_not_believed(store, tmp_path):
+def test_wrong_content_length_is_ignored(store, tmp_path):
     wrong = letter("one", b"Content-Length: 9999")
     report = imported(store, tmp_path, ENVELOPE + wrong + b"\n" + ENVELOPE + letter("two"))
 
     assert report.imported == 2
 
 
-def test_messages_without_an_empty_line_between_them_are_told_apart(store, tmp_path):
+def test_messages_without_blank_line_are_separated(store, tmp_path):
     report = imported(store, tmp_path, ENVELOPE + letter("one") + ENVELOPE + letter("two"))
 
     assert report.imported == 2
 
 
-def test_what_is_no_mbox_is_named(store, tmp_path):
+def test_file_that_is_not_an_mbox_is_reported(store, tmp_path):
     before = imported(store, tmp_path, b"garbage\n\n" + ENVELOPE + letter("one"), "half.mbox")
     nothing = imported(store, tmp_path, b"Subject: x\n\nNo envelope.\n", "none.mbox")
 
@@ -286,16 +286,16 @@ def test_what_is_no_mbox_is_named(store, tmp_path):
 
 
 def test_progress_and_batches_cover_a_large_mbox(store, tmp_path):
-    told = []
+    progress = []
     (tmp_path / "Sent.mbox").write_bytes(
         b"\n".join(ENVELOPE + letter(f"number {n}") for n in range(450))
     )
     path = tmp_path / "Sent.mbox"
-    report = import_path(store, into=BOX, path=path, progress=told.append, label="Old Mail")
+    report = import_path(store, into=BOX, path=path, progress=progress.append, label="Old Mail")
     mails = MailStore(store)
 
     assert report.imported == 450
-    assert told == [200, 400, 450]
+    assert progress == [200, 400, 450]
     assert {mail.folder for mail in mails.all(BOX)} == {"sent"}
     assert [label.name for label in mails.user_labels(BOX)] == ["Old Mail"]
 
@@ -330,7 +330,7 @@ MARKED = {
 
 
 @pytest.mark.parametrize("case", MARKED)
-def test_what_a_mailbox_knew_of_a_message_is_kept(store, tmp_path, case):
+def test_mailbox_state_of_a_message_is_imported(store, tmp_path, case):
     lines, known = MARKED[case]
     imported(store, tmp_path, ENVELOPE + letter("one", *lines))
     mail = stored(store)["one"]
@@ -345,14 +345,14 @@ def test_provider_b_gets_no_system_labels_of_provider_a(store, tmp_path):
     assert stored(store, "provider-b")["one"].labels == ("Kai",)
 
 
-def test_labels_are_spelt_as_the_mailbox_spells_them(store, tmp_path):
+def test_labels_take_their_existing_spelling(store, tmp_path):
     MailStore(store).add_label(BOX, "To Do")
     imported(store, tmp_path, ENVELOPE + letter("one", b"X-Gmail-Labels: to do, Inbox"))
 
     assert stored(store)["one"].labels == ("To Do",)
 
 
-def test_what_was_deleted_but_not_yet_removed_stays_out(store, tmp_path):
+def test_message_marked_as_deleted_is_skipped(store, tmp_path):
     report = imported(store, tmp_path, ENVELOPE + letter("one", b"X-Mozilla-Status: 0009"))
 
     assert report.imported == 0
@@ -381,7 +381,7 @@ def test_a_maildir_keeps_flags_and_folders(store, tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     report = import_path(store, into=BOX, path=root)
-    found = {
+    states = {
         subject: (mail.folder, mail.is_read, mail.is_starred, mail.labels)
         for subject, mail in stored(store).items()
     }
@@ -390,7 +390,7 @@ def test_a_maildir_keeps_flags_and_folders(store, tmp_path):
     assert report.skipped == (
         (f"tmp{os.sep}7.host", "still being delivered when it was copied (tmp)"),
     )
-    assert found == {
+    assert states == {
         "seen": ("inbox", True, False, ()),
         "flagged": ("inbox", True, True, ()),
         "unseen": ("inbox", False, False, ()),
@@ -429,7 +429,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(PIECES, max_size=14), suffix=st.sampled_from([".mbox", ".eml", ".emlx"]))
-def test_any_bytes_come_in_or_are_named(tmp_path, pieces, suffix):
+def test_any_bytes_are_imported_or_reported(tmp_path, pieces, suffix):
     store, path = Database(":memory:"), tmp_path / f"any{suffix}"
     path.write_bytes(b"".join(pieces))
     report = import_path(store, into=BOX, path=path)
@@ -442,7 +442,7 @@ def test_any_bytes_come_in_or_are_named(tmp_path, pieces, suffix):
 # The door
 
 
-def test_what_makes_no_sense_is_refused_whole(store, tmp_path):
+def test_invalid_import_is_refused(store, tmp_path):
     (tmp_path / "x.eml").write_bytes(letter("one"))
     (tmp_path / "x.pst").write_bytes(b"!BDN")
 
@@ -517,7 +517,7 @@ BY_CONTENT = {path.read_bytes(): path.name for path in MESSAGES}
 
 
 def expected(raw):
-    """What the interpreter's newest parser finds: subject, senders, body, files."""
+    """Results of the interpreter's newest parser: subject, senders, body, files."""
     mail = message_from_bytes(raw, policy=policy.default)
     senders = mail["from"].addresses if mail["from"] else ()
     leaves = [part for part in mail.walk() if not part.is_multipart()]
@@ -584,7 +584,7 @@ def own_parts(payload):
 
 
 def body_on_a(payload):
-    """The body by the rule of the wire report: HTML, else text; leaves without a file name."""
+    """Return the body: HTML, else plain text; of leaves without a file name."""
     leaves = [part for part in own_parts(payload) if "parts" not in part]
     for kind in ("text/html", "text/plain"):
         for part in leaves:
@@ -644,7 +644,7 @@ async def test_provider_b_shows_the_messages_of_strangers(strangers):
             if reference["from"] and reference["from"][0]:
                 assert shown["from"]["emailAddress"]["address"] == reference["from"][0]
             assert words(shown["body"]["content"]) == reference["body"]
-            named = {one["name"] for one in files.json()["value"]}
+            named = {attachment["name"] for attachment in files.json()["value"]}
             assert named >= {name for name in reference["files"] if name}
 
 
