@@ -116,25 +116,7 @@ def _studio(account: DemoAccount) -> Iterator[tuple[str, NewEvent]]:
             ),
         ),
     )
-    start = days.at(-20, "07:30", "UTC")
-    yield (
-        "studio",
-        NewEvent(
-            uid="server@planner.harbourlight.example",
-            content=EventContent(
-                title="Server window",
-                start=start,
-                end=start.later(timedelta(minutes=30)),
-                organiser=me,
-                shows_as="free",
-            ),
-            recurrence=Recurrence(
-                rules=("FREQ=DAILY;INTERVAL=7;COUNT=8",),
-                added=(start.later(timedelta(days=24)),),
-                dropped=(start.later(timedelta(days=14)),),
-            ),
-        ),
-    )
+    yield "studio", _server_window(days, me)
     yield (
         "studio",
         _large_meeting(account, days.at(9, "14:00"), days.at(9, "15:00"), "Open studio, everyone"),
@@ -153,6 +135,26 @@ class _DayTimes:
         if weekday is not None:
             day += timedelta(days=(weekday - day.weekday()) % 7)
         return from_local(datetime.combine(day, time.fromisoformat(clock)), zone)
+
+
+def _server_window(days: _DayTimes, organiser: Attendee) -> NewEvent:
+    """Return a series with an added and a dropped start."""
+    start = days.at(-20, "07:30", "UTC")
+    return NewEvent(
+        uid="server@planner.harbourlight.example",
+        content=EventContent(
+            title="Server window",
+            start=start,
+            end=start.later(timedelta(minutes=30)),
+            organiser=organiser,
+            shows_as="free",
+        ),
+        recurrence=Recurrence(
+            rules=("FREQ=DAILY;INTERVAL=7;COUNT=8",),
+            added=(start.later(timedelta(days=24)),),
+            dropped=(start.later(timedelta(days=14)),),
+        ),
+    )
 
 
 def _large_meeting(account: DemoAccount, start: EventTime, end: EventTime, title: str) -> NewEvent:
