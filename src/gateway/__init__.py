@@ -21,7 +21,6 @@ The process: it assembles the other packages and holds what operators manage.
     management    the management API
     cli           the command line
     demo          the demo: gateway, sandbox and invented accounts in one process
-    artefacts     schema.graphql, openapi.json and docs/reference, built from code
 """
 
 from gateway.store import sqlite as sqlite  # before anything else imports the system's

@@ -7,9 +7,9 @@ import subprocess
 import sys
 import threading
 
+import commands_page
 import pytest
 
-from gateway.artefacts import commands_page
 from gateway.cli.main import _GROUPS
 
 # What prints no data, and runs until it is stopped.

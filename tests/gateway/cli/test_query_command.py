@@ -5,13 +5,13 @@ import os
 import socket
 import threading
 
+import artefacts
 import pytest
 from typer.testing import CliRunner
 
-from gateway.artefacts import __main__
 from gateway.cli.main import app
 
-ROOT = __main__.ROOT
+ROOT = artefacts.ROOT
 SETTINGS = {
     "AGW_ADMIN_TOKEN": "a" * 20,
     "AGW_SECRET_KEYS": "k" * 20,

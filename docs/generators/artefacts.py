@@ -1,7 +1,7 @@
 """
 Builds the committed artefacts from code: `./run schema` writes them, a test compares them.
 
-    python -m gateway.artefacts
+    python docs/generators/artefacts.py
 """
 
 from collections.abc import Callable, Mapping
@@ -9,14 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 import orjson
+from commands_page import commands_page
+from modules_page import code_map
+from settings_page import settings_table
 
-from gateway.artefacts.commands_page import commands_page
-from gateway.artefacts.modules_page import code_map
-from gateway.artefacts.settings_page import settings_table
 from gateway.http.openapi import access_document
 from graph import schema
 
-ROOT = Path(__file__).parents[3]  # of the checkout; an installed wheel has no artefacts
+ROOT = Path(__file__).parents[2]
 
 
 def _openapi() -> str:

@@ -13,7 +13,7 @@ DEVELOPER = "requirements-dev.lock"
 @pytest.mark.parametrize(
     ("words", "lock", "started"),
     [
-        (["schema"], DEVELOPER, ["-m", "gateway.artefacts"]),
+        (["schema"], DEVELOPER, ["docs/generators/artefacts.py"]),
         (["schema", "print"], PRODUCT, ["-m", "gateway", "schema", "print"]),
         (["schema", "check", "old"], PRODUCT, ["-m", "gateway", "schema", "check", "old"]),
         (["bench", "--quick"], DEVELOPER, ["-m", "benchmarks", "--quick"]),
@@ -28,7 +28,7 @@ def test_arguments_start_the_named_tasks(words, lock, started, monkeypatch):
     seen = []
     monkeypatch.setattr("sys.argv", ["run", *words])
     monkeypatch.setitem(world, "set_up", lambda file: seen.append(file.name))
-    monkeypatch.setitem(world, "hand_over", lambda argv: seen.append(argv) or 0)
+    monkeypatch.setitem(world, "replace_process", lambda argv: seen.append(argv) or 0)
     monkeypatch.setattr("subprocess.call", lambda argv, **_: seen.append(argv[1:]) or 0)
 
     assert main() == 0

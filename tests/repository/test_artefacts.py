@@ -1,10 +1,10 @@
 """The committed artefacts are what the code builds; `./run schema` writes them."""
 
+import artefacts
 import orjson
 import pytest
 from paths import REPOSITORY
 
-from gateway.artefacts import __main__
 from rest_compat.table import ENDPOINTS
 
 ROOT = REPOSITORY
@@ -12,12 +12,12 @@ ROOT = REPOSITORY
 
 @pytest.fixture(scope="module")
 def openapi():
-    return __main__.ARTEFACTS["openapi.json"]()
+    return artefacts.ARTEFACTS["openapi.json"]()
 
 
-@pytest.mark.parametrize("name", __main__.ARTEFACTS)
+@pytest.mark.parametrize("name", artefacts.ARTEFACTS)
 def test_it_is_committed_as_built(name):
-    assert (ROOT / name).read_text("utf-8") == __main__.ARTEFACTS[name]()
+    assert (ROOT / name).read_text("utf-8") == artefacts.ARTEFACTS[name]()
 
 
 def test_every_row_is_described_under_an_id_of_its_own(openapi):
