@@ -19,6 +19,17 @@ def _comma_separated(value: object) -> object:
 
 
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
+ClientSecret = Annotated[
+    SecretStr | None, Field(description="Its secret; none for a public client.")
+]
+# Provider -> the path of its sandbox upstream and of its sandbox authorization server.
+SANDBOX_PATHS: Mapping[str, str] = {
+    "PROVIDER_A": "provider-a",
+    "PROVIDER_B": "provider-b",
+    "COLLAB": "collab",
+    "BOARDS": "tasks",
+    "PROJECTS": "projects",
+}
 
 
 class NotConfigured(Exception):
@@ -158,28 +169,20 @@ class Settings(BaseSettings):
     provider_a_client_id: str | None = Field(
         default=None, description="This deployment's OAuth client at provider A."
     )
-    provider_a_client_secret: SecretStr | None = Field(
-        default=None, description="Its secret; none for a public client."
-    )
+    provider_a_client_secret: ClientSecret = None
     provider_b_client_id: str | None = Field(
         default=None,
         description="This deployment's OAuth client at provider B and the collaboration content.",
     )
-    provider_b_client_secret: SecretStr | None = Field(
-        default=None, description="Its secret; none for a public client."
-    )
+    provider_b_client_secret: ClientSecret = None
     tasks_client_id: str | None = Field(
         default=None, description="This deployment's OAuth client at the task boards."
     )
-    tasks_client_secret: SecretStr | None = Field(
-        default=None, description="Its secret; none for a public client."
-    )
+    tasks_client_secret: ClientSecret = None
     projects_client_id: str | None = Field(
         default=None, description="This deployment's OAuth client at the task projects."
     )
-    projects_client_secret: SecretStr | None = Field(
-        default=None, description="Its secret; none for a public client."
-    )
+    projects_client_secret: ClientSecret = None
     allowed_upstream_hosts: Words = Field(
         default=(),
         description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
@@ -287,11 +290,7 @@ class Settings(BaseSettings):
         parts = urlsplit(self.base_url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         host = parts.hostname or ""
-        return (
-            f"{parts.scheme}://[{host}]:{port}"
-            if ":" in host
-            else f"{parts.scheme}://{host}:{port}"
-        )
+        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -301,9 +300,7 @@ class Settings(BaseSettings):
     @property
     def upstreams(self) -> Mapping[tuple[str, str], str]:
         """Base URL per (kind, provider)."""
-        if self.sandbox:
-            return _sandbox_upstreams(self.base_url)
-        return {
+        urls = {
             ("email", "PROVIDER_A"): self.provider_a_url,
             ("calendar", "PROVIDER_A"): self.provider_a_calendar_url,
             ("email", "PROVIDER_B"): self.provider_b_url,
@@ -312,6 +309,10 @@ class Settings(BaseSettings):
             ("tasks", "BOARDS"): self.tasks_url,
             ("tasks", "PROJECTS"): self.projects_url,
         }
+        if not self.sandbox:
+            return urls
+        root = f"{self.base_url}/sandbox"
+        return {(kind, provider): f"{root}/{SANDBOX_PATHS[provider]}" for kind, provider in urls}
 
     @property
     def upstream_hosts(self) -> frozenset[str]:
@@ -350,16 +351,3 @@ class Settings(BaseSettings):
                 "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
             )
         return self
-
-
-def _sandbox_upstreams(base_url: str) -> Mapping[tuple[str, str], str]:
-    root = f"{base_url}/sandbox"
-    return {
-        ("email", "PROVIDER_A"): f"{root}/provider-a",
-        ("calendar", "PROVIDER_A"): f"{root}/provider-a",
-        ("email", "PROVIDER_B"): f"{root}/provider-b",
-        ("calendar", "PROVIDER_B"): f"{root}/provider-b",
-        ("collab", "COLLAB"): f"{root}/collab",
-        ("tasks", "BOARDS"): f"{root}/tasks",
-        ("tasks", "PROJECTS"): f"{root}/projects",
-    }

@@ -24,7 +24,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import DecisionRow
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 
 log = logging.getLogger("gateway")
 
@@ -47,7 +47,7 @@ class DecisionLog:
         keyring: Keyring,
         *,
         days: int,
-        clock: Callable[[], int] = now_ms,
+        clock: ClockMs = now_ms,
         on_dropped: Callable[[int], None] = lambda _: None,
         on_row: Callable[[Decision], None] = lambda _: None,
     ) -> None:

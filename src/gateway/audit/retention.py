@@ -1,7 +1,6 @@
 """Deletion of old decision rows: whole days, in small batches, by one process at a time."""
 
 import asyncio
-from collections.abc import Callable
 
 from sqlalchemy import delete, select
 from sqlmodel import col
@@ -11,6 +10,7 @@ from gateway.store.background import repeat
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import DecisionRow
+from gateway.store.timestamps import ClockMs
 
 BATCH = 1000  # rows per transaction, so that other writers hardly wait
 MAX_RUN_SECONDS = 20.0  # the lease is valid for 30
@@ -21,8 +21,7 @@ PAUSE_SECONDS = 3600.0
 class Retention:
     """Deletes rows older than the retention period. One per process."""
 
-    def __init__(self, database: Database, *, days: int, clock: Callable[[], int]) -> None:
-        """*clock* gives milliseconds since the epoch."""
+    def __init__(self, database: Database, *, days: int, clock: ClockMs) -> None:
         self._database = database
         self._days = days
         self._clock = clock

@@ -17,7 +17,7 @@ import orjson
 
 from gateway.auth import token_format
 from gateway.auth.token_lookup import Row, RowReader
-from gateway.store.timestamps import from_ms, now_ms
+from gateway.store.timestamps import ClockMs, from_ms, now_ms
 from policy.caller import NOTHING_ALLOWED, Caller
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
@@ -78,7 +78,7 @@ class Authenticator:
         base_url: Callable[[str, str], str],
         reconnect: ReconnectLinker = lambda _connection: None,
         record_use: UseRecorder = lambda _token, _now: None,
-        clock: Callable[[], int] = now_ms,
+        clock: ClockMs = now_ms,
     ) -> None:
         """
         Build the authenticator.

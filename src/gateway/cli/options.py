@@ -1,9 +1,9 @@
 """Options that several commands share, shell completion, and checks of combinations."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,16 +14,28 @@ OnlyJson = Annotated[bool, typer.Option("--json", help="Write JSON; there is no 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def completion(*words: str) -> Callable[[str], list[str]]:
-    """Complete an option from *words*; `module:Enum` stands for its members, imported late."""
+def argument(description: str, *words: str) -> Any:
+    """Describe an argument that the shell completes from *words*; see `option`."""
+    return typer.Argument(help=description, autocompletion=_completion(words))
 
+
+def option(description: str, *words: str) -> Any:
+    """
+    Describe an option that the shell completes from *words*.
+
+    `module:Enum` among them stands for the members of the enumeration, imported late.
+    """
+    return typer.Option(help=description, autocompletion=_completion(words))
+
+
+def _completion(words: Sequence[str]) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
         return [word for word in _expanded(words) if word.startswith(incomplete)]
 
     return complete
 
 
-def _expanded(words: Iterable[str]) -> Iterator[str]:
+def _expanded(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         module, is_enum, name = word.partition(":")
         yield from getattr(import_module(module), name) if is_enum else (word,)

@@ -6,7 +6,7 @@ than five minutes old; so of many processes only the first one writes.
 See docs/spec/tokens.md#connection-status.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 
 from sqlalchemy import ColumnElement, update
@@ -15,7 +15,7 @@ from sqlmodel import and_, col, or_, select
 from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 from providers.http.events import CallEvent
 
 RESOLUTION_MS = 300_000  # of `lastOkAt`
@@ -25,8 +25,7 @@ _WRITE_SECONDS = 30.0  # between two writes
 class LastSuccess:
     """Records when connections answer. One per process."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], int] = now_ms) -> None:
-        """*clock* gives milliseconds since the epoch."""
+    def __init__(self, database: Database, *, clock: ClockMs = now_ms) -> None:
         self._database = database
         self._clock = clock
         self._answered_at: dict[int, int] = {}  # connection id -> milliseconds

@@ -59,7 +59,7 @@ class OAuthFlow:
         endpoints: TokenEndpoints,
         *,
         forget: Callable[[int], None] = lambda _connection: None,
-        clock: Callable[[], int] = timestamps.now_ms,
+        clock: timestamps.ClockMs = timestamps.now_ms,
     ) -> None:
         """*forget* drops the cached state of a connection that changed."""
         self._database = database

@@ -8,7 +8,7 @@ connection's own is refused after it. See docs/spec/management.md#reconnecting-a
 from collections.abc import Callable
 
 from gateway.secrets.keyring import Keyring
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 
 PATH = "/oauth/reconnect"
 _DAY = 24 * 60 * 60 * 1000  # milliseconds
@@ -29,7 +29,7 @@ class ReconnectLinks:
         base_url: str,
         *,
         has_client: Callable[[str], bool],
-        clock: Callable[[], int] = now_ms,
+        clock: ClockMs = now_ms,
     ) -> None:
         """*has_client* returns whether this deployment has an OAuth client for a provider."""
         self._keyring = keyring

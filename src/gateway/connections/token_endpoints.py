@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
-from gateway.settings import Settings
+from gateway.settings import SANDBOX_PATHS, Settings
 from providers.connectors.boards.account import read_account_email
 from providers.http.origins import Origins
 from providers.oauth.credentials import BodyStyle, TokenEndpoint, Tokens
@@ -110,16 +110,16 @@ class TokenEndpoints:
             login = f"{sandbox}/provider-b" if settings.sandbox else settings.oauth_b_url
             tenant = quote(str(tenant or settings.provider_b_tenant), safe="")
             return f"{login}/{tenant}/oauth2/v2.0/{endpoint}"
+        if settings.sandbox:
+            return f"{sandbox}/{SANDBOX_PATHS[provider]}/{endpoint}"
         match provider:
             case "PROVIDER_A":
-                name, token = "provider-a", settings.oauth_a_url
-                authorize = settings.oauth_a_authorize_url
+                token, authorize = settings.oauth_a_url, settings.oauth_a_authorize_url
             case "PROJECTS":
-                name, token = "projects", settings.oauth_projects_url
-                authorize = settings.oauth_projects_authorize_url
+                token, authorize = (
+                    settings.oauth_projects_url,
+                    settings.oauth_projects_authorize_url,
+                )
             case _:
-                name, token = "tasks", settings.oauth_tasks_url
-                authorize = settings.oauth_tasks_authorize_url
-        if settings.sandbox:
-            return f"{sandbox}/{name}/{endpoint}"
+                token, authorize = settings.oauth_tasks_url, settings.oauth_tasks_authorize_url
         return token if endpoint == "token" else authorize

@@ -14,7 +14,6 @@ from gateway.store import timestamps
 from gateway.store.tables import AccessToken
 from policy.remedies import changes
 from policy.remedies.changes import AddAllowRule, ExtendLifetime, PolicyChange, RemoveRule
-from policy.rules import Rule
 from policy.vocabulary import RuleAction
 
 
@@ -105,10 +104,8 @@ def _rule(result: DryRunResult, subject: Subject) -> views.DecidingRule | None:
         allowed_by = rules.allowed_by if isinstance(rules, RecordingRuleSet) else set()
         rule_id = next(iter(allowed_by)) if len(allowed_by) == 1 else None
     rule = next((rule for rule in subject.all_rules if rule.id == rule_id), None)
-    return None if rule is None else _rule_view(rule)
-
-
-def _rule_view(rule: Rule) -> views.DecidingRule:
+    if rule is None:
+        return None
     return {
         "id": rule.id,
         "ruleType": rule.rule_type,

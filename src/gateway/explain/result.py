@@ -47,13 +47,8 @@ class ExplainedDenial:
         resource: object = None
         if isinstance(problem, Blocked) and problem.facts is not None:
             facts = problem.facts
-            resource = (
-                problem.action,
-                facts.item,
-                facts.list_id,
-                facts.list_item_id,
-                facts.site_id,
-            )
+            location = (facts.item, facts.list_id, facts.list_item_id, facts.site_id)
+            resource = (problem.action, *location)
         rule_id = problem.rule_id if isinstance(problem, Refusal) else None
         return self.key, self.layer, self.code, self.message, rule_id, resource
 
@@ -78,11 +73,6 @@ class DryRunResult:
     def denial(self) -> ExplainedDenial | None:
         """The denial that the response reports; None when the call is allowed."""
         return self.denials[0] if self.denials else None
-
-    @classmethod
-    def of_write(cls, state: DryRunState, *, status: int) -> "DryRunResult":
-        """Return the result of a call that nothing stopped before its first write."""
-        return cls(state=state, status=status, reached_write=True)
 
     @classmethod
     def of_call(

@@ -121,7 +121,8 @@ class DryRunner:
             await self._rest_app(scope, receive, send)
         endpoint = self._endpoints.get((_read_method(call.method), scope["state"].get("route", "")))
         if run.ended:
-            return DryRunResult.of_write(state, status=endpoint.status if endpoint else 200)
+            status = endpoint.status if endpoint else 200
+            return DryRunResult(state=state, status=status, reached_write=True)
         body = b"".join(message.get("body", b"") for message in sent[1:])
         return DryRunResult.of_call(state, endpoint, status=sent[0]["status"], body=body)
 
@@ -141,7 +142,7 @@ class DryRunner:
             )
         state.operation = self._operation(question)
         if run.ended:
-            return DryRunResult.of_write(state, status=200)
+            return DryRunResult(state=state, status=200, reached_write=True)
         response_errors: list[dict[str, Any]] = orjson.loads(reply.body).get("errors", [])
         return DryRunResult.of_document(state, status=reply.status, errors=response_errors)
 

@@ -1,7 +1,6 @@
 """Collab rules of a token: added, listed, changed, replaced, removed and evaluated."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule
 from policy import patterns
 from policy.refusals import Conflict, Detail, InvalidInput
-from policy.rules import Facts, Reason, Rule, RuleSet
+from policy.rules import Decision, Facts, Rule, RuleSet
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers import collab_ids
 
@@ -187,15 +186,7 @@ def view(rule: CollabRule) -> views.CollabRule:
 # -- evaluation ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Decision of the rules; *rule_id* is None when no rule matches and the default decides."""
-
-    allowed: bool
-    rule_id: int | None
-
-
-async def evaluate(session: AsyncSession, token_id: int, facts: Facts) -> Verdict:
+async def evaluate(session: AsyncSession, token_id: int, facts: Facts) -> Decision:
     """Decide by a token's rules on content of which *facts* are known."""
     token = await rows.get(session, AccessToken, token_id)
     rules = await session.exec(select(CollabRule).where(col(CollabRule.token_id) == token_id))
@@ -206,9 +197,7 @@ async def evaluate(session: AsyncSession, token_id: int, facts: Facts) -> Verdic
         ],
         allow_by_default=token.settings.get("collabAllowAllDefault") is True,
     )
-    decision = compiled.decide(facts)
-    by_default = decision.reason is Reason.DEFAULT
-    return Verdict(decision.allowed, None if by_default else decision.rule_id)
+    return compiled.decide(facts)
 
 
 def facts_of(  # noqa: PLR0913 - each is an option of the command

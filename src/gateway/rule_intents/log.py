@@ -10,7 +10,7 @@ response of the call, is left to `recovery`.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from sqlalchemy import delete, func, update
@@ -22,7 +22,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken, CollabRule, RuleIntent
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers.content import fingerprints
@@ -39,10 +39,7 @@ RENEWAL_SECONDS = 5.0  # between renewals of leases, and between attempts to sto
 class RuleIntentLog:
     """`graph.context.RuleIntents` over the database. One per process."""
 
-    def __init__(
-        self, database: Database, keyring: Keyring, *, clock: Callable[[], int] = now_ms
-    ) -> None:
-        """*clock* gives milliseconds since the epoch."""
+    def __init__(self, database: Database, keyring: Keyring, *, clock: ClockMs = now_ms) -> None:
         self._database = database
         self._keyring = keyring
         self._clock = clock

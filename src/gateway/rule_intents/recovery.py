@@ -11,7 +11,7 @@ searches at a time. See ADR 0012.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.background import repeat, running_tasks
 from gateway.store.database import Database
 from gateway.store.tables import AccessToken, ConnectionRow, RuleIntent, TokenResource
-from gateway.store.timestamps import from_ms, now_ms
+from gateway.store.timestamps import ClockMs, from_ms, now_ms
 from policy.grants import Grant
 from policy.vocabulary import Surface
 from providers.content import fingerprints
@@ -57,9 +57,8 @@ class RuleIntentRecovery:
         keyring: Keyring,
         accounts: Accounts,
         *,
-        clock: Callable[[], int] = now_ms,
+        clock: ClockMs = now_ms,
     ) -> None:
-        """*clock* gives milliseconds since the epoch."""
         self._database = database
         self._keyring = keyring
         self._accounts = accounts

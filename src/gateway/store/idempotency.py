@@ -18,7 +18,6 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
@@ -30,7 +29,7 @@ from gateway.secrets.keyring import Keyring, place
 from gateway.store.background import running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import IdempotencyRow
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 from policy.vocabulary import Code
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
@@ -57,10 +56,7 @@ class _Outcome(msgspec.Struct, array_like=True):
 class IdempotencyStore:
     """`rest_compat.ledger.Ledger` over the table `deliveries`."""
 
-    def __init__(
-        self, database: Database, keyring: Keyring, *, clock: Callable[[], int] = now_ms
-    ) -> None:
-        """*clock* gives milliseconds since the epoch."""
+    def __init__(self, database: Database, keyring: Keyring, *, clock: ClockMs = now_ms) -> None:
         self._database = database
         self._keyring = keyring
         self._clock = clock

@@ -7,14 +7,14 @@ all processes run a periodic task.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sqlalchemy import text
 
 from gateway.errors import Overloaded
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.timestamps import now_ms
+from gateway.store.timestamps import ClockMs, now_ms
 from providers.failures import TimedOut
 
 MAX_LEASE_SECONDS = 30.0  # after that, the lease of a crashed holder is free
@@ -34,8 +34,7 @@ _SWEEP = text("DELETE FROM leases WHERE until <= :before")
 class Leases:
     """Takes and releases leases. One per process."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], int] = now_ms) -> None:
-        """*clock* gives milliseconds since the epoch."""
+    def __init__(self, database: Database, *, clock: ClockMs = now_ms) -> None:
         self._database = database
         self._clock = clock
 

@@ -6,10 +6,13 @@ One form for both databases and for the raw reads of the request path.
 
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+
+ClockMs = Callable[[], int]  # gives milliseconds since the epoch
 
 
 def now_ms() -> int:

@@ -43,31 +43,22 @@ _ALWAYS = ("time", "level", "logger", "event")
 Event = MutableMapping[str, Any]
 
 
-class JsonLines(structlog.stdlib.ProcessorFormatter):
-    """One JSON object per line."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            processors=[_describe, _select_members, structlog.processors.JSONRenderer(_to_json)],
-            pass_foreign_args=True,
-        )
-
-
-class TextLines(structlog.stdlib.ProcessorFormatter):
-    """One readable line: level, event, members."""
-
-    def __init__(self) -> None:
-        super().__init__(processors=[_describe, _select_members, _as_text], pass_foreign_args=True)
-
-
 def configure(*, level: str, form: str) -> None:
     """Send every log line of the process to standard error, once."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.setFormatter(formatter(form))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     silence_noisy_loggers()
+
+
+def formatter(form: str) -> logging.Formatter:
+    """Write one JSON object per line ("json"), or one readable line: level, event, members."""
+    render = structlog.processors.JSONRenderer(_to_json) if form == "json" else _as_text
+    return structlog.stdlib.ProcessorFormatter(
+        processors=[_describe, _select_members, render], pass_foreign_args=True
+    )
 
 
 def silence_noisy_loggers() -> None:

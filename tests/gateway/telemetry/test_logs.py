@@ -18,7 +18,7 @@ async def lines():
     """Everything that any logger writes, at its most talkative, as it would be written."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(logs.JsonLines())
+    handler.setFormatter(logs.formatter("json"))
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.DEBUG)
@@ -66,10 +66,10 @@ async def test_members_that_are_not_listed_are_dropped():
         {"name": "gateway", "levelno": 20, "levelname": "INFO", "msg": "x", "subject": CANARY}
     )
     record.request_id = "r"
-    line = json.loads(logs.JsonLines().format(record))
+    line = json.loads(logs.formatter("json").format(record))
 
     assert set(line) == {"time", "level", "logger", "event", "request_id"}
-    assert logs.TextLines().format(record) == "info: x request_id=r"
+    assert logs.formatter("console").format(record) == "info: x request_id=r"
 
 
 def shown(words, *arguments, failure=None, logger="uvicorn.error"):
@@ -78,7 +78,7 @@ def shown(words, *arguments, failure=None, logger="uvicorn.error"):
     )
     if failure is not None:
         record.exc_info = (type(failure), failure, None)
-    return logs.TextLines().format(record)
+    return logs.formatter("console").format(record)
 
 
 async def test_only_numbers_are_logged_of_server_line_arguments():

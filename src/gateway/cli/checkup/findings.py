@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 
 class Outcome(StrEnum):
@@ -27,15 +26,6 @@ class Finding:
     outcome: Outcome
     detail: str
     remedy: str | None = None
-
-    @property
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "outcome": self.outcome.value,
-            "detail": self.detail,
-            "remedy": self.remedy,
-        }
 
 
 def ok(name: str, detail: str) -> Finding:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.console import report, report_rows, run_async
-from gateway.cli.options import AsJson, completion, refuse
+from gateway.cli.options import AsJson, argument, refuse
 
 if TYPE_CHECKING:
     from gateway.cli.stores import Store
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Connected accounts.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The connection's id.")]
+Kind = Annotated[str, argument("email, calendar, tasks or collab.", "policy.vocabulary:Surface")]
+Provider = Annotated[
+    str,
+    argument(
+        "Its code, such as PROVIDER_A.",
+        "policy.vocabulary:Provider",
+        "policy.vocabulary:TaskProvider",
+    ),
+]
 Device = Annotated[
     bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
 ]
@@ -35,22 +44,8 @@ _COLUMNS = {
 
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    kind: Annotated[
-        str,
-        typer.Argument(
-            help="email, calendar, tasks or collab.",
-            autocompletion=completion("policy.vocabulary:Surface"),
-        ),
-    ],
-    provider: Annotated[
-        str,
-        typer.Argument(
-            help="Its code, such as PROVIDER_A.",
-            autocompletion=completion(
-                "policy.vocabulary:Provider", "policy.vocabulary:TaskProvider"
-            ),
-        ),
-    ],
+    kind: Kind,
+    provider: Provider,
     account: Annotated[str, typer.Argument(help="The account's address.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
     resource: Annotated[int, typer.Option(help="The resource's id.")],
@@ -101,12 +96,10 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
         client_id=client_id,
         secret=_read_secret() if has_secret else None,
     )
-    _report(
-        run_async(
-            lambda: account_setup.add(new, device=device, browser=browser, untested=untested)
-        ),
-        as_json=as_json,
+    connection = run_async(
+        lambda: account_setup.add(new, device=device, browser=browser, untested=untested)
     )
+    _report(connection, as_json=as_json)
 
 
 @app.command("list")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.console import info, output, report, report_rows
-from gateway.cli.options import AsJson, completion
+from gateway.cli.options import AsJson, option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,32 +37,14 @@ _FILTERS = (  # names of the API
 
 Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
 Outcome = Annotated[
-    str | None,
-    typer.Option(
-        help="allowed, refused or failed.",
-        autocompletion=completion("gateway.audit.decision:Outcome"),
-    ),
+    str | None, option("allowed, refused or failed.", "gateway.audit.decision:Outcome")
 ]
 Surface = Annotated[
-    str | None,
-    typer.Option(
-        help="email, calendar, tasks or collab.",
-        autocompletion=completion("policy.vocabulary:Surface"),
-    ),
+    str | None, option("email, calendar, tasks or collab.", "policy.vocabulary:Surface")
 ]
 Operation = Annotated[str | None, typer.Option(help="The root field: emails, sendEmail, …")]
-Layer = Annotated[
-    str | None,
-    typer.Option(
-        help="The layer that decided.", autocompletion=completion("policy.vocabulary:Layer")
-    ),
-]
-Code = Annotated[
-    str | None,
-    typer.Option(
-        help="The code of the refusal.", autocompletion=completion("policy.vocabulary:Code")
-    ),
-]
+Layer = Annotated[str | None, option("The layer that decided.", "policy.vocabulary:Layer")]
+Code = Annotated[str | None, option("The code of the refusal.", "policy.vocabulary:Code")]
 Request = Annotated[str | None, typer.Option(help="Of one request: its X-Request-Id.")]
 
 

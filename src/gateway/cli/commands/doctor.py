@@ -1,5 +1,6 @@
 """`doctor`: checks everything that a deployment needs, and names the remedies."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -30,7 +31,6 @@ def doctor(
                 output(f"{'':<18} {finding.remedy}")
         info(f"{len(failed)} of {len(findings)} checks failed.")
 
-    checks = [finding.as_json for finding in findings]
-    report({"ok": not failed, "checks": checks}, write_text, as_json=as_json)
+    report({"ok": not failed, "checks": list(map(asdict, findings))}, write_text, as_json=as_json)
     if failed:
         raise typer.Exit(1)

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.console import output, report, report_rows
-from gateway.cli.options import AsJson, completion
+from gateway.cli.options import AsJson, argument
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from sqlmodel.ext.asyncio.session import AsyncSession
+
+    from policy.rules import Decision
 
 app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
 Token = Annotated[int, typer.Argument(help="The token's id.")]
@@ -28,16 +30,9 @@ _COLUMNS = {
 @app.command("add")
 def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Token,
-    action: Annotated[
-        str,
-        typer.Argument(help="allow or block.", autocompletion=completion("allow", "block")),
-    ],
+    action: Annotated[str, argument("allow or block.", "allow", "block")],
     rule_type: Annotated[
-        str,
-        typer.Argument(
-            help="file_id, folder, drive_id, site_id, …",
-            autocompletion=completion("policy.vocabulary:RuleType"),
-        ),
+        str, argument("file_id, folder, drive_id, site_id, …", "policy.vocabulary:RuleType")
     ],
     pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],
     description: Annotated[str | None, typer.Option(help="Words for people.")] = None,
@@ -108,7 +103,7 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.cli.stores import read_store
     from gateway.operations import rules
 
-    def evaluate(session: "AsyncSession") -> "Awaitable[rules.Verdict]":
+    def evaluate(session: "AsyncSession") -> "Awaitable[Decision]":
         facts = rules.facts_of(
             id_,
             folders=under or (),

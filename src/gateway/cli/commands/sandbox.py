@@ -1,20 +1,12 @@
 """`sandbox`: serves the sandbox upstreams alone, and imports real data into them."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gateway.cli.console import (
-    Progress,
-    failures_as_sentences,
-    info,
-    output,
-    output_json,
-    progress,
-)
-from gateway.cli.options import AsJson, completion
+from gateway.cli.console import failures_as_sentences, info, output, output_json, progress
+from gateway.cli.options import AsJson, option
 
 app = typer.Typer(
     help="Serve the sandbox upstreams alone, or load real data into them.",
@@ -49,13 +41,7 @@ def sandbox(
 @app.command("import")
 def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     files: Annotated[list[Path], typer.Argument(help="mbox, eml, ics or csv files, or folders.")],
-    into: Annotated[
-        str,
-        typer.Option(
-            help="provider-a, provider-b, collab or tasks.",
-            autocompletion=completion(*_TARGETS),
-        ),
-    ],
+    into: Annotated[str, option("provider-a, provider-b, collab or tasks.", *_TARGETS)],
     list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",
     board: Annotated[str, typer.Option(help="The board of a csv.")] = "",
     folder: Annotated[str, typer.Option(help="The folder that every message goes to.")] = "",
@@ -77,7 +63,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
                     path,
                     into=into,
                     options=options,
-                    progress=partial(_show_items, show_progress),
+                    progress=lambda count: show_progress(count, None),
                 )
             for name, reason in report.skipped:
                 info(f"skipped {name}: {reason}")
@@ -87,7 +73,3 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
             reports.append({"file": str(path), "imported": report.imported, "skipped": skipped})
     if as_json:
         output_json(reports)
-
-
-def _show_items(show_progress: Progress, count: int) -> None:
-    show_progress(count, None)

@@ -8,7 +8,7 @@ import typer
 
 from gateway.cli.console import info, output, output_json, output_table, report
 from gateway.cli.option_values import document, json_object, without_none
-from gateway.cli.options import AsJson, OnlyJson, completion
+from gateway.cli.options import AsJson, OnlyJson, option
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
@@ -62,11 +62,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
 @app.command("list")
 def list_(
     status: Annotated[
-        str | None,
-        typer.Option(
-            help="active, revoked or expired.",
-            autocompletion=completion("active", "revoked", "expired"),
-        ),
+        str | None, option("active, revoked or expired.", "active", "revoked", "expired")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
