@@ -38,8 +38,8 @@ def commands_page() -> str:
         lines += [f"## {group}", "", "| Command | Does |", "|---|---|"]
         for command_group, words, command in commands:
             if command_group == group:
-                link = "-".join(words)
-                lines.append(f"| [`{' '.join(words)}`](#{link}) | {_first(command)} |")
+                link, does = "-".join(words), _paragraphs(command.help)[0].replace("|", "\\|")
+                lines.append(f"| [`{' '.join(words)}`](#{link}) | {does} |")
         lines.append("")
     lines += ["## Each of them", ""]
     for _, words, command in commands:
@@ -68,7 +68,8 @@ def _describe(words: tuple[str, ...], command: Any) -> Iterator[str]:
     arguments = [item for item in parameters if item.param_type_name == "argument"]
     options = ["[OPTIONS]"] if len(arguments) < len(parameters) else []
     usage = " ".join([NAME, *words, *options, *map(_metavar, arguments)])
-    yield from (f"### {' '.join(words)}", "", "```", usage, "```", "", _joined(command.help), "")
+    text = "\n\n".join(_paragraphs(command.help))
+    yield from (f"### {' '.join(words)}", "", "```", usage, "```", "", text, "")
     if parameters:
         yield from ("| | Takes | Meaning |", "|---|---|---|")
         for parameter in parameters:
@@ -106,14 +107,6 @@ def _meaning(parameter: Any) -> str:
         if parameter.default not in (None, False, True, "", ()):
             return f"{words} Default: `{parameter.default}`."
     return words
-
-
-def _first(command: Any) -> str:
-    return _paragraphs(command.help)[0].replace("|", "\\|")
-
-
-def _joined(text: str | None) -> str:
-    return "\n\n".join(_paragraphs(text))
 
 
 def _paragraphs(text: str | None) -> list[str]:

@@ -19,11 +19,11 @@ good as none. This table is written by code from `src/gateway/settings.py`.
 
 def settings_table() -> str:
     """Return the table of every setting, in the order of the class."""
-    rows = [
-        f"| `AGW_{name.upper()}` | {_default(field)} | {_escaped(field.description or '')} |"
-        for name, field in Settings.model_fields.items()
-    ]
-    return _HEAD + "\n".join(rows) + "\n"
+    page = _HEAD
+    for name, field in Settings.model_fields.items():
+        meaning = (field.description or "").replace("|", "\\|")
+        page += f"| `AGW_{name.upper()}` | {_default(field)} | {meaning} |\n"
+    return page
 
 
 def _default(field: Any) -> str:
@@ -33,7 +33,3 @@ def _default(field: Any) -> str:
     if value is PydanticUndefined or value is None or value == ():
         return "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -95,7 +95,7 @@ def _collect_logs(canaries: Canaries) -> None:
             canaries.written.append(self.format(record))
 
     handler = Collected()
-    handler.setFormatter(logs.JsonLines())
+    handler.setFormatter(logs.formatter("json"))
     logs.silence_noisy_loggers()
     root = logging.getLogger()
     root.addHandler(handler)

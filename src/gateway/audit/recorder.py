@@ -112,7 +112,8 @@ class Recorder:
         whole = request_log.denials.get(WHOLE_REQUEST)
         if status == 500:
             whole = _denial(Code.INTERNAL_ERROR, status)
-        root_fields, cost = request_log.root_fields, _cost(request_log)
+        root_fields = request_log.root_fields
+        cost = request_log.cost if isinstance(request_log, RequestRecord) else 0
         if not root_fields:
             self._write(context, None, whole, whole.status if whole else status, cost=cost)
             return
@@ -196,10 +197,6 @@ def _replayed(response: RestResponse) -> Denial | None:
 
 def _denial(code: Code, status: int) -> Denial:
     return Denial(layer=LAYER_BY_CODE[code], code=code, status=status)
-
-
-def _cost(request_log: RequestLog) -> int:
-    return request_log.cost if isinstance(request_log, RequestRecord) else 0
 
 
 def _split_cost(root_fields: Iterable[RootField], total: int) -> list[int]:

@@ -27,7 +27,6 @@ from graph.documents.operation import Operation
 from graph.documents.operations import Graph
 from graph.request_execution import respond
 from graph.request_log import RequestLog
-from policy.caller import Caller
 from policy.quota import Charge, token_windows
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
@@ -88,7 +87,11 @@ class DryRunner:
             await self._check_limits(state, self._address_charges(state.address, costs, mount))
             subject.require_alive()
             caller = subject.caller
-            await self._check_limits(state, _quota_charges(subject, caller, sum(costs.values())))
+            quota_charges = [
+                (Layer.QUOTA, Charge(f"token:{subject.token.id}", (window,), sum(costs.values())))
+                for window in token_windows(caller.grant.quota)
+            ]
+            await self._check_limits(state, quota_charges)
         except Refusal as refusal:
             state.refusal = refusal
             raise
@@ -119,7 +122,8 @@ class DryRunner:
 
         with dry_run() as run:
             await self._rest_app(scope, receive, send)
-        endpoint = self._endpoints.get((_read_method(call.method), scope["state"].get("route", "")))
+        method = "GET" if call.method == "HEAD" else call.method
+        endpoint = self._endpoints.get((method, scope["state"].get("route", "")))
         if run.ended:
             status = endpoint.status if endpoint else 200
             return DryRunResult(state=state, status=status, reached_write=True)
@@ -228,12 +232,3 @@ def _problem(refusal: Refusal, operation: Operation | None) -> ports.Problem:
     surface = operation.surface if operation is not None else None
     extensions = errors.extensions(refusal, surface=surface, request_id=REQUEST_ID)
     return ports.Problem(refusal.message, extensions)
-
-
-def _quota_charges(subject: Subject, caller: Caller, cost: int) -> Iterable[tuple[Layer, Charge]]:
-    for window in token_windows(caller.grant.quota):
-        yield Layer.QUOTA, Charge(f"token:{subject.token.id}", (window,), cost)
-
-
-def _read_method(method: str) -> str:
-    return "GET" if method == "HEAD" else method

@@ -61,11 +61,13 @@ class ChangeSearch:
         first = result = await self._try(())
         parts: tuple[PolicyChange, ...] = ()
         try:
-            while result.denial is not None:
-                self._seen.add(result.denial.signature)
-                step = await self._step(result, result.denial, parts)
+            while (denial := result.denial) is not None:
+                self._seen.add(denial.signature)
+                step = await self._step(result, denial, parts)
                 if step is None:
-                    return self._result(first, parts, _obstacle(result, result.denial))
+                    connections = result.state.subject.connections
+                    obstacle = describe_obstacle(denial.problem, connections, denial.surface)
+                    return self._result(first, parts, obstacle)
                 parts, result = step
             return self._result(first, await self._minimize(parts), None)
         except _BudgetSpent:
@@ -129,7 +131,3 @@ def _token_state(state: DryRunState, denial: ExplainedDenial) -> TokenState:
         },
         cost=sum(state.costs.values()),
     )
-
-
-def _obstacle(result: DryRunResult, denial: ExplainedDenial) -> str:
-    return describe_obstacle(denial.problem, result.state.subject.connections, denial.surface)

@@ -1,7 +1,7 @@
 """`/openapi.json`: the REST table and the management API as one OpenAPI document."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -31,11 +31,8 @@ _REFUSALS = (400, 401, 403, 404, 409, 429, 500, 503)
 @lru_cache(maxsize=4)
 def document(app: FastAPI) -> bytes:
     """Return the whole document as JSON; it is built once per application."""
-    return orjson.dumps(merge(access_document(), app.openapi(), _routes(app)))
-
-
-def _routes(app: FastAPI) -> Iterator[BaseRoute]:
-    return (context.original_route for context in iter_route_contexts(app.routes))
+    routes = [context.original_route for context in iter_route_contexts(app.routes)]
+    return orjson.dumps(merge(access_document(), app.openapi(), routes))
 
 
 @cache
@@ -63,7 +60,7 @@ def merge(
     schemas = SchemaComponents()
     return_types = _return_types(routes)
     paths = {
-        _camel_path(path): {
+        re.sub(r"{(\w+)}", lambda match: f"{{{_camel(match[1])}}}", path): {
             method: _describe_operation(operation, _success(return_types[path, method], schemas))
             for method, operation in methods.items()
         }
@@ -118,10 +115,6 @@ def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[
         "security": [{"adminToken": []}],
         "responses": {**answers, **refusals},
     }
-
-
-def _camel_path(path: str) -> str:
-    return re.sub(r"{(\w+)}", lambda match: f"{{{_camel(match[1])}}}", path)
 
 
 def _camel(name: str) -> str:

@@ -114,9 +114,11 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Check the size of a whole head; a body may begin."""
-        if len(self.headers) > MAX_LINES or (
-            self.received + self._chunk > MAX_HEAD and self._head_size() > MAX_HEAD
-        ):
+        refused = len(self.headers) > MAX_LINES
+        if not refused and self.received + self._chunk > MAX_HEAD:
+            lines = sum(len(name) + len(value) + 4 for name, value in self.headers)
+            refused = len(self.url) + lines > MAX_HEAD
+        if refused:
             self._refuse_head()
             raise _HeadRefused
         self.phase = ConnectionPhase.BODY
@@ -134,9 +136,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.server_state.total_requests += 1
         else:
             super().on_response_complete()
-
-    def _head_size(self) -> int:
-        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     # -- ends -------------------------------------------------------------------------------------
 

@@ -109,9 +109,10 @@ def damage(file: Path) -> str | None:
 
 
 def _copy(source: Path, target: Path, progress: ProgressListener) -> None:
+    existing = f"{source.absolute().as_uri()}?mode=rw"
     try:
         with (
-            closing(_open_existing(source)) as reader,
+            closing(sqlite.connect(existing, uri=True, isolation_level=None)) as reader,
             closing(sqlite.connect(target, isolation_level=None, timeout=30)) as writer,
         ):
             # The open transaction pins one snapshot: otherwise each write restarts the backup.
@@ -131,10 +132,6 @@ def _leave_wal(file: Path) -> None:
     """Make *file* complete without side files."""
     with closing(sqlite.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
-
-
-def _open_existing(file: Path) -> sqlite.Connection:
-    return sqlite.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
 
 
 @contextmanager

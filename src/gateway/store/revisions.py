@@ -13,7 +13,9 @@ async def current(database: Database) -> str | None:
     if database.path is not None and not database.path.exists():
         return None
     async with database.reader.connect() as connection:
-        return await connection.run_sync(_current)
+        return await connection.run_sync(
+            lambda driver: MigrationContext.configure(driver).get_current_revision()
+        )
 
 
 def known() -> tuple[str, ...]:
@@ -30,7 +32,3 @@ async def downgrade(database: Database, revision: str) -> None:
 
     async with database.writer.begin() as connection:
         await connection.run_sync(run)
-
-
-def _current(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()

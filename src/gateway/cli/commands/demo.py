@@ -72,6 +72,7 @@ async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, di
 
 def _write_introduction(described: dict[str, Any]) -> None:
     base, tokens = described["baseUrl"], described["tokens"]
+    lines = "\n".join(f"  {name:<9} {text}" for name, text in tokens.items())
     output(
         f"""
 access-gateway demo
@@ -81,7 +82,7 @@ access-gateway demo
   REST docs  {base}/docs/
 
 Tokens
-{_lines(tokens)}
+{lines}
   admin     {described["adminToken"]}
 
 Three requests to paste
@@ -102,7 +103,3 @@ Three requests to paste
 
 Stop with Ctrl+C."""
     )
-
-
-def _lines(tokens: dict[str, str]) -> str:
-    return "\n".join(f"  {name:<9} {text}" for name, text in tokens.items())
