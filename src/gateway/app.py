@@ -58,7 +58,7 @@ from graph import schema
 from graph.documents.operations import Graph
 from policy.quota import RequestCounter
 from policy.vocabulary import Surface
-from providers.http.events import CallEvent, CallListener
+from providers.http.events import CallEvent
 from providers.http.origins import Origins
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 from rest_compat.ports import Operation
@@ -182,12 +182,18 @@ class _Infrastructure:
         database, metrics, tracing = Database.open(settings.database), Metrics(), _tracing(settings)
         last_success = LastSuccess(database, clock=_milliseconds(clock))
         clients = origins or Origins(apps=in_process(settings.origin, sandbox))
-        clients.listener = _notify_all(
+        listeners = [
             metrics.count_upstream_call,
             recorder.count_upstream_call,
             last_success.record,
             *([tracing.record_upstream_call] if tracing else []),
-        )
+        ]
+
+        def notify(event: CallEvent) -> None:
+            for listener in listeners:
+                listener(event)
+
+        clients.listener = notify
         return cls(
             database=database,
             reader=open_row_reader(database),
@@ -364,16 +370,6 @@ def _tracing(settings: Settings) -> "Tracing | None":
     from gateway.telemetry.tracing import Tracing  # noqa: PLC0415 - heavy, and rarely used
 
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
-
-
-def _notify_all(*listeners: CallListener) -> CallListener:
-    """Return a listener that passes every upstream call to each of *listeners*."""
-
-    def notify(event: CallEvent) -> None:
-        for listener in listeners:
-            listener(event)
-
-    return notify
 
 
 def _counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MIN_ADMIN_TOKEN = 16  # characters
@@ -18,6 +18,20 @@ def _comma_separated(value: object) -> object:
     return value
 
 
+def _without_slash(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+        raise ValueError("must be an http or https URL without a query")
+    return url.rstrip("/")
+
+
+def _networks(texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        ip_network(text, strict=False)
+    return texts
+
+
+BaseUrl = Annotated[str, AfterValidator(_without_slash)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
 ClientSecret = Annotated[
     SecretStr | None, Field(description="Its secret; none for a public client.")
@@ -105,59 +119,59 @@ class Settings(BaseSettings):
         description="Base URL under which clients reach the service, for links in answers. "
         "Default: made from host and port.",
     )
-    trusted_proxies: Words = Field(
+    trusted_proxies: Annotated[Words, AfterValidator(_networks)] = Field(
         default=(),
         description="Comma-separated addresses or networks of reverse proxies whose "
         "`X-Forwarded-For` is believed. Default: nobody's.",
     )
-    provider_a_url: str = Field(
+    provider_a_url: BaseUrl = Field(
         default="https://gmail.googleapis.com",
         description="Base URL of provider A's mail, before `/gmail/v1`.",
     )
-    provider_a_calendar_url: str = Field(
+    provider_a_calendar_url: BaseUrl = Field(
         default="https://www.googleapis.com",
         description="Base URL of provider A's calendars, before `/calendar/v3`.",
     )
-    provider_b_url: str = Field(
+    provider_b_url: BaseUrl = Field(
         default="https://graph.microsoft.com",
         description="Base URL of provider B's mail and calendars, before `/v1.0`.",
     )
-    collab_url: str = Field(
+    collab_url: BaseUrl = Field(
         default="https://graph.microsoft.com",
         description="Base URL of the collaboration content, before `/v1.0`.",
     )
-    tasks_url: str = Field(
+    tasks_url: BaseUrl = Field(
         default="https://api.monday.com", description="Base URL of the task boards, before `/v2`."
     )
-    projects_url: str = Field(
+    projects_url: BaseUrl = Field(
         default="https://app.asana.com",
         description="Base URL of the task projects, before `/api/1.0`.",
     )
-    oauth_a_url: str = Field(
+    oauth_a_url: BaseUrl = Field(
         default="https://oauth2.googleapis.com/token",
         description="Token endpoint of provider A.",
     )
-    oauth_b_url: str = Field(
+    oauth_b_url: BaseUrl = Field(
         default="https://login.microsoftonline.com",
         description="Login service of provider B and the collaboration content, before the tenant.",
     )
-    oauth_tasks_url: str = Field(
+    oauth_tasks_url: BaseUrl = Field(
         default="https://auth.monday.com/oauth_ms/oauth/token",
         description="Token endpoint of the task boards.",
     )
-    oauth_projects_url: str = Field(
+    oauth_projects_url: BaseUrl = Field(
         default="https://app.asana.com/-/oauth_token",
         description="Token endpoint of the task projects.",
     )
-    oauth_a_authorize_url: str = Field(
+    oauth_a_authorize_url: BaseUrl = Field(
         default="https://accounts.google.com/o/oauth2/v2/auth",
         description="Consent page of provider A.",
     )
-    oauth_tasks_authorize_url: str = Field(
+    oauth_tasks_authorize_url: BaseUrl = Field(
         default="https://auth.monday.com/oauth2/authorize",
         description="Consent page of the task boards.",
     )
-    oauth_projects_authorize_url: str = Field(
+    oauth_projects_authorize_url: BaseUrl = Field(
         default="https://app.asana.com/-/oauth_authorize",
         description="Consent page of the task projects.",
     )
@@ -217,7 +231,7 @@ class Settings(BaseSettings):
         description="Bearer credential that `/metrics` takes besides the admin token, at least 16 "
         "characters.",
     )
-    traces_endpoint: str | None = Field(
+    traces_endpoint: BaseUrl | None = Field(
         default=None,
         description="Base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as "
         "`http://127.0.0.1:4318`. Default: no traces.",
@@ -231,38 +245,6 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = Field(
         default="json", description="How log lines are written to standard error."
     )
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _are_networks(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
-        for network in networks:
-            ip_network(network, strict=False)
-        return networks
-
-    @field_validator(
-        "provider_a_url",
-        "provider_a_calendar_url",
-        "provider_b_url",
-        "collab_url",
-        "tasks_url",
-        "projects_url",
-        "oauth_a_url",
-        "oauth_b_url",
-        "oauth_tasks_url",
-        "oauth_projects_url",
-        "oauth_a_authorize_url",
-        "oauth_tasks_authorize_url",
-        "oauth_projects_authorize_url",
-        "traces_endpoint",
-    )
-    @classmethod
-    def _are_origins(cls, url: str | None) -> str | None:
-        if url is None:
-            return None
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
-            raise ValueError("must be an http or https URL without a query")
-        return url.rstrip("/")
 
     @property
     def database(self) -> str:

@@ -129,10 +129,6 @@ def _describe_allowed(requirement: Requirement, caller: Caller) -> str:
     return f"{first} is allowed"
 
 
-def _input(_: DryRunResult) -> _Reason:
-    return _Reason("Parameters and body are as they must be.")
-
-
 def _usable(result: DryRunResult) -> _Reason:
     caller = result.state.subject.caller
     surfaces = _surfaces(result.state)
@@ -181,7 +177,7 @@ _REASONS: Mapping[Layer, Callable[[DryRunResult], _Reason]] = MappingProxyType(
         Layer.SURFACE: _surface,
         Layer.CONNECTIONS: _connections,
         Layer.OPERATION: _operation,
-        Layer.INPUT: _input,
+        Layer.INPUT: lambda _: _Reason("Parameters and body are as they must be."),
         Layer.USABLE_CONNECTION: _usable,
         Layer.SCOPE: _scope,
         Layer.UPSTREAM: _upstream,

@@ -66,13 +66,7 @@ async def list_connections(
     pager = Pager(services.keyring, "connections", query, response)
     async with services.database.reading() as session:
         listed = await service.list_all(
-            session,
-            resource_id=query.resource_id,
-            operator_id=query.operator_id,
-            kind=query.kind,
-            status=query.status,
-            after=pager.after_id,
-            limit=pager.fetch,
+            session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
     return {"connections": listed[: pager.limit], **pager.page(listed)}
 

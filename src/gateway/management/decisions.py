@@ -33,8 +33,5 @@ async def list_decisions(
     with contextlib.suppress(StorageUnavailable):  # what is stored already is listed all the same
         await services.decisions.flush()
     listed = await decisions.list_newest(services.database, query, limit=pager.fetch, before=before)
-    return {"decisions": listed[: pager.limit], **pager.page(listed, _position)}
-
-
-def _position(decision: views.Decision) -> tuple[int, int]:
-    return timestamps.parse(decision["at"]), decision["id"]
+    page = pager.page(listed, lambda row: (timestamps.parse(row["at"]), row["id"]))
+    return {"decisions": listed[: pager.limit], **page}

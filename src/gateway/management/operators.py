@@ -36,7 +36,8 @@ async def list_operators(
     after = None if pager.after is None else (pager.after[0], pager.after[1])
     async with services.database.reading() as session:
         listed = await operators.list_all(session, after=after, limit=pager.fetch)
-    return {"operators": listed[: pager.limit], **pager.page(listed, _position)}
+    page = pager.page(listed, lambda row: (timestamps.parse(row["createdAt"]), row["id"]))
+    return {"operators": listed[: pager.limit], **page}
 
 
 @router.get("/{operator_id}")
@@ -62,7 +63,3 @@ async def delete_operator(services: AppServices, operator_id: str) -> None:
     """Remove an operator: its tokens are revoked, its connections removed."""
     async with services.database.writing() as session:
         await operators.remove(session, operator_id)
-
-
-def _position(operator: views.Operator) -> tuple[int, str]:
-    return timestamps.parse(operator["createdAt"]), operator["id"]

@@ -83,6 +83,7 @@ class Pager:
     Attributes:
         limit: The page size; above the maximum it is lowered, and a header says so.
         fetch: The number of rows to read: one more than the page tells whether there is a next one.
+        filters: The filters of the list, by their names in Python; None means any.
         after: The position of the last row of the previous page; None on the first page.
     """
 
@@ -100,8 +101,9 @@ class Pager:
         self.limit = min(query.limit, most)
         self.fetch = self.limit + 1
         self._keyring = keyring
-        filters = query.model_dump(exclude={"limit", "page_token"})
-        self._context = orjson.dumps(["management", name, filters], option=orjson.OPT_SORT_KEYS)
+        self.filters = query.model_dump(exclude={"limit", "page_token"})
+        bound_to = ["management", name, self.filters]
+        self._context = orjson.dumps(bound_to, option=orjson.OPT_SORT_KEYS)
         self.after = None if query.page_token is None else self._position(query.page_token)
 
     @property

@@ -41,12 +41,7 @@ async def list_rules(
         token = await rows.get(session, AccessToken, row_id(token_id))
         pager = Pager(services.keyring, f"rules:{token.id}", query, response, most=500)
         listed = await rules.list_all(
-            session,
-            row_id(token_id),
-            rule_type=query.rule_type,
-            action=query.action,
-            after=pager.after_id,
-            limit=pager.fetch,
+            session, row_id(token_id), **pager.filters, after=pager.after_id, limit=pager.fetch
         )
     return {"rules": listed[: pager.limit], **pager.page(listed)}
 

@@ -40,11 +40,7 @@ async def list_tokens(
     pager = Pager(services.keyring, "tokens", query, response)
     async with services.database.reading() as session:
         listed = await tokens.list_all(
-            session,
-            operator_id=query.operator_id,
-            status=query.status,
-            after=pager.after_id,
-            limit=pager.fetch,
+            session, **pager.filters, after=pager.after_id, limit=pager.fetch
         )
     return {"tokens": listed[: pager.limit], **pager.page(listed)}
 
