@@ -265,7 +265,7 @@ async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[Cont
     """Open a copy of the template in *folder*."""
     async with worlds.opened(*template, folder) as world:
         content = _fill_world(world)
-        content.make._made.clear()  # the template holds it already
+        content.make._pending.clear()  # the template holds it already
         yield content
 
 
