@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import orjson
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Message
 
 from gateway.app import Gateway, assemble
 from gateway.explain.request import ExplainRequest
@@ -54,6 +54,33 @@ async def explain(token_id: int, request: Mapping[str, Any]) -> dict[str, Any]:
 async def post(path: str, headers: Mapping[str, str], body: bytes) -> bytes:
     """POST to a gateway in this process; return the body of the response."""
     async with running_gateway() as gateway:
-        transport = httpx.ASGITransport(app=gateway)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return (await client.post(path, headers=headers, content=body)).content
+        return await _post(gateway, path, headers, body)
+
+
+async def _post(app: ASGIApp, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    received = bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        received.extend(message.get("body", b""))
+
+    length = (b"content-length", str(len(body)).encode())
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()] + [length],
+        "client": ("127.0.0.1", 0),
+        "server": ("127.0.0.1", 80),
+        "state": {},
+    }
+    await app(scope, receive, send)
+    return bytes(received)
