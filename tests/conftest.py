@@ -98,9 +98,9 @@ def _compiled_once(_no_waiting, tmp_path_factory, elsewhere):
 def _canaries():
     import canaries  # late, so that tests without a gateway start fast
 
-    found = canaries.Canaries()
-    canaries.watch(found)
-    return found
+    watched = canaries.Canaries()
+    canaries.watch(watched)
+    return watched
 
 
 @pytest.fixture(autouse=True)
@@ -140,9 +140,9 @@ async def token(request, world):
     `expiresAt` are the token's own.
     """
     marker = request.node.get_closest_marker("caller")
-    given = dict(marker.kwargs) if marker else {}
-    own = {name: given.pop(name) for name in ("resources", "expiresAt") if name in given}
-    return await world.token(given, **own)
+    settings = dict(marker.kwargs) if marker else {}
+    own = {name: settings.pop(name) for name in ("resources", "expiresAt") if name in settings}
+    return await world.token(settings, **own)
 
 
 @pytest.fixture

@@ -106,11 +106,11 @@ def test_the_token_stays_in_the_tab(look, demo):
     ready(look)
     run_tab(look)
 
-    kept = look.page.evaluate("() => JSON.stringify(localStorage)")
+    stored = look.page.evaluate("() => JSON.stringify(localStorage)")
     other = look.page.context.new_page()
     other.goto(f"{look.origin}/explorer/")
 
-    assert token not in kept
+    assert token not in stored
     assert other.input_value("#gw-token") == ""
 
 

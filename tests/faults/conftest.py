@@ -74,7 +74,7 @@ class Wire:
 Script = Callable[[Wire, Asked, int], Awaitable[None]]
 
 
-async def healthy(wire: Wire, asked: Asked, number: int) -> None:
+async def healthy(wire: Wire, request: Asked, number: int) -> None:
     await wire.answer()
 
 
@@ -109,11 +109,11 @@ class Stub:
         wire = Wire(reader, writer)
         try:
             while True:
-                asked = await self._read(wire)
-                if asked is None:
+                request = await self._read(wire)
+                if request is None:
                     return
-                self.asked.append(asked)
-                await self.script(wire, asked, len(self.asked))
+                self.asked.append(request)
+                await self.script(wire, request, len(self.asked))
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:

@@ -110,7 +110,9 @@ class Processes:
             "resourceIds": [self.resource],
             "settings": {"collabAccessEnabled": True, "allowedCollabOperations": ["all"]},
         }
-        wanted = [{"ruleType": kind, "pattern": one, "action": "allow"} for kind, one in rules]
+        wanted = [
+            {"ruleType": kind, "pattern": pattern, "action": "allow"} for kind, pattern in rules
+        ]
         with self.admin() as admin:
             made = admin.post("/access-tokens", json=body).raise_for_status().json()
             path = f"/access-tokens/{made['id']}/collab-rules"
@@ -129,7 +131,7 @@ class Processes:
         with httpx.Client(headers={"authorization": f"Bearer {self.upstream_token}"}) as direct:
             url = f"{self.upstream}/collab/v1.0/drives/{drive}/items/{item}/children?$top=200"
             listed = direct.get(url).raise_for_status().json()["value"]
-        return {one["name"]: one.get("size", 0) for one in listed}
+        return {file["name"]: file.get("size", 0) for file in listed}
 
 
 @contextmanager
@@ -146,8 +148,8 @@ def opened(folder: Path) -> Iterator[Processes]:
     both: Processes | None = None
     try:
         answering(f"{upstream}/", sandbox)
-        told = json.loads((store / "told.json").read_text())
-        both = Processes(folder, upstream, base, told["ids"], told["token"])
+        prepared = json.loads((store / "told.json").read_text())
+        both = Processes(folder, upstream, base, prepared["ids"], prepared["token"])
         yield both
     finally:
         if both is not None and both.gateway is not None and both.gateway.poll() is None:
@@ -213,8 +215,8 @@ def serve_sandbox(port: int, folder: Path) -> None:
     make.save()
     world = content_world.ContentWorld(None, make, things, labels)
     token = app.state.tokens.issue("collab", ANN, SCOPES)
-    told = {"ids": {name: world.id(name) for name in things}, "token": token}
-    (folder / "told.json").write_text(json.dumps(told))
+    prepared = {"ids": {name: world.id(name) for name in things}, "token": token}
+    (folder / "told.json").write_text(json.dumps(prepared))
     run_app(app, listener)
 
 

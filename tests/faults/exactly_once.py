@@ -331,10 +331,10 @@ def report(run: Run, seconds: float) -> int:
     copies = {"sent": Counter[int](), "inbox": Counter[int]()}
     for _, mailbox, _ in SCOPES.values():
         for mail in mails.all(mailbox):
-            found = MARK.search(mail.raw)
-            if found and mail.folder in copies:
-                copies[mail.folder][int(found[1])] += 1
-    doubled = {key for found in copies.values() for key, count in found.items() if count > 1}
+            mark = MARK.search(mail.raw)
+            if mark and mail.folder in copies:
+                copies[mail.folder][int(mark[1])] += 1
+    doubled = {key for counts in copies.values() for key, count in counts.items() if count > 1}
     missing = {key for key in run.answered if not copies["inbox"][key]}
     say(
         f"{run.keys} keys, {run.killed} kills, {run.faults} faults, {seconds:.0f} s: "

@@ -30,70 +30,70 @@ SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 ZIPPED = "Content-Encoding: gzip\r\n"
 
 
-async def silence(wire, asked, number):
+async def silence(wire, request, number):
     await wire.gone()
 
 
-async def close(wire, asked, number):
+async def close(wire, request, number):
     wire.close()
 
 
-async def reset(wire, asked, number):
+async def reset(wire, request, number):
     wire.reset()
 
 
-async def reset_within_the_body(wire, asked, number):
+async def reset_within_the_body(wire, request, number):
     await wire.send(SIZED + b"{")
     await asyncio.sleep(0.01)
     wire.reset()
 
 
-async def short_body(wire, asked, number):
+async def short_body(wire, request, number):
     await wire.send(SIZED + b"{")
     wire.close()
 
 
-async def cut_chunk(wire, asked, number):
+async def cut_chunk(wire, request, number):
     await wire.send(CHUNKED + b"a\r\n{")
     wire.close()
 
 
-async def garbage(wire, asked, number):
+async def garbage(wire, request, number):
     await wire.send(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")
     await wire.gone()
 
 
-async def huge_header(wire, asked, number):
+async def huge_header(wire, request, number):
     await wire.send(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 2_000_000 + b"\r\n\r\n")
     await wire.gone()
 
 
-async def damaged_gzip(wire, asked, number):
+async def damaged_gzip(wire, request, number):
     await wire.answer(b"\x1f\x8b\x08\x00 this is not gzip", headers=ZIPPED)
 
 
-async def cut_gzip(wire, asked, number):
+async def cut_gzip(wire, request, number):
     await wire.answer(gzip.compress(b'{"ok":true}')[:-6], headers=ZIPPED)
 
 
-async def unknown_encoding(wire, asked, number):
+async def unknown_encoding(wire, request, number):
     await wire.answer(b"....", headers="Content-Encoding: br\r\n")
 
 
-async def too_large(wire, asked, number):
+async def too_large(wire, request, number):
     await wire.send(CHUNKED)
     while True:
         await wire.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
 
 
-async def drip(wire, asked, number):
+async def drip(wire, request, number):
     await wire.send(SIZED)
     while True:
         await wire.send(b" ")
         await asyncio.sleep(0.01)
 
 
-async def drip_headers(wire, asked, number):
+async def drip_headers(wire, request, number):
     await wire.send(b"HTTP/1.1 200 OK\r\nX: ")
     while True:
         await wire.send(b"a")
@@ -101,15 +101,15 @@ async def drip_headers(wire, asked, number):
 
 
 def status(code: int, headers: str = "", body: bytes = b"{}"):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.answer(body, status=code, headers=headers)
 
     return script
 
 
 def once(script):
-    async def first_only(wire, asked, number):
-        await (script(wire, asked, number) if number == 1 else wire.answer())
+    async def first_only(wire, request, number):
+        await (script(wire, request, number) if number == 1 else wire.answer())
 
     return first_only
 
@@ -207,14 +207,14 @@ async def test_a_fault_ends_as_the_contract_says(
 async def test_a_refusal_whose_body_cannot_be_read_is_still_one(
     script, status_code, stub, upstream
 ):
-    async def refuse(wire, asked, number):
+    async def refuse(wire, request, number):
         send = wire.send
 
         async def other_status(data):
             await send(data.replace(b" 200 ", b" %d " % status_code, 1))
 
         wire.send = other_status
-        await script(wire, asked, number)
+        await script(wire, request, number)
 
     stub.script = refuse
     with pytest.raises(Throttled if status_code == 429 else Missing):
@@ -249,13 +249,13 @@ async def test_a_place_that_never_comes_is_a_timeout_of_what_was_not_sent(origin
     await asyncio.gather(first, return_exceptions=True)
 
     assert caught.value.sent is False
-    assert [asked.target for asked in stub.asked] == ["/first"]
+    assert [request.target for request in stub.asked] == ["/first"]
 
 
 async def test_a_gzip_bomb_costs_no_more_memory_than_the_limit(stub, upstream):
     bomb = gzip.compress(b"\0" * 300_000_000, compresslevel=1)
 
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.answer(bomb, headers=ZIPPED)
 
     stub.script = script
@@ -286,15 +286,15 @@ class Renewing:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_refused_token_is_renewed_once_and_the_call_made_again(stub, origins, method):
-    async def script(wire, asked, number):
-        known = asked.headers["authorization"] == "Bearer token-2"
+    async def script(wire, request, number):
+        known = request.headers["authorization"] == "Bearer token-2"
         await wire.answer(status=200 if known else 401)
 
     stub.script = script
     upstream = Upstream(origins, stub.url, connection=1, credentials=Renewing())
 
     assert (await upstream.call(method, "a", content=b"body")).status == 200
-    assert [asked.body for asked in stub.asked] == [b"body", b"body"]
+    assert [request.body for request in stub.asked] == [b"body", b"body"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -358,7 +358,7 @@ async def test_throttles_without_a_time_are_guessed_longer_and_longer(stub, upst
 
 
 async def test_a_good_answer_ends_the_guessing(stub, upstream, clock):
-    async def every_other(wire, asked, number):
+    async def every_other(wire, request, number):
         await wire.answer(status=429 if number % 2 else 200)
 
     stub.script = every_other
@@ -433,7 +433,7 @@ async def test_a_failing_upstream_is_left_alone_and_asked_again_by_one_call(stub
 
     clock.seconds += 5
 
-    async def slow(wire, asked, number):
+    async def slow(wire, request, number):
         await asyncio.sleep(0.05)
         await wire.answer()
 

@@ -45,10 +45,10 @@ def intents(both):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    with content_processes.opened(tmp_path_factory.mktemp("killed")) as found:
-        found.start()
-        found.prepare()
-        yield found
+    with content_processes.opened(tmp_path_factory.mktemp("killed")) as processes:
+        processes.start()
+        processes.prepare()
+        yield processes
 
 
 @pytest.mark.slow

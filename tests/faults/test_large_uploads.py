@@ -30,10 +30,10 @@ PIECE = 1024 * 1024
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    with content_processes.opened(tmp_path_factory.mktemp("uploads")) as found:
-        found.start()
-        found.prepare()
-        yield found
+    with content_processes.opened(tmp_path_factory.mktemp("uploads")) as processes:
+        processes.start()
+        processes.prepare()
+        yield processes
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +77,15 @@ def stored(both, token, file_id):
 
 def memory(both, name):
     """Return a line of the kernel's count for the gateway, in bytes: VmRSS now, VmHWM at most."""
-    told = Path(f"/proc/{both.gateway.pid}/status").read_text()
-    return int(told.partition(f"{name}:")[2].split()[0]) * 1024
+    status = Path(f"/proc/{both.gateway.pid}/status").read_text()
+    return int(status.partition(f"{name}:")[2].split()[0]) * 1024
 
 
 def left_behind(both):
     """Return how many bytes the sandbox keeps for uploads that are not files."""
-    return sum(one.stat().st_size for one in (both.folder / "sandbox").rglob("*") if one.is_file())
+    return sum(
+        file.stat().st_size for file in (both.folder / "sandbox").rglob("*") if file.is_file()
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs the kernel's counts")
@@ -106,7 +108,7 @@ def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token):
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["announced", "counted"])
 def test_one_byte_more_is_told_413_and_leaves_nothing(both, token, chunked):
-    there, kept = both.names("houses"), left_behind(both)
+    files_before, bytes_before = both.names("houses"), left_behind(both)
 
     answer, _ = upload(both, token, f"too big {chunked}", MOST + 1, chunked=chunked)
 
@@ -116,8 +118,8 @@ def test_one_byte_more_is_told_413_and_leaves_nothing(both, token, chunked):
         "PAYLOAD_TOO_LARGE",
         "TOO_LARGE",
     )
-    assert both.names("houses") == there
-    assert left_behind(both) - kept < PIECE
+    assert both.names("houses") == files_before
+    assert left_behind(both) - bytes_before < PIECE
 
 
 def head(both, token, name, size, *more):
@@ -143,23 +145,23 @@ def test_who_reads_nothing_before_everything_is_sent_is_told_413_as_well(both, t
         for piece in pieces("blind", MOST + 1):
             client.sendall(piece)
         with client.makefile("rb") as answer:
-            told = answer.read()
+            response = answer.read()
 
-    assert told.startswith(b"HTTP/1.1 413 ")
-    assert b'"errorCode":"TOO_LARGE"' in told
+    assert response.startswith(b"HTTP/1.1 413 ")
+    assert b'"errorCode":"TOO_LARGE"' in response
     assert "blind.bin" not in both.names("houses")
 
 
 def test_a_cut_connection_leaves_nothing(both, token):
-    there, kept = both.names("houses"), left_behind(both)
+    files_before, bytes_before = both.names("houses"), left_behind(both)
     with connected(both) as client:
         client.sendall(head(both, token, "cut.bin", 3 * MOST // 4))
         for piece in pieces("cut", MOST // 2):
             client.sendall(piece)
-        assert left_behind(both) > kept + PIECE  # some of it is upstream already
+        assert left_behind(both) > bytes_before + PIECE  # some of it is upstream already
 
     until = time.monotonic() + 60
-    while left_behind(both) - kept >= PIECE and time.monotonic() < until:
+    while left_behind(both) - bytes_before >= PIECE and time.monotonic() < until:
         time.sleep(0.05)
-    assert left_behind(both) - kept < PIECE
-    assert both.names("houses") == there
+    assert left_behind(both) - bytes_before < PIECE
+    assert both.names("houses") == files_before

@@ -99,7 +99,7 @@ async def test_without_postgresql_everybody_is_told_503_until_it_is_back(served,
             await calls.until(lambda call: call.kind == "mail" and call.status == 200)
             harmed = time.monotonic()
             await asyncio.to_thread(getattr(postgres, harm))
-            told = await calls.until(lambda call: call.status == 503)
+            first_refusal = await calls.until(lambda call: call.status == 503)
             await asyncio.sleep(GONE)
             mending = time.monotonic()
             await asyncio.to_thread(getattr(postgres, mend))
@@ -110,7 +110,7 @@ async def test_without_postgresql_everybody_is_told_503_until_it_is_back(served,
         refused = [call for call in calls.seen if call.status == 503]
         last = max(call.began for call in refused)
         figures = {
-            "first_503_after": told.ended - harmed,
+            "first_503_after": first_refusal.ended - harmed,
             "slowest_without": longest(calls.between(harmed, mending)),
             "first_200_after": back.ended - mended,
             "last_503_began_after": last - mended,
@@ -121,7 +121,9 @@ async def test_without_postgresql_everybody_is_told_503_until_it_is_back(served,
         assert set(statuses["token"]) == set(statuses["mail"]) == {200, 503}
         assert set(statuses["revoked"]) == {401, 503}
         assert {json.loads(call.body)["error"] for call in refused} == {"OVERLOADED"}
-        away = [call for call in calls.between(told.ended, mending) if call.ended < mending]
+        away = [
+            call for call in calls.between(first_refusal.ended, mending) if call.ended < mending
+        ]
         assert away
         assert not any(fine(call) for call in away)
         assert figures["slowest_without"] < 12

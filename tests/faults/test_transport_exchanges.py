@@ -29,11 +29,11 @@ async def test_calls_that_wait_are_served_in_order(stub):
     async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
         await asyncio.gather(*(client.get(f"/{n}") for n in range(10)))
 
-    assert [asked.target for asked in stub.asked] == [f"/{n}" for n in range(10)]
+    assert [request.target for request in stub.asked] == [f"/{n}" for n in range(10)]
 
 
 async def test_a_place_that_does_not_come_in_time_is_a_pool_timeout(stub):
-    async def silent(wire, asked, number):
+    async def silent(wire, request, number):
         await wire.gone()
 
     stub.script = silent
@@ -72,7 +72,7 @@ ANSWERS = {
 @pytest.mark.parametrize(("answer", "closes"), ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("cut", [None, 1], ids=["at once", "byte by byte"])
 async def test_bodies_end_where_the_protocol_says(client, stub, answer, closes, cut):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         for start in range(0, len(answer), cut or len(answer)):
             await wire.send(answer[start : start + (cut or len(answer))])
             await asyncio.sleep(0)
@@ -100,7 +100,7 @@ async def test_bodies_end_where_the_protocol_says(client, stub, answer, closes, 
     ],
 )
 async def test_answers_without_a_body_do_not_wait_for_one(client, stub, method, answer):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.send(answer)
 
     stub.script = script
@@ -110,7 +110,7 @@ async def test_answers_without_a_body_do_not_wait_for_one(client, stub, method, 
 
 
 async def test_headers_keep_their_order_and_repetitions(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.answer(headers="X-A: 1\r\nX-B: 2\r\nx-a: 3\r\n")
 
     stub.script = script
@@ -120,7 +120,7 @@ async def test_headers_keep_their_order_and_repetitions(client, stub):
 
 
 async def test_what_comes_after_an_answer_is_never_the_next_answer(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         good = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
         await wire.send(good + b"mine" + (good + b"evil" if number == 1 else b""))
 
@@ -134,7 +134,7 @@ async def test_what_comes_after_an_answer_is_never_the_next_answer(client, stub)
 async def test_an_unasked_answer_on_an_idle_connection_is_thrown_away(client, stub):
     wires = []
 
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         wires.append(wire)
         await wire.answer()
 
@@ -167,7 +167,7 @@ NOT_HTTP = {
 
 @pytest.mark.parametrize("answer", NOT_HTTP.values(), ids=NOT_HTTP)
 async def test_what_is_not_http_is_a_protocol_error(client, stub, transport, answer):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.send(answer)
         await wire.gone()
 
@@ -179,7 +179,7 @@ async def test_what_is_not_http_is_a_protocol_error(client, stub, transport, ans
 
 
 async def test_headers_up_to_the_limit_are_read(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.answer(headers=f"X-Long: {'a' * 30_000}\r\n")
 
     stub.script = script
@@ -189,7 +189,7 @@ async def test_headers_up_to_the_limit_are_read(client, stub):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_first_connection_that_breaks_is_not_tried_again(client, stub, method):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         wire.close()
 
     stub.script = script
@@ -199,7 +199,7 @@ async def test_a_first_connection_that_breaks_is_not_tried_again(client, stub, m
     assert len(stub.asked) == 1
 
 
-async def close_the_second(wire, asked, number):
+async def close_the_second(wire, request, number):
     """Answer on a fresh connection; close at the second request on the same one."""
     if number == 2:
         wire.reset()
@@ -212,7 +212,7 @@ async def test_a_read_on_a_stale_connection_is_made_once_more(client, stub):
     await client.get("/1")
 
     assert (await client.get("/2")).status_code == 200
-    assert [asked.target for asked in stub.asked] == ["/1", "/2", "/2"]
+    assert [request.target for request in stub.asked] == ["/1", "/2", "/2"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
@@ -222,7 +222,7 @@ async def test_a_write_on_a_stale_connection_is_not(client, stub, method):
     with pytest.raises(httpx.ReadError):
         await client.request(method, "/2")
 
-    assert [asked.target for asked in stub.asked] == ["/1", "/2"]
+    assert [request.target for request in stub.asked] == ["/1", "/2"]
 
 
 async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
@@ -240,7 +240,7 @@ async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
 
 
 async def test_a_read_that_got_a_byte_of_its_answer_is_not(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         if number == 2:
             await wire.send(b"H")
             wire.close()
@@ -256,7 +256,7 @@ async def test_a_read_that_got_a_byte_of_its_answer_is_not(client, stub):
 
 
 async def test_a_connection_closed_after_its_answer_is_not_used_again(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.answer()
         wire.close()
 
@@ -307,7 +307,7 @@ async def test_a_body_that_belies_its_length_is_not_completed(client, stub, tran
     with pytest.raises(httpx.LocalProtocolError):
         await client.post("/", content=pieces(b"ab", b"cde"), headers={"content-length": length})
 
-    assert [asked.body for asked in stub.asked] == []
+    assert [request.body for request in stub.asked] == []
     assert transport.busy == 0
 
 
@@ -373,7 +373,7 @@ async def test_an_early_refusal_stops_an_upload(client, stub, transport):
 async def test_a_download_is_read_no_faster_than_its_reader(client, stub):
     sent = 0
 
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         nonlocal sent
         await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 65536000\r\n\r\n")
         for _ in range(1000):
@@ -394,7 +394,7 @@ async def test_a_download_is_read_no_faster_than_its_reader(client, stub):
 
 
 async def test_a_connection_that_was_held_back_to_the_end_reads_on_for_the_next(client, stub):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 263144\r\n\r\n" + b"x" * 250_000)
         await asyncio.sleep(0.02)
         await wire.send(b"x" * 13_144)
@@ -409,7 +409,7 @@ async def test_a_connection_that_was_held_back_to_the_end_reads_on_for_the_next(
 
 
 async def test_a_download_left_early_frees_its_place(client, stub, transport):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 1000)
         await wire.gone()
 
@@ -440,7 +440,7 @@ async def test_a_refused_connection_is_a_connect_error(transport):
 
 
 async def test_silence_is_a_read_timeout(client, stub, transport):
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await wire.gone()
 
     stub.script = script
@@ -456,7 +456,7 @@ async def test_silence_is_a_read_timeout(client, stub, transport):
 async def test_cancelled_calls_leave_nothing_behind(stub, storms):
     """The stock pool stays full for good after this (encode/httpcore#1093)."""
 
-    async def script(wire, asked, number):
+    async def script(wire, request, number):
         await asyncio.sleep(0 if number % 3 else 0.01)
         await wire.answer(b"x" * 100_000)
 

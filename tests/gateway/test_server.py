@@ -49,7 +49,7 @@ def open_at_once(folder, times):
         process.stdin.write("\n")
         process.stdin.flush()
     talk = [process.communicate()[1] for process in processes]
-    return [(process.returncode, said) for process, said in zip(processes, talk, strict=True)]
+    return [(process.returncode, output) for process, output in zip(processes, talk, strict=True)]
 
 
 def rows(folder):
@@ -66,8 +66,8 @@ def rows(folder):
 def until(condition):
     """Wait for what must come, and tell it."""
     for _ in range(600):
-        if found := condition():
-            return found
+        if result := condition():
+            return result
         time.sleep(0.05)
     raise AssertionError("It did not come.")
 
@@ -122,7 +122,7 @@ def test_concurrent_demo_starts_share_one_demo(tmp_path):
     demos = [begin(*words, "--manifest", tmp_path / str(number)) for number in range(3)]
     try:
         until(lambda: all((tmp_path / str(number)).exists() for number in range(3)))
-        told = [json.loads((tmp_path / str(number)).read_text()) for number in range(3)]
+        manifests = [json.loads((tmp_path / str(number)).read_text()) for number in range(3)]
         before = read_state(data)
         emptied = begin(*words, "--reset").communicate()
         answers = [
@@ -130,14 +130,14 @@ def test_concurrent_demo_starts_share_one_demo(tmp_path):
                 f"{demo['baseUrl']}/api/access/email/messages",
                 headers={"Authorization": f"Bearer {demo['tokens']['full']}"},
             ).status_code
-            for demo in told
+            for demo in manifests
         ]
     finally:
         for demo in demos:
             demo.terminate()
         talk = [demo.communicate()[1] for demo in demos]
 
-    assert {demo["tokens"]["full"] for demo in told} == {before.tokens["full"]}
+    assert {demo["tokens"]["full"] for demo in manifests} == {before.tokens["full"]}
     assert answers == [200, 200, 200]
     assert sorted(talk) == ["", "", "Making the demo's world …\n"]
     taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"

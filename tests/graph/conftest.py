@@ -132,12 +132,12 @@ STRUCTURAL = {"id", "provider", "thread_id", "is_read", "has_attachments"}
 
 def pick(email, wanted):
     """Return the record as a connector does: without the attributes that were not wanted."""
-    kept = {
+    attributes = {
         name: value
         for name, value in msgspec.structs.asdict(email).items()
         if name in wanted | STRUCTURAL
     }
-    return mail_records.Email(**kept)
+    return mail_records.Email(**attributes)
 
 
 class PlainSealer:
@@ -209,7 +209,7 @@ def graph():
 def make_email(name, minutes, **more):
     """A full message, *minutes* before noon."""
     moment = NOW - timedelta(minutes=minutes)
-    given = {
+    attributes = {
         "id": name,
         "provider": "PROVIDER_A",
         "thread_id": f"talk-{name}",
@@ -233,7 +233,7 @@ def make_email(name, minutes, **more):
         "labels": ("Home",),
         "importance": "normal",
     }
-    return mail_records.Email(**(given | more))
+    return mail_records.Email(**(attributes | more))
 
 
 @pytest.fixture
@@ -282,11 +282,11 @@ def ask(graph, world):
     """Run a document through POST /graphql; returns status and decoded body."""
 
     async def run(query, variables=None, *, of=None, **changes):
-        asked = of or world
+        target = of or world
 
         async def admit(costs):
-            asked.costs.append(dict(costs))
-            return asked.context(**changes)
+            target.costs.append(dict(costs))
+            return target.context(**changes)
 
         body = json.dumps({"query": query, "variables": variables}).encode()
         reply = await respond(graph, body, admit=admit, request_id="req-1")

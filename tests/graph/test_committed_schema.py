@@ -95,7 +95,11 @@ def test_the_sdl_has_the_requirement_of_each_field(field, operations):
 
 
 def test_only_these_fields_are_open_to_every_token():
-    open_fields = [name for name, one in requirements(schema.build()).items() if not one.surface]
+    open_fields = [
+        name
+        for name, requirement in requirements(schema.build()).items()
+        if not requirement.surface
+    ]
 
     assert open_fields == ["accessToken"]
 

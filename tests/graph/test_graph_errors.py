@@ -103,7 +103,7 @@ async def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(ask, wor
         "requestId": "req-1",
     }
     assert "hunter2" not in caplog.text
-    (record,) = [one for one in caplog.records if one.name == "graph"]
+    (record,) = [entry for entry in caplog.records if entry.name == "graph"]
     assert (record.kind, record.path, record.request_id) == ("RuntimeError", "email", "req-1")
     assert all("hunter2" not in str(value) for value in vars(record).values())
 

@@ -89,7 +89,7 @@ async def test_mail_that_arrives_between_pages_does_not_shift_the_next_page(ask,
 
     _, body = await ask(LIST, {"token": token, "limit": 5})
 
-    assert [one["id"] for one in body["data"]["emails"]["emails"]] == [
+    assert [email["id"] for email in body["data"]["emails"]["emails"]] == [
         "providerB:b1",
         "providerA:a2",
     ]

@@ -130,11 +130,13 @@ async def test_at_most_ten_validation_errors_are_listed_and_long_ones_are_cut(po
 
     reply = await post({"query": f"mutation {{ sendEmail(input: {{{members}}}) {{ success }} }}"})
 
-    *told, last = [one["message"] for one in json.loads(reply.body)["errors"]]
+    *messages, last = [error["message"] for error in json.loads(reply.body)["errors"]]
     assert reply.status == 400
-    assert len(told) == 10
-    assert told[0].startswith("Expected value of type 'SendEmailInput' to include required field")
-    assert [len(one) for one in told[:3]] == [500, 500, 500]
+    assert len(messages) == 10
+    assert messages[0].startswith(
+        "Expected value of type 'SendEmailInput' to include required field"
+    )
+    assert [len(message) for message in messages[:3]] == [500, 500, 500]
     assert last == "Too many validation errors, error limit reached. Validation aborted."
 
 
@@ -304,11 +306,11 @@ SEND = """mutation {
 )
 async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, changed, path, failed):
     world.mailboxes[1] = replace(world.mailboxes[1], **changed)
-    told = []
+    replies = []
 
     async def once(operation, context, run):
-        told.append((operation.kind, await run()))
-        return told[0][1]
+        replies.append((operation.kind, await run()))
+        return replies[0][1]
 
     async def admit(_costs):
         return world.context()
@@ -321,10 +323,10 @@ async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, chang
         once=once,
     )
 
-    assert told == [("mutation", reply)]
+    assert replies == [("mutation", reply)]
     assert (reply.status, reply.error_status) == (200, failed)
     errors = json.loads(reply.body).get("errors", [])
-    assert [one["path"] for one in errors] == ([path] if path else [])
+    assert [error["path"] for error in errors] == ([path] if path else [])
 
 
 async def test_only_mutations_are_run_once(graph, world):

@@ -150,10 +150,10 @@ class NobodyWatches(Refusal):
 
 
 async def test_a_mutation_does_not_run_without_log_capacity(left, world):
-    asked = []
+    checks = []
 
     async def overloaded():
-        asked.append(len(asked))
+        checks.append(len(checks))
         raise NobodyWatches("Not now.")
 
     await left("{ emails { hasMore } }", wait_for_capacity=overloaded)
@@ -163,7 +163,7 @@ async def test_a_mutation_does_not_run_without_log_capacity(left, world):
         wait_for_capacity=overloaded,
     )
 
-    assert asked == [0]  # reading needs no capacity
+    assert checks == [0]  # reading needs no capacity
     assert (status, world.mailboxes[1].calls) == (503, [])
     assert request_log.denials == {
         WHOLE_REQUEST: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)

@@ -34,10 +34,10 @@ class Traffic:
 
     def statuses(self) -> Mapping[str, Counter[int]]:
         """Return how often each status was told, by kind."""
-        told: dict[str, Counter[int]] = {}
+        counts: dict[str, Counter[int]] = {}
         for call in self.seen:
-            told.setdefault(call.kind, Counter())[call.status] += 1
-        return told
+            counts.setdefault(call.kind, Counter())[call.status] += 1
+        return counts
 
     async def until(self, wanted: Callable[[Seen], bool], seconds: float = 60) -> Seen:
         """Wait for a call that begins from now on and is as *wanted*."""

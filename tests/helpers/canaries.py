@@ -128,11 +128,11 @@ def _overhear(canaries: Canaries) -> None:
         for name, value in scope["headers"]:
             if name == b"authorization":
                 canaries.remember(value.decode("latin-1").rpartition(" ")[2])
-        asked, answered = bytearray(), bytearray()
+        request_body, answered = bytearray(), bytearray()
 
         async def receiving() -> Any:
             message = await receive()
-            _keep(asked, message)
+            _keep(request_body, message)
             return message
 
         async def sending(message: Any) -> None:
@@ -142,7 +142,7 @@ def _overhear(canaries: Canaries) -> None:
         try:
             await serve(self, scope, receiving, sending)
         finally:
-            canaries.remember_body(asked)
+            canaries.remember_body(request_body)
             canaries.remember_body(answered)
             canaries.counted.add(self.middleware._metrics)
 

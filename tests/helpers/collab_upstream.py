@@ -190,8 +190,8 @@ def key(item):
     return ItemKey(item.drive_id, item.id)
 
 
-def list_key(one):
-    return ListKey(one.site_id.lower(), one.id.lower())
+def list_key(list_row):
+    return ListKey(list_row.site_id.lower(), list_row.id.lower())
 
 
 @asynccontextmanager

@@ -16,12 +16,12 @@ import pytest
 
 def program(name: str, *folders: str) -> str:
     """Return the path of a server's program; skip where it is not installed, but not in CI."""
-    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *folders]))
-    if found is None:
+    program = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *folders]))
+    if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail(f"{name} is not installed, and CI must not skip its tests")
         pytest.skip(f"{name} is not installed")
-    return found
+    return program
 
 
 def free_port() -> int:

@@ -32,12 +32,12 @@ def _when_ready(manifest: Path, server: subprocess.Popen, log: Path) -> dict:
             break
         if manifest.exists():
             try:
-                told = json.loads(manifest.read_text())
-                port = int(told["baseUrl"].rpartition(":")[2])
+                contents = json.loads(manifest.read_text())
+                port = int(contents["baseUrl"].rpartition(":")[2])
                 socket.create_connection(("127.0.0.1", port), 1).close()
             except (ValueError, OSError):
                 pass
             else:
-                return told
+                return contents
         time.sleep(0.1)
     raise RuntimeError(f"The demo did not start:\n{log.read_text()[-2000:]}")

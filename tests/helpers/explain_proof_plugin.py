@@ -129,11 +129,15 @@ async def asked(gateway, method, path, **more):
 def question(call):
     """Write the call down as `explain` takes it."""
     if call.url.path == "/graphql":
-        given = json.loads(call.body)
+        graphql_body = json.loads(call.body)
         return {
-            "document": given["query"],
-            "variables": given.get("variables") or {},
-            **({"operationName": given["operationName"]} if given.get("operationName") else {}),
+            "document": graphql_body["query"],
+            "variables": graphql_body.get("variables") or {},
+            **(
+                {"operationName": graphql_body["operationName"]}
+                if graphql_body.get("operationName")
+                else {}
+            ),
         }
     body = None
     if call.body and not call.url.path.endswith("/files/upload"):
@@ -196,13 +200,13 @@ async def made(call, holding, change):
     answer = await asked(call.gateway, "POST", "/api/access-tokens", json=body)
     assert answer.status_code == 201, answer.text
     known = answer.json()
-    kept = [
+    remaining = [
         {"ruleType": rule.rule_type, "pattern": rule.pattern, "action": rule.action}
         for rule in rules
         if rule.id not in change["removeRules"]
     ]
     path = f"/api/access-tokens/{known['id']}/collab-rules"
-    wanted = {"rules": [*kept, *change["addRules"]]}
+    wanted = {"rules": [*remaining, *change["addRules"]]}
     put = await asked(call.gateway, "PUT", path, json=wanted)
     assert put.status_code == 200, put.text
     return known["id"], known["token"]
@@ -233,13 +237,13 @@ def smaller(change, settings):
             yield less
 
 
-def expected_layer(code, call, found):
+def expected_layer(code, call, explanation):
     """Return the layer that the code is of; two codes are of more than one."""
-    if found["message"] == "This token may see free and busy times only.":
+    if explanation["message"] == "This token may see free and busy times only.":
         return "operation"
-    if code == Code.EVENT_NOT_FOUND and "allowedCalendarIds" in str(found["change"]):
+    if code == Code.EVENT_NOT_FOUND and "allowedCalendarIds" in str(explanation["change"]):
         return "scope"
-    if code == Code.NOT_FOUND and found["message"] == "There is nothing at this path.":
+    if code == Code.NOT_FOUND and explanation["message"] == "There is nothing at this path.":
         return "input"
     return LAYER_BY_CODE[code].value
 
@@ -260,20 +264,23 @@ async def proved(call):
     response = await repeated(call)
     if not refused(response, call):
         return "no longer refused at the end of the test"
-    found = await explained(call, holding[0].id)
-    if found["outcome"] == "allowed" and not reads(call):
-        assert "It would be sent now" in str(found["layers"]), found
+    explanation = await explained(call, holding[0].id)
+    if explanation["outcome"] == "allowed" and not reads(call):
+        assert "It would be sent now" in str(explanation["layers"]), explanation
         return "upstream refuses the change itself, which a rehearsal does not send"
-    assert (found["status"], found["error"]) == told(response, call), (found, response.text)
-    layer = next(step["layer"] for step in found["layers"] if step["outcome"] == "refused")
-    code = Code(found["error"] or Code.NOT_FOUND)
-    assert layer == expected_layer(code, call, found), (layer, code)
-    if found["change"] is None:
-        if found["partialChange"] is not None:
-            await lifts(call, holding, found)
-        return f"{code}: {found['unchangeable']}"
-    change = found["change"]
-    assert change["settings"] or change["addRules"] or change["removeRules"], found
+    assert (explanation["status"], explanation["error"]) == told(response, call), (
+        explanation,
+        response.text,
+    )
+    layer = next(step["layer"] for step in explanation["layers"] if step["outcome"] == "refused")
+    code = Code(explanation["error"] or Code.NOT_FOUND)
+    assert layer == expected_layer(code, call, explanation), (layer, code)
+    if explanation["change"] is None:
+        if explanation["partialChange"] is not None:
+            await lifts(call, holding, explanation)
+        return f"{code}: {explanation['unchangeable']}"
+    change = explanation["change"]
+    assert change["settings"] or change["addRules"] or change["removeRules"], explanation
     await passes(call, holding, change)
     for less in smaller(change, holding[0].settings):
         copy_id, _ = await made(call, holding, less)
@@ -301,13 +308,15 @@ async def passes(call, holding, change):
         tally["really repeated"] += 1
 
 
-async def lifts(call, holding, found):
+async def lifts(call, holding, explanation):
     """See that a change that does not do is worth its name: something else stops the call then."""
-    copy_id, _ = await made(call, holding, found["partialChange"])
+    copy_id, _ = await made(call, holding, explanation["partialChange"])
     again = await explained(call, copy_id)
-    assert again["outcome"] != "allowed", found
-    assert again["message"] != found["message"], found
-    assert (again["unchangeable"], again["partialChange"]) == (found["unchangeable"], None), again
+    assert again["outcome"] != "allowed", explanation
+    assert again["message"] != explanation["message"], explanation
+    assert (again["unchangeable"], again["partialChange"]) == (explanation["unchangeable"], None), (
+        again
+    )
     tally["refusals lifted, another left"] += 1
 
 

@@ -74,13 +74,17 @@ def of_surfaces(client: httpx.Client) -> Names:
             "query.calendars": [str(calendar["calendarId"]) for calendar in calendars],
             "body.connectionId": ids(account for account in accounts if account["kind"] == "email"),
             "body.emailAddress": ADDRESSES,
-            **dict.fromkeys((f"body.{one}[*].email" for one in ("to", "cc", "bcc")), ADDRESSES),
+            **dict.fromkeys(
+                (f"body.{recipients}[*].email" for recipients in ("to", "cc", "bcc")), ADDRESSES
+            ),
             **dict.fromkeys(("query.from", "query.after"), EARLY),
             **dict.fromkeys(("query.to", "query.before"), LATE),
             **dict.fromkeys(("query.q", "query.name", "query.fileName"), TEXTS),
             **dict.fromkeys(("body.name", "body.newName", "body.subject"), TEXTS),
         },
-        "^/api/access/tasks/items/": {"path.itemId": [one["id"] for some in items for one in some]},
+        "^/api/access/tasks/items/": {
+            "path.itemId": [item["id"] for some in items for item in some]
+        },
         **_of_collab(ask),
     }
 
@@ -92,14 +96,16 @@ def _of_collab(ask: Looking) -> Names:
     drives = ask.get(f"/api/access/collab/sites/{site}/drives")["drives"]
     root = next(drive["rootFolderId"] for drive in drives if drive["name"] == "Drawings")
     files = ask.get("/api/access/collab/files", folderId=root, limit=40)["files"]
-    held = [ask.get("/api/access/collab/files", name=one)["files"][0] for one in HELD]
+    held = [ask.get("/api/access/collab/files", name=name)["files"][0] for name in HELD]
     folders = [
         ask.post("/api/access/collab/folders", name=f"{at}", parentFolderId=root)["fileId"]
         for at in range(4)
     ]
     shared = files[0]["id"]
     share = f"/api/access/collab/files/{shared}/share"
-    shares = [ask.post(share, type="user", role="reader", emailAddress=one) for one in ADDRESSES]
+    shares = [
+        ask.post(share, type="user", role="reader", emailAddress=address) for address in ADDRESSES
+    ]
     return {
         "^/api/access/collab/sites/": {
             "path.siteId": [site],
@@ -114,7 +120,7 @@ def _of_collab(ask: Looking) -> Names:
         },
         "permissionId": {
             "path.fileId": [shared],
-            "path.permissionId": [one["permissionId"] for one in shares],
+            "path.permissionId": [share["permissionId"] for share in shares],
         },
     }
 
@@ -129,7 +135,7 @@ def of_management(client: httpx.Client) -> Names:
     """Make operators, resources, connections, tokens and rules, and name them."""
     ask = Looking(client)
     operators = [
-        ask.post("/api/operators", email=one, displayName="Made")["id"] for one in ADDRESSES
+        ask.post("/api/operators", email=address, displayName="Made")["id"] for address in ADDRESSES
     ]
     resources = [
         ask.post("/api/resources", name="made", operatorIds=operators)["id"] for _ in operators
@@ -147,8 +153,10 @@ def of_management(client: httpx.Client) -> Names:
         for resource, operator in zip(resources, operators, strict=True)
     ]
     tokens = [
-        ask.post("/api/access-tokens", name="made", operatorId=one, resourceIds=resources)["id"]
-        for one in operators
+        ask.post("/api/access-tokens", name="made", operatorId=operator, resourceIds=resources)[
+            "id"
+        ]
+        for operator in operators
     ]
     rules = [
         ask.post(

@@ -71,9 +71,9 @@ class Process:
 @contextmanager
 def serving(folder: Path, *words: str, **settings: str) -> Iterator[Process]:
     """Run `serve` in *folder*."""
-    given = {"AGW_ADMIN_TOKEN": SECRET, "AGW_SECRET_KEYS": SECRET, "AGW_DATA_DIR": str(folder)}
+    defaults = {"AGW_ADMIN_TOKEN": SECRET, "AGW_SECRET_KEYS": SECRET, "AGW_DATA_DIR": str(folder)}
     command = ("-m", "gateway", "serve", "--port", "{port}", *words)
-    made = Process(*command, folder=folder, **{**given, **settings})
+    made = Process(*command, folder=folder, **{**defaults, **settings})
     try:
         yield made
     finally:

@@ -101,28 +101,28 @@ def parents_of(things: Sequence[Thing]) -> Mapping[tuple[str, str], str]:
 
 
 def _above(thing: Thing, parents: Mapping[tuple[str, str], str]) -> list[tuple[str, str]]:
-    found = []
+    ancestors = []
     at = thing.parent
     while at:
-        found.append((thing.drive, at))
+        ancestors.append((thing.drive, at))
         at = parents[thing.drive, at]
-    return found
+    return ancestors
 
 
 def _libraries(chance: Random) -> list[Thing]:
     """Make libraries with folders in folders; every library is a list of its site too."""
-    found = []
+    things = []
     for number in range(1, 3):
         drive, site, of = f"drive{number}", f"site{chance.randint(1, 2)}", f"library{number}"
         place = Thing(drive=drive, site=site, list=of)
-        found.append(place)
+        things.append(place)
         folders = [f"i{chance.randint(1, 99)}"]  # ids are unique within a drive alone
-        found.append(replace(place, item=folders[0]))
+        things.append(replace(place, item=folders[0]))
         for index in range(chance.randint(2, 7)):
             item = f"i{100 * (index + 1) + chance.randint(0, 1)}"
             is_folder = chance.random() < 0.45
             labels = [label for label in LABELS if not is_folder and chance.random() < 0.3]
-            found.append(
+            things.append(
                 replace(
                     place,
                     item=item,
@@ -135,19 +135,19 @@ def _libraries(chance: Random) -> list[Thing]:
             )
             if is_folder:
                 folders.append(item)
-    return found
+    return things
 
 
 def _lists(chance: Random) -> list[Thing]:
-    found = [Thing(site=f"site{number}") for number in (1, 2)]
+    things = [Thing(site=f"site{number}") for number in (1, 2)]
     for number in range(1, 3):
         place = Thing(site=f"site{chance.randint(1, 2)}", list=f"list{number}")
-        found.append(place)
-        found += [
+        things.append(place)
+        things += [
             replace(place, number=str(row), content_type=chance.choice(CONTENT_TYPES))
             for row in range(1, chance.randint(2, 4))
         ]
-    return found
+    return things
 
 
 def _lost(chance: Random, share: float) -> frozenset[str]:

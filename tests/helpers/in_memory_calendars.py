@@ -19,9 +19,11 @@ class MemoryIds:
         return {place: self.places[place] for place in places}
 
     async def calendars(self, calendar_ids):
-        found = {number: place for place, number in self.places.items()}
+        keys_by_id = {number: place for place, number in self.places.items()}
         return {
-            calendar_id: found[calendar_id] for calendar_id in calendar_ids if calendar_id in found
+            calendar_id: keys_by_id[calendar_id]
+            for calendar_id in calendar_ids
+            if calendar_id in keys_by_id
         }
 
     async def store_events(self, events):

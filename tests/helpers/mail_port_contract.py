@@ -34,10 +34,10 @@ HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n"
 async def test_pages_lose_and_double_nothing(account, limit):
     ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
 
-    found = await account.every(MailQuery(limit=limit), wanted={"subject"})
+    emails = await account.every(MailQuery(limit=limit), wanted={"subject"})
 
-    assert sorted(email.id for email in found) == sorted(ids)
-    ranks = [(-to_epoch_ms(email.received_at), email.id) for email in found]
+    assert sorted(email.id for email in emails) == sorted(ids)
+    ranks = [(-to_epoch_ms(email.received_at), email.id) for email in emails]
     assert ranks == sorted(ranks)
 
 
@@ -47,17 +47,17 @@ async def test_mail_that_arrives_between_pages_changes_nothing_of_them(account):
     def arrive(page):
         account.add(f"Late {page}", at=1000 + page)
 
-    found = await account.every(MailQuery(limit=3), wanted=LISTED, between=arrive)
+    emails = await account.every(MailQuery(limit=3), wanted=LISTED, between=arrive)
 
-    assert sorted(email.id for email in found) == sorted(ids)
+    assert sorted(email.id for email in emails) == sorted(ids)
 
 
 async def test_one_moment_may_hold_more_than_a_page(account):
     ids = [account.add(f"Same {number}", at=5) for number in range(30)]
 
-    found = await account.every(MailQuery(limit=4), wanted={"subject"})
+    emails = await account.every(MailQuery(limit=4), wanted={"subject"})
 
-    assert [email.id for email in found] == sorted(ids)
+    assert [email.id for email in emails] == sorted(ids)
 
 
 async def test_all_that_match_are_counted(account):
@@ -124,17 +124,17 @@ FILTERS = {
 async def test_a_filter_finds(account, query, subjects):
     fill(account)
 
-    found = await account.subjects(limit=2, **query)
+    matching = await account.subjects(limit=2, **query)
 
-    assert [short(account, subject) for subject in found] == subjects
+    assert [short(account, subject) for subject in matching] == subjects
 
 
 async def test_drafts_spam_and_trash_are_left_out(account):
     fill(account)
 
-    found = await account.subjects()
+    matching = await account.subjects()
 
-    assert [short(account, subject) for subject in found] == ["news", "plan", "lease"]
+    assert [short(account, subject) for subject in matching] == ["news", "plan", "lease"]
 
 
 def fill(account):
@@ -216,15 +216,15 @@ async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fie
             cc="Dora Dean <dora@west.example>",
             body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
         )
-    told = []
+    results = []
     for text in ("first", word, "nowhere"):  # the first search looks up the folders
         account.forget_calls()
         query = MailQuery(text=text, text_fields=fields, limit=1)
         answer = await account.port.search(query, after=None, wanted={"subject"})
         calls = [call["path"] for call in account.upstream.calls]
-        told.append((answer, calls))
+        results.append((answer, calls))
 
-    assert told[1] == told[2]
+    assert results[1] == results[2]
 
 
 ASKED_OF = {
@@ -238,15 +238,15 @@ ASKED_OF = {
 async def test_recipients_in_hidden_copies_leave_no_trace(account, hidden, nowhere):
     for minute in range(20):
         account.add("The lease", at=minute, cc="Dora Dean <dora@west.example>")
-    told = []
+    results = []
     for recipient in ("first", hidden, nowhere):  # the first search looks up the folders
         account.forget_calls()
         query = MailQuery(recipient=recipient, recipient_in_cc=False, limit=1)
         answer = await account.port.search(query, after=None, wanted={"subject"})
         calls = [call["path"] for call in account.upstream.calls]
-        told.append((answer, calls))
+        results.append((answer, calls))
 
-    assert told[1] == told[2]
+    assert results[1] == results[2]
 
 
 VISIBLE = {
@@ -273,9 +273,9 @@ async def test_words_match_in_visible_fields(account, fields, word):
         body="Toast with marmalade. " + "Filler words. " * 40 + "An epilogue.",
     )
 
-    found = await account.subjects(text=word, text_fields=fields)
+    matching = await account.subjects(text=word, text_fields=fields)
 
-    assert found == ["The lease"]
+    assert matching == ["The lease"]
 
 
 PICTURED = {
@@ -286,13 +286,13 @@ PICTURED = {
 }
 
 
-@pytest.mark.parametrize(("text", "found"), PICTURED.values(), ids=PICTURED.keys())
-async def test_pictures_are_words(account, text, found):
+@pytest.mark.parametrize(("text", "matching"), PICTURED.values(), ids=PICTURED.keys())
+async def test_pictures_are_words(account, text, matching):
     account.add("Jam 🎉", at=2)
     account.add("Jam", at=1)
     account.add("News 🎉", at=0)
 
-    assert await account.subjects(text=text, text_fields=TEXT) == found
+    assert await account.subjects(text=text, text_fields=TEXT) == matching
 
 
 async def test_markup_is_not_among_the_words_of_a_body(account):
@@ -363,9 +363,9 @@ async def test_has_attachments_is_right_without_the_attachments(account):
     account.add("With", at=2, files=[("plan.pdf", "application/pdf", b"%PDF-1.7")])
     account.add("Without", at=1)
 
-    found = await account.every(MailQuery(), wanted={"has_attachments"})
+    emails = await account.every(MailQuery(), wanted={"has_attachments"})
 
-    assert [email.has_attachments for email in found] == [True, False]
+    assert [email.has_attachments for email in emails] == [True, False]
 
 
 async def test_what_is_not_wanted_is_none(account):
@@ -374,8 +374,8 @@ async def test_what_is_not_wanted_is_none(account):
     email = await account.port.get(name, wanted=frozenset({"id"}))
 
     assert [
-        getattr(email, one)
-        for one in ("subject", "from_", "to", "cc", "bcc", "body", "body_type", "labels")
+        getattr(email, attribute)
+        for attribute in ("subject", "from_", "to", "cc", "bcc", "body", "body_type", "labels")
     ] == [None] * 8
     assert (email.body_preview, email.attachments, email.importance) == (None, None, None)
 
@@ -397,8 +397,8 @@ async def test_what_was_read_to_filter_by_is_not_told(account, query):
     (email,) = await account.every(MailQuery(**query), wanted={"importance"})
 
     assert email.importance == "normal"
-    told = [email.subject, email.from_, email.to, email.cc, email.labels]
-    assert [*told, email.body_preview, email.body, email.body_type] == [None] * 8
+    masked = [email.subject, email.from_, email.to, email.cc, email.labels]
+    assert [*masked, email.body_preview, email.body, email.body_type] == [None] * 8
 
 
 @pytest.mark.parametrize("name", HOSTILE_IDS)
@@ -438,12 +438,12 @@ async def test_a_thread_is_oldest_first_without_drafts_and_trash(account):
     account.add("Re: Plan, earlier", at=2, thread=thread, folder="sent")
     account.add("Another", at=3)
 
-    found = await account.port.thread(thread, wanted=ALL)
+    answer = await account.port.thread(thread, wanted=ALL)
 
-    assert [email.subject for email in found.messages] == ["Plan", "Re: Plan, earlier", "Re: Plan"]
-    assert found.messages[0].id == first
-    assert {email.thread_id for email in found.messages} == {thread} == {found.id}
-    assert all(email.body for email in found.messages)
+    assert [email.subject for email in answer.messages] == ["Plan", "Re: Plan, earlier", "Re: Plan"]
+    assert answer.messages[0].id == first
+    assert {email.thread_id for email in answer.messages} == {thread} == {answer.id}
+    assert all(email.body for email in answer.messages)
 
 
 async def test_a_long_thread_comes_whole(account):
@@ -452,10 +452,10 @@ async def test_a_long_thread_comes_whole(account):
     for number in range(1, 70):
         account.add(f"Re: Plan {number}", at=number, thread=thread)
 
-    found = await account.port.thread(thread, wanted={"subject"})
+    answer = await account.port.thread(thread, wanted={"subject"})
 
-    assert len(found.messages) == 70
-    assert found.messages[-1].subject == "Re: Plan 69"
+    assert len(answer.messages) == 70
+    assert answer.messages[-1].subject == "Re: Plan 69"
 
 
 async def test_a_thread_of_trash_alone_is_missing(account):
@@ -485,7 +485,7 @@ async def test_trashing_happens_once(account):
 async def test_read_state_and_labels_change(account):
     name = account.add("Hello", labels=("Client Work", "Old"))
 
-    told = await account.port.change(
+    changed = await account.port.change(
         name,
         MailChange(read=True, add_labels=("New One",), remove_labels=("OLD", "nowhere")),
     )
@@ -493,7 +493,7 @@ async def test_read_state_and_labels_change(account):
     mail = account.stored()[0]
     assert mail.is_read is True
     assert set(mail.labels) == {"Client Work", "New One"}
-    assert (told.email_id, told.thread_id) == (name, mail.thread_id)
+    assert (changed.email_id, changed.thread_id) == (name, mail.thread_id)
     await account.port.change(name, MailChange(read=False))
     assert account.stored()[0].is_read is False
 
@@ -512,14 +512,14 @@ async def test_a_refused_change_is_missing(account):
 # -- sending
 
 
-def draft(**given):
+def draft(**changes):
     written = {
         "to": (BOB,),
         "subject": "Plan",
         "body": "<p>See you.</p>",
         "message_id": "one.1@gw.example",
     }
-    return Draft(**(written | given))
+    return Draft(**(written | changes))
 
 
 async def test_a_message_is_sent(account):
@@ -584,7 +584,7 @@ async def test_a_throttled_send_is_throttled_and_leaves_nothing(account):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [
         {"subject": "Plan\r\nBcc: eve@evil.example"},
         {"subject": "Plan\u2028"},
@@ -594,9 +594,9 @@ async def test_a_throttled_send_is_throttled_and_leaves_nothing(account):
     ],
     ids=["line break", "line separator", "surrogate", "name", "message id"],
 )
-async def test_an_unsafe_message_is_not_sent(account, given):
+async def test_an_unsafe_message_is_not_sent(account, changes):
     with pytest.raises(UnsafeMessage):
-        await account.port.send(draft(**given))
+        await account.port.send(draft(**changes))
 
     assert account.stored() == []
 
@@ -604,11 +604,11 @@ async def test_an_unsafe_message_is_not_sent(account, given):
 # -- replies
 
 
-def reply(**given):
-    return Reply(**({"body": "<p>Fine.</p>", "message_id": "re.1@gw.example"} | given))
+def reply(**changes):
+    return Reply(**({"body": "<p>Fine.</p>", "message_id": "re.1@gw.example"} | changes))
 
 
-def original(account, **given):
+def original(account, **changes):
     return account.add(
         "Plan",
         **(
@@ -619,7 +619,7 @@ def original(account, **given):
                 "message_id": "<plan@north.example>",
                 "headers": [("References", "<root@north.example>")],
             }
-            | given
+            | changes
         ),
     )
 
@@ -635,7 +635,7 @@ async def test_a_reply_goes_to_the_author_within_the_thread(account):
     await account.port.reply(name, reply())
 
     mail, email = await sent(account)
-    assert [one.email for one in email.to] == ["ann@north.example"]
+    assert [recipient.email for recipient in email.to] == ["ann@north.example"]
     assert email.cc == ()
     assert email.subject.lower() == "re: plan"
     assert email.thread_id == account.stored(folder="inbox")[0].thread_id
@@ -650,8 +650,8 @@ async def test_a_reply_to_all_leaves_the_account_out(account):
     await account.port.reply(name, reply(reply_all=True))
 
     _, email = await sent(account)
-    assert [one.email for one in email.to] == ["ann@north.example", "bob@south.example"]
-    assert [one.email for one in email.cc] == ["carl@east.example"]
+    assert [recipient.email for recipient in email.to] == ["ann@north.example", "bob@south.example"]
+    assert [recipient.email for recipient in email.cc] == ["carl@east.example"]
 
 
 async def test_a_reply_goes_where_the_author_says(account):
@@ -660,7 +660,7 @@ async def test_a_reply_goes_where_the_author_says(account):
     await account.port.reply(name, reply())
 
     _, email = await sent(account)
-    assert [one.email for one in email.to] == ["desk@north.example"]
+    assert [recipient.email for recipient in email.to] == ["desk@north.example"]
 
 
 async def test_a_reply_to_ones_own_message_goes_to_its_recipients(account):
@@ -669,7 +669,7 @@ async def test_a_reply_to_ones_own_message_goes_to_its_recipients(account):
     await account.port.reply(name, reply())
 
     _, email = await sent(account)
-    assert [one.email for one in email.to] == ["bob@south.example"]
+    assert [recipient.email for recipient in email.to] == ["bob@south.example"]
 
 
 async def test_a_reply_to_nobody_is_refused(account):
@@ -738,9 +738,9 @@ async def test_a_forward_tells_nothing_hidden(account):
     )
 
     _, email = await sent(account)
-    told = email.body + email.subject
-    assert "Shall we?" in told
-    assert [word for word in ("Ann", "north", "dora", "Plan") if word in told] == []
+    text = email.body + email.subject
+    assert "Shall we?" in text
+    assert [word for word in ("Ann", "north", "dora", "Plan") if word in text] == []
 
 
 # -- failures

@@ -130,18 +130,18 @@ class Account:
 
     async def subjects(self, *, wanted=frozenset({"subject"}), **query):
         """The subjects a search finds, in order, over all pages."""
-        found = await self.every(MailQuery(**query), wanted=wanted)
-        return [email.subject for email in found]
+        emails = await self.every(MailQuery(**query), wanted=wanted)
+        return [email.subject for email in emails]
 
     async def every(self, query, *, wanted, between=None):
         """All that a search finds, read page by page; *between* runs after each page."""
-        found, after, pages = [], None, 0
+        emails, after, pages = [], None, 0
         while True:
             answer = await self.port.search(query, after=after, wanted=wanted)
             assert len(answer.emails) <= query.limit
-            found += answer.emails
+            emails += answer.emails
             if answer.exhausted:
-                return found
+                return emails
             pages += 1
             assert pages < 500
             moved = answer.scanned_to or scanning.position(answer.emails[-1])

@@ -71,8 +71,8 @@ class Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._got += data
-        head, found, body = self._got.partition(b"\r\n\r\n")
-        if not found or self._waiting is None or self._waiting.done():
+        head, separator, body = self._got.partition(b"\r\n\r\n")
+        if not separator or self._waiting is None or self._waiting.done():
             return
         length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
         if len(body) >= int(length or 0):

@@ -95,11 +95,11 @@ def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:
     )
     store.executemany(
         "INSERT INTO place VALUES (?,?,?)",
-        [(number, one.drive, one.parent) for number, one in enumerate(world.things)],
+        [(number, thing.drive, thing.parent) for number, thing in enumerate(world.things)],
     )
     store.executemany(
         "INSERT INTO label VALUES (?,?)",
-        [(number, label) for number, one in enumerate(world.things) for label in one.labels],
+        [(number, label) for number, thing in enumerate(world.things) for label in thing.labels],
     )
     for number, (allow_all, rules) in enumerate(world.policies):
         store.execute("INSERT INTO policy VALUES (?,?)", (number, allow_all))

@@ -25,16 +25,16 @@ class Repeating:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        asked = scope["path"], scope["query_string"]
-        if asked not in self._told:
-            self._told[asked] = []
+        request = scope["path"], scope["query_string"]
+        if request not in self._told:
+            self._told[request] = []
 
             async def noting(message):
-                self._told[asked].append(message)
+                self._told[request].append(message)
 
             await self._app(scope, receive, noting)
         await asyncio.sleep(self._latency)
-        for message in self._told[asked]:
+        for message in self._told[request]:
             await send(message)
 
 

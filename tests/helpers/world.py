@@ -204,9 +204,9 @@ class World:
     def stored(self, name: str) -> StoredMail:
         """Return a mail as it is in its mailbox now."""
         mailbox = "provider-a" if name in MAILS["provider-a"] else "provider-b"
-        found = self.sandbox.state.mails.find(mailbox, self.mails[name].immutable_id)
-        assert found is not None
-        return found
+        mail = self.sandbox.state.mails.find(mailbox, self.mails[name].immutable_id)
+        assert mail is not None
+        return mail
 
     def sent(self, mailbox: str) -> list[StoredMail]:
         """Return what is in a mailbox's sent folder and was not there at first, newest first."""

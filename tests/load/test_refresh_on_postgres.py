@@ -101,24 +101,24 @@ class World:
         """Ask *times* on every gateway at once; return how often each status was told."""
         written = request(f"{MESSAGES}?limit=1", self.made.bearer)
         async with lines([gateway.port for gateway in self.gateways] * times) as callers:
-            told = await asyncio.gather(
+            answers = await asyncio.gather(
                 *(line.ask(written) for line in callers), return_exceptions=True
             )
-        return Counter(answer[0] if isinstance(answer, tuple) else "cut" for answer in told)
+        return Counter(answer[0] if isinstance(answer, tuple) else "cut" for answer in answers)
 
 
 async def test_many_callers_in_two_processes_renew_a_token_once(two):
     for _ in range(ROUNDS):
-        given = two.expire()
+        expired = two.expire()
         statuses = await two.ask(CALLERS)
-        kept = await two.stored()
+        stored = await two.stored()
 
         assert set(statuses) <= {200, 503}  # on a busy machine some wait too long for a place
         assert statuses[200] >= 2
         assert [call["path"] for call in two.calls("oauth")] == [
             "/provider-b/common/oauth2/v2.0/token"
         ]
-        assert (two.renews(given), two.renews(kept)) == (False, True)
+        assert (two.renews(expired), two.renews(stored)) == (False, True)
     tell(rounds=ROUNDS, callers=2 * CALLERS, refreshes=ROUNDS)
 
 

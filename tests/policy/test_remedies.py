@@ -137,9 +137,11 @@ SIMPLE = [
 ]
 
 
-@pytest.mark.parametrize(("refusal", "found"), SIMPLE, ids=lambda one: type(one).__name__)
-def test_a_refusal_has_the_narrowest_remedies(refusal, found):
-    assert list(find_remedies(refusal, standing())) == found
+@pytest.mark.parametrize(
+    ("refusal", "expected"), SIMPLE, ids=lambda refusal: type(refusal).__name__
+)
+def test_a_refusal_has_the_narrowest_remedies(refusal, expected):
+    assert list(find_remedies(refusal, standing())) == expected
 
 
 def test_a_full_quota_is_raised_to_what_the_call_needs_and_no_further():
@@ -241,14 +243,16 @@ def test_every_rule_that_blocks_goes_at_once_and_no_other():
         rule(6, RuleType.DRIVE_ID, "d", RuleAction.ALLOW),
         rule(7, RuleType.SITE_ID, "elsewhere"),
     ]
-    [found] = find_remedies(Blocked(1, facts=FILE), standing(rules=rules))
-    assert [part.rule.id for part in found] == [1, 3, 4]
+    [remedy] = find_remedies(Blocked(1, facts=FILE), standing(rules=rules))
+    assert [part.rule.id for part in remedy] == [1, 3, 4]
 
-    left = changes.apply_to_rules(rules, found)
+    left = changes.apply_to_rules(rules, remedy)
     assert RuleSet.compile(left, allow_by_default=True).decide(FILE).allowed
-    for part in found:
-        kept = changes.apply_to_rules(rules, [change for change in found if change is not part])
-        assert not RuleSet.compile(kept, allow_by_default=True).decide(FILE).allowed
+    for part in remedy:
+        remaining = changes.apply_to_rules(
+            rules, [change for change in remedy if change is not part]
+        )
+        assert not RuleSet.compile(remaining, allow_by_default=True).decide(FILE).allowed
 
 
 PATTERNS = {
@@ -268,21 +272,21 @@ lost = st.sets(st.sampled_from(["item", "ancestors", "list_id", "mime_type", "la
 
 @given(patterns=st.lists(blocks, unique=True, max_size=8), lost=lost, labelled=st.booleans())
 def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, labelled):
-    rules = [rule(number, *one) for number, one in enumerate(patterns, 1)]
+    rules = [rule(number, *pattern) for number, pattern in enumerate(patterns, 1)]
     facts = replace(FILE, content_type_id="0x01", label_ids=frozenset("g" if labelled else ""))
     facts = replace(facts, **dict.fromkeys(lost, UNKNOWN))
     decided = RuleSet.compile(rules, allow_by_default=True).decide(facts)
     if decided.allowed:
         return
 
-    [found] = find_remedies(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
+    [remedy] = find_remedies(Blocked(decided.rule_id, facts=facts), standing(rules=rules))
 
     alone = [
         rule
         for rule in rules
         if not RuleSet.compile([rule], allow_by_default=True).decide(facts).allowed
     ]
-    assert [part.rule for part in found] == alone
+    assert [part.rule for part in remedy] == alone
 
 
 def test_a_rule_that_cannot_be_ruled_out_blocks_too():
@@ -357,7 +361,7 @@ def test_parts_are_applied_in_their_order_to_copies():
 
 
 def test_what_the_management_api_takes_is_what_changes_give():
-    every = [part for _, found in SIMPLE for opening in found for part in opening]
+    every = [part for _, remedies in SIMPLE for opening in remedies for part in opening]
     settings = {**DEFAULTS, "taskBoards": [], "allowedConnectionIds": []}
     assert (
         validate(changes.settings_patch(settings, every)).items()

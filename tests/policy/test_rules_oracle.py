@@ -124,21 +124,23 @@ def test_a_container_without_possible_content_has_no_visible_content(chance):
                 continue
             inside = [
                 thing
-                for thing, one in zip(world.things, known, strict=True)
-                if one is not container and lies_in(one, place) and compiled.decide(one).allowed
+                for thing, facts in zip(world.things, known, strict=True)
+                if facts is not container
+                and lies_in(facts, place)
+                and compiled.decide(facts).allowed
             ]
             assert inside == [], (place, rules)
 
 
-def lies_in(one, place):
+def lies_in(facts, place):
     """Say whether what *one* is known of lies inside of *place*."""
     if place.item:
-        return (place.drive, place.item) in one.ancestors
+        return (place.drive, place.item) in facts.ancestors
     if place.drive:
-        return one.drive_id == place.drive and one.item is not None
+        return facts.drive_id == place.drive and facts.item is not None
     if place.list:
-        return one.list_id == place.list and one.list_item_id is not None
-    return one.site_id == place.site
+        return facts.list_id == place.list and facts.list_item_id is not None
+    return facts.site_id == place.site
 
 
 def test_the_order_of_rules_does_not_matter():

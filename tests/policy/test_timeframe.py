@@ -50,9 +50,9 @@ ROWS = {
 def test_the_range_meant(row):
     (past, future, start, end), expected = ROWS[row]
 
-    found = requested_range(start, end, grant=grant(past, future), now=NOW)
+    span = requested_range(start, end, grant=grant(past, future), now=NOW)
 
-    assert (found.start, found.end) == expected
+    assert (span.start, span.end) == expected
 
 
 def test_a_range_outside_the_window_is_empty_and_no_error():
@@ -86,10 +86,10 @@ days = st.none() | st.integers(0, 36_500)
 def test_no_call_reaches_outside_the_window(past, future, start, end, now):
     window = grant(past, future)
     try:
-        found = requested_range(start, end, grant=window, now=now)
+        span = requested_range(start, end, grant=window, now=now)
     except InvalidInput:
         return
 
     bounds = allowed_range(window, now)
 
-    assert found.empty or (bounds.start <= found.start and found.end <= bounds.end)
+    assert span.empty or (bounds.start <= span.start and span.end <= bounds.end)

@@ -19,7 +19,7 @@ def test_every_attribute_is_read_by_its_column():
         {
             "id": attribute("address"),
             "name": attribute("address", str.upper),
-            "size": computed(lambda one: len(one.address)),
+            "size": computed(lambda user: len(user.address)),
             "is_inline": constant(True),
         },
         always=frozenset({"id"}),

@@ -60,12 +60,12 @@ async def test_a_retryable_post_still_counts_as_a_write(upstream, asked):
     assert asked == []
 
 
-@pytest.mark.parametrize("given", [False, True])
-async def test_a_streamed_write_ends_a_dry_run(given, upstream, asked):
+@pytest.mark.parametrize("retryable", [False, True])
+async def test_a_streamed_write_ends_a_dry_run(retryable, upstream, asked):
     with dry_run() as run:
         way = (
             upstream.open_stream("PUT", f"{BASE}/x", content=b"x")
-            if given
+            if retryable
             else upstream.stream("PUT", "x", content=b"x")
         )
         async with way:
@@ -119,9 +119,9 @@ async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, asked):
     ],
 )
 async def test_a_batch_is_a_write_when_one_of_its_calls_is(batched, is_sent, upstream, asked):
-    asks = {"read": BatchRequest(("you",)), "it": batched}
+    batch = {"read": BatchRequest(("you",)), "it": batched}
     with dry_run() as run, suppress(ProviderFailure):  # the response is not that of a batch
-        await read_all(upstream, asks)
+        await read_all(upstream, batch)
 
     assert run.ended is not is_sent
     assert asked == (["POST"] if is_sent else [])

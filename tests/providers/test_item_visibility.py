@@ -35,9 +35,9 @@ BOARD = (
 
 
 def test_each_field_has_its_columns_in_the_boards_order():
-    found = {name: [one.id for one in of] for name, of in source_columns(BOARD).items()}
+    column_ids = {name: [column.id for column in of] for name, of in source_columns(BOARD).items()}
 
-    assert found == {
+    assert column_ids == {
         "status": ["s1"],
         "priority": ["p1"],
         "assignees": ["o1", "o2"],
@@ -48,10 +48,10 @@ def test_each_field_has_its_columns_in_the_boards_order():
 
 
 def test_without_a_better_column_the_next_kind_counts():
-    board = [one for one in BOARD if one.id in {"p1", "t1", "l1"}]
-    found = {name: [one.id for one in of] for name, of in source_columns(board).items()}
+    board = [column for column in BOARD if column.id in {"p1", "t1", "l1"}]
+    column_ids = {name: [column.id for column in of] for name, of in source_columns(board).items()}
 
-    assert found == {
+    assert column_ids == {
         "status": [],
         "priority": ["p1"],
         "assignees": [],
@@ -62,7 +62,7 @@ def test_without_a_better_column_the_next_kind_counts():
 
 
 @pytest.mark.parametrize(
-    ("hidden", "told"),
+    ("hidden", "expected"),
     [
         ({"status"}, {"s1", "c1"}),
         ({"priority"}, {"p1"}),
@@ -71,8 +71,8 @@ def test_without_a_better_column_the_next_kind_counts():
         ({"comments"}, set()),
     ],
 )
-def test_hiding_a_field_conceals_what_tells_it(hidden, told):
-    assert revealing_columns(BOARD, hidden) == told
+def test_hiding_a_field_conceals_what_tells_it(hidden, expected):
+    assert revealing_columns(BOARD, hidden) == expected
 
 
 def test_fields_are_derived_from_cells():
@@ -85,11 +85,11 @@ def test_fields_are_derived_from_cells():
         Cell(column=BOARD[9], parts=("Bo", "Cy")),
     ]
 
-    found = derived_values(
+    values = derived_values(
         cells, frozenset({"status", "priority", "due_date", "assignees", "name"})
     )
 
-    assert found == {
+    assert values == {
         "status": None,
         "priority": "High",
         "due_date": noon,

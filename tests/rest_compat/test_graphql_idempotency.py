@@ -12,9 +12,9 @@ SENT = {"sendEmail": {"success": True}}
 
 
 async def post(client, query, headers=None, **more):
-    asked = {"query": query, **more}
+    body = {"query": query, **more}
     return await client.post(
-        "/graphql", json=asked, headers={"Idempotency-Key": "k"} | (headers or {})
+        "/graphql", json=body, headers={"Idempotency-Key": "k"} | (headers or {})
     )
 
 

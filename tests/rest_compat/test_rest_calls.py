@@ -626,14 +626,14 @@ async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(c
 
 async def test_a_replay_runs_nothing_but_passes_the_gates(client, gateway):
     await post(client)
-    kept = gateway.log[-1]
+    recorded = gateway.log[-1]
     gateway.log.clear()
-    gateway.begins = Completed(response=RestResponse(status=kept[1], body=kept[2]))
+    gateway.begins = Completed(response=RestResponse(status=recorded[1], body=recorded[2]))
 
     response = await post(client)
 
     assert response.status_code == 200
-    assert response.content == kept[2]
+    assert response.content == recorded[2]
     assert response.headers["idempotent-replayed"] == "true"
     assert gateway.steps() == ["admit", "check_gates", "begin"]
 

@@ -31,19 +31,21 @@ def test_error_is_null_exactly_where_specified(surface):
 @pytest.mark.parametrize("name", RESULT_OBJECTS)
 def test_a_result_object_reads_its_own_error(name):
     for code in Code:
-        told, _ = body(code, surface=Surface.COLLAB, result=name)
+        error, _ = body(code, surface=Surface.COLLAB, result=name)
 
-        assert list(told)[:3] == ["error", "message", "requestId"]
-        assert told["success"] is False
-        assert told["errorMessage"] == "No."
-        assert ("errorCode" in told) is (name != "ItemSensitivityLabelResponse")
+        assert list(error)[:3] == ["error", "message", "requestId"]
+        assert error["success"] is False
+        assert error["errorMessage"] == "No."
+        assert ("errorCode" in error) is (name != "ItemSensitivityLabelResponse")
 
 
 @pytest.mark.parametrize("name", ["TaskItemResult", "TaskOperationResult", "TaskCommentResult"])
 def test_task_results_keep_to_their_closed_set(name):
-    told = {code: body(code, surface=Surface.TASKS, result=name)[0]["errorCode"] for code in Code}
+    error_codes = {
+        code: body(code, surface=Surface.TASKS, result=name)[0]["errorCode"] for code in Code
+    }
 
-    assert {code: word for code, word in told.items() if word} == {
+    assert {code: word for code, word in error_codes.items() if word} == {
         Code.ACCESS_DENIED: "ACCESS_DENIED",
         Code.OPERATION_NOT_ALLOWED: "ACCESS_DENIED",
         Code.NOT_FOUND: "NOT_FOUND",
@@ -68,13 +70,13 @@ def test_task_results_keep_to_their_closed_set(name):
     ],
 )
 def test_drive_results_spell_some_words_differently(code, error, error_code):
-    told, _ = body(code, surface=Surface.COLLAB, result="DriveOperationResult")
+    answer, _ = body(code, surface=Surface.COLLAB, result="DriveOperationResult")
 
-    assert (told["error"], told["errorCode"]) == (error, error_code)
+    assert (answer["error"], answer["errorCode"]) == (error, error_code)
 
 
 def test_optional_members_come_in_their_order_and_only_when_they_say_something():
-    told, _ = body(
+    answer, _ = body(
         Code.PROVIDER_REQUIRED,
         surface=Surface.TASKS,
         accessInfo="A.",
@@ -83,7 +85,7 @@ def test_optional_members_come_in_their_order_and_only_when_they_say_something()
         reason=None,
     )
 
-    assert told == {
+    assert answer == {
         "error": "PROVIDER_REQUIRED",
         "message": "No.",
         "requestId": "r",

@@ -56,12 +56,12 @@ def operation(name):
 
 def fits(row, variables):
     """Whether graphql-core itself takes *variables* for the row's operation."""
-    told = next(
+    definition = next(
         node
         for node in parse(document(row.document)).definitions
         if isinstance(node, OperationDefinitionNode)
     )
-    coerced = get_variable_values(GRAPH.schema, told.variable_definitions, variables)
+    coerced = get_variable_values(GRAPH.schema, definition.variable_definitions, variables)
     return not isinstance(coerced, list) and not isinstance(coerced, GraphQLError)
 
 

@@ -105,9 +105,9 @@ async def test_a_malformed_one_is_not(client, spans, sent):
 async def test_nothing_of_the_trace_goes_upstream(world, client):
     await client.get(f"/api/access/email/messages/{world.id('lease')}")
 
-    told = {name.lower() for call in world.calls() for name in call["headers"]}
-    assert "accept" in told
-    assert not {"traceparent", "tracestate", "baggage"} & told
+    header_names = {name.lower() for call in world.calls() for name in call["headers"]}
+    assert "accept" in header_names
+    assert not {"traceparent", "tracestate", "baggage"} & header_names
 
 
 async def test_no_id_word_or_address_is_in_a_span(world, client, token, spans):

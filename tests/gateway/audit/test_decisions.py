@@ -51,7 +51,7 @@ async def listed(world, **filters):
 async def rows(world, *members, **filters):
     """Return *members* of every decision, oldest first."""
     decisions = (await listed(world, **filters))["decisions"]
-    return [tuple(one[member] for member in members) for one in reversed(decisions)]
+    return [tuple(decision[member] for member in members) for decision in reversed(decisions)]
 
 
 async def token_id(world, secret):
@@ -70,11 +70,11 @@ async def test_a_call_leaves_one_row_with_everything_but_content(world):
         )
     assert answer.status_code == 200
 
-    told = await listed(world)
+    listing = await listed(world)
 
-    assert set(told) == {"decisions", "nextPageToken", "hasMore"}
-    assert (told["nextPageToken"], told["hasMore"]) == (None, False)
-    (row,) = told["decisions"]
+    assert set(listing) == {"decisions", "nextPageToken", "hasMore"}
+    assert (listing["nextPageToken"], listing["hasMore"]) == (None, False)
+    (row,) = listing["decisions"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", row.pop("at"))
     assert row.pop("durationMs") >= 0
     assert row.pop("id") >= 1
@@ -100,7 +100,7 @@ async def test_a_call_leaves_one_row_with_everything_but_content(world):
 
 
 @pytest.mark.parametrize(
-    ("settings", "path", "told"),
+    ("settings", "path", "expected"),
     [
         pytest.param(
             {"emailAccessEnabled": False},
@@ -164,11 +164,11 @@ async def test_a_call_leaves_one_row_with_everything_but_content(world):
         ),
     ],
 )
-async def test_each_layer_is_named_by_what_it_refused(world, settings, path, told):
+async def test_each_layer_is_named_by_what_it_refused(world, settings, path, expected):
     async with world.client(await world.token(settings)) as client:
         await client.get(path)
 
-    assert await rows(world, *TOLD) == [told]
+    assert await rows(world, *TOLD) == [expected]
 
 
 async def test_a_failure_upstream_is_told_with_what_upstream_answered(world):
@@ -208,32 +208,32 @@ async def test_graphql_leaves_a_row_per_root_field(world):
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "expected"),
     [
         ("{ emails {", ("graphql", None, "refused", "input", "GRAPHQL_PARSE_FAILED", 400)),
         ("{ nothing }", ("graphql", None, "refused", "input", "GRAPHQL_VALIDATION_FAILED", 400)),
         ("{ __typename }", ("graphql", None, "allowed", None, None, 200)),
     ],
 )
-async def test_graphql_without_a_root_field_leaves_one_row(world, query, told):
+async def test_graphql_without_a_root_field_leaves_one_row(world, query, expected):
     async with world.client(await world.token({})) as client:
         await client.post("/graphql", json={"query": query})
 
-    assert await rows(world, *TOLD, "cost") == [(*told, 1)]
+    assert await rows(world, *TOLD, "cost") == [(*expected, 1)]
 
 
 async def test_a_graphql_body_that_does_not_arrive_whole_leaves_a_row(world):
     async with world.client(await world.token({})) as client:
         await client.post("/graphql", content=b" " * (64 * 1024 + 1))
 
-    told = ("graphql", None, "refused", "input", "PAYLOAD_TOO_LARGE", 413)
-    assert await rows(world, *TOLD, "cost") == [(*told, 1)]
+    expected = ("graphql", None, "refused", "input", "PAYLOAD_TOO_LARGE", 413)
+    assert await rows(world, *TOLD, "cost") == [(*expected, 1)]
 
 
 async def test_calls_without_a_valid_token_and_beyond_the_limits_leave_none(world):
     token = await world.token({"quota": {"perMinute": 1}})
-    for given in (None, "agw_nonsense", token, token):
-        async with world.client(given) as client:
+    for secret in (None, "agw_nonsense", token, token):
+        async with world.client(secret) as client:
             answer = await client.get(MESSAGES)
     assert answer.status_code == 429
 
@@ -280,9 +280,11 @@ async def test_a_replayed_mutation_is_a_call_of_its_own_as_well(
                 headers={"Idempotency-Key": "k"},
             )
 
-    told = await rows(world, "door", "operation", "outcome", "code", "status", "upstreamCalls")
-    assert [one[:5] for one in told] == [("graphql", "sendEmail", outcome, code, status)] * 2
-    assert told[1][5] == 0
+    decisions = await rows(world, "door", "operation", "outcome", "code", "status", "upstreamCalls")
+    assert [decision[:5] for decision in decisions] == [
+        ("graphql", "sendEmail", outcome, code, status)
+    ] * 2
+    assert decisions[1][5] == 0
 
 
 async def test_a_replayed_mutation_names_the_field_that_ran(world):
@@ -366,14 +368,14 @@ async def test_nothing_that_a_caller_wrote_is_in_the_log(world):
         await client.post(f"{MESSAGES}/send", json={"subject": canary})
         await client.post("/graphql", json={"query": f'{{ emails(q: "{canary}") {{ hasMore }} }}'})
 
-    told = await world.admin.get(DECISIONS)
-    assert len(told.json()["decisions"]) == 5
-    assert canary not in told.text
+    listing = await world.admin.get(DECISIONS)
+    assert len(listing.json()["decisions"]) == 5
+    assert canary not in listing.text
 
 
 async def test_filters_and_pages(world):
-    one, two = await world.token({}), await world.token({"allowedEmailOperations": []})
-    for token, name in ((one, "a"), (two, "b"), (one, "c"), (two, "d")):
+    permitted, restricted = await world.token({}), await world.token({"allowedEmailOperations": []})
+    for token, name in ((permitted, "a"), (restricted, "b"), (permitted, "c"), (restricted, "d")):
         async with world.client(token) as client:
             await client.get(MESSAGES, headers={"X-Request-Id": name})
 
@@ -382,7 +384,7 @@ async def test_filters_and_pages(world):
 
     moments = dict(await rows(world, "requestId", "at"))
     assert await found() == ["a", "b", "c", "d"]
-    (first_token, other_token, *_) = [one for (one,) in await rows(world, "tokenId")]
+    (first_token, other_token, *_) = [token_id for (token_id,) in await rows(world, "tokenId")]
     assert await found(tokenId=other_token) == ["b", "d"]
     assert await found(outcome="allowed") == ["a", "c"]
     assert await found(surface="email", layer="operation") == ["b", "d"]

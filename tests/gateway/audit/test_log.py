@@ -28,7 +28,7 @@ NOON = 20_000 * DAY_MS + DAY_MS // 2
 
 def row(name, at=NOON, **more):
     """A row of which *name* is the request's id."""
-    told = {
+    members = {
         "at": at,
         "request_id": name,
         "token_id": 1,
@@ -49,7 +49,7 @@ def row(name, at=NOON, **more):
         "upstream_calls": 1,
         "upstream_status": 200,
     }
-    return Decision(**(told | more))
+    return Decision(**(members | more))
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def decisions(database):
 async def stored(database):
     """Return the request ids of what is in the table, in the order it came."""
     async with database.reading() as session:
-        found = await session.exec(text("SELECT request_id FROM decisions ORDER BY id"))
-        return [name for (name,) in found]
+        names = await session.exec(text("SELECT request_id FROM decisions ORDER BY id"))
+        return [name for (name,) in names]
 
 
 async def broken(database, keyring=KEYS):
@@ -81,16 +81,16 @@ async def test_rows_are_stored_in_batches_with_everything_that_they_say(
     decisions, database, monkeypatch
 ):
     monkeypatch.setattr(log_module, "BATCH", 2)
-    told = row("c", resource_id="providerA:18c", layer="mask", code="X", rule_id=2**40)
-    for one in (row("a"), row("b"), told):
-        decisions.write(one, change=False)
+    full = row("c", resource_id="providerA:18c", layer="mask", code="X", rule_id=2**40)
+    for decision in (row("a"), row("b"), full):
+        decisions.write(decision, change=False)
 
     await decisions.flush()
 
     assert await stored(database) == ["a", "b", "c"]
     assert decisions.waiting == 0
-    (found,) = await reading.newest(database, DecisionFilter(request_id="c"), limit=5)
-    assert found == (3, told)
+    (newest_row,) = await reading.newest(database, DecisionFilter(request_id="c"), limit=5)
+    assert newest_row == (3, full)
 
 
 async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, database, monkeypatch):
@@ -214,7 +214,7 @@ async def test_no_days_no_log(database):
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "expected"),
     [
         (None, ("failed", None, None, 0)),
         (ClientGone(), ("failed", None, None, 0)),
@@ -223,7 +223,7 @@ async def test_no_days_no_log(database):
     ],
     ids=["nobody knows how", "the client hung up", "the process ends", "a bug"],
 )
-async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
+async def test_a_call_without_an_answer_has_failed(decisions, failure, expected):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
     context = SimpleNamespace(
         caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
@@ -231,19 +231,19 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, told):
 
     recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, None, failure)
 
-    (kept,) = decisions._reads
-    assert (kept.outcome, kept.layer, kept.code, kept.status) == told
+    (decision,) = decisions._reads
+    assert (decision.outcome, decision.layer, decision.code, decision.status) == expected
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "expected"),
     [
         ('"NOT_FOUND"', ("failed", "upstream", "NOT_FOUND", 404)),
         ('"BLOCKED"', ("refused", "scope", "BLOCKED", 404)),
         ("null", ("failed", None, None, 404)),
     ],
 )
-async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions, word, told):
+async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions, word, expected):
     caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
     context = SimpleNamespace(
         caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
@@ -252,8 +252,8 @@ async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions,
 
     recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, answer, None)
 
-    (kept,) = decisions._reads
-    assert (kept.outcome, kept.layer, kept.code, kept.status) == told
+    (decision,) = decisions._reads
+    assert (decision.outcome, decision.layer, decision.code, decision.status) == expected
 
 
 async def test_calls_upstream_count_for_the_request_that_made_them():
@@ -265,9 +265,9 @@ async def test_calls_upstream_count_for_the_request_that_made_them():
         await asyncio.gather(*map(call, outcomes))
         return begun.upstream
 
-    one, two, none = await asyncio.gather(request("200"), request("200", "broken"), request())
+    answered, two, none = await asyncio.gather(request("200"), request("200", "broken"), request())
 
-    assert (one.calls, one.last_status) == (1, 200)
+    assert (answered.calls, answered.last_status) == (1, 200)
     assert (two.calls, two.last_status) == (2, None)
     assert (none.calls, none.last_status) == (0, None)
 
@@ -276,7 +276,7 @@ async def test_calls_upstream_count_for_the_request_that_made_them():
 
 
 @pytest.mark.parametrize(
-    ("surface", "given", "is_one"),
+    ("surface", "resource_id", "is_one"),
     [
         ("email", "providerA:18c0ffee", True),
         ("email", "providerB:AAMk+/=_-", True),
@@ -295,13 +295,15 @@ async def test_calls_upstream_count_for_the_request_that_made_them():
         (None, "providerA:18c0ffee", False),
     ],
 )
-async def test_only_what_has_the_form_of_an_id_is_kept(decisions, database, surface, given, is_one):
-    decisions.write(row("a", surface=surface, resource_id=given), change=False)
+async def test_only_what_has_the_form_of_an_id_is_kept(
+    decisions, database, surface, resource_id, is_one
+):
+    decisions.write(row("a", surface=surface, resource_id=resource_id), change=False)
     await decisions.flush()
 
-    ((_, kept),) = await reading.newest(database, DecisionFilter(), limit=1)
-    assert kept.resource_id == (given if is_one else None)
-    assert looks_like_id(surface, given) is is_one
+    ((_, decision),) = await reading.newest(database, DecisionFilter(), limit=1)
+    assert decision.resource_id == (resource_id if is_one else None)
+    assert looks_like_id(surface, resource_id) is is_one
 
 
 # -- chains
@@ -322,9 +324,9 @@ async def chained(decisions, database):
 async def test_chains_hold_for_whoever_has_the_keys(chained):
     assert await broken(chained) == []
     assert await broken(chained, Keyring(["a newer secret key", "a secret key of the tests"])) == []
-    assert {one.fault for one in await broken(chained, Keyring(["another secret key"]))} == {
-        Fault.CHANGED
-    }
+    assert {
+        damaged.fault for damaged in await broken(chained, Keyring(["another secret key"]))
+    } == {Fault.CHANGED}
 
 
 @pytest.mark.parametrize(
@@ -340,8 +342,8 @@ async def test_chains_hold_for_whoever_has_the_keys(chained):
 async def test_a_row_that_was_tampered_with_is_found(chained, statement, number, fault):
     await alter(chained, statement)
 
-    (found,) = await broken(chained)
-    assert (found.number, found.fault) == (number, fault)
+    (damaged,) = await broken(chained)
+    assert (damaged.number, damaged.fault) == (number, fault)
 
 
 async def test_rows_that_changed_places_are_found(chained):
@@ -352,8 +354,8 @@ async def test_rows_that_changed_places_are_found(chained):
             " AND request_id <> 'other'",
         )
 
-    found = await broken(chained)
-    assert [(one.number, one.fault) for one in found] == [
+    damaged = await broken(chained)
+    assert [(row.number, row.fault) for row in damaged] == [
         (1, Fault.CHANGED),
         (2, Fault.CHANGED),
         (3, Fault.CHANGED),

@@ -41,19 +41,19 @@ def killed(process, *, after):
 
 
 async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, store):
-    said = {}
+    written = {}
     for turn in range(ROUNDS):
         both = {f"{turn}{side}": begun(store, f"{turn}{side}") for side in "ab"}
         for name, process in both.items():
-            said[name] = await asyncio.to_thread(killed, process, after=3 + turn)
+            written[name] = await asyncio.to_thread(killed, process, after=3 + turn)
 
     stored = defaultdict(set)
     async for _, row in reading.in_chain_order(database):
         name, _, number = row.request_id.partition(":")
         stored[name].add(int(number))
-    assert set(stored) == set(said)
+    assert set(stored) == set(written)
     for name, numbers in stored.items():
-        assert len(numbers) >= max(said[name], 21)
+        assert len(numbers) >= max(written[name], 21)
         assert numbers == set(range(len(numbers)))  # whole batches, the last one too
         assert len(numbers) % 7 == 0
     assert [fault async for fault in faults(Keyring([KEY]), reading.in_chain_order(database))] == []

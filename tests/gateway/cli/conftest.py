@@ -51,15 +51,15 @@ def url(kind, request):
     """The URL of a migrated store."""
     if kind == "sqlite":
         return request.getfixturevalue("store")
-    found = request.getfixturevalue("postgres")
+    postgres_url = request.getfixturevalue("postgres")
 
     async def migrate():
-        database = Database.open(found)
+        database = Database.open(postgres_url)
         await database.migrate()
         await database.close()
 
     asyncio.run(migrate())
-    return found
+    return postgres_url
 
 
 @pytest.fixture

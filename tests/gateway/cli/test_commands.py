@@ -17,17 +17,17 @@ SILENT = {"serve", "sandbox"}
 
 
 def leaves(command):
-    found = {}
+    subcommands = {}
 
     def walk(subcommand, words):
         below = getattr(subcommand, "commands", {})
         if not below or (words and subcommand.invoke_without_command):
-            found[" ".join(words)] = subcommand
+            subcommands[" ".join(words)] = subcommand
         for name, inner in below.items():
             walk(inner, (*words, name))
 
     walk(command, ())
-    return found
+    return subcommands
 
 
 def test_every_command_is_in_a_group_and_says_what_it_does(command):
@@ -154,12 +154,12 @@ COMPLETED = [
 
 @pytest.mark.parametrize(("words", "offered"), COMPLETED)
 def test_completion_offers_commands_and_values(run, words, offered):
-    asked = {
+    completion = {
         "_ACCESS_GATEWAY_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1),
     }
-    done = run(env=asked, prog_name="access-gateway")
+    done = run(env=completion, prog_name="access-gateway")
 
     assert set(done.stdout.split()) == offered
 
@@ -169,7 +169,7 @@ def test_completion_offers_commands_and_values(run, words, offered):
 
 def on_a_terminal(*words, **settings):
     """Run a command whose output goes to a terminal; return its exit code and what that shows."""
-    here, there = pty.openpty()
+    terminal, there = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "gateway", *map(str, words)],
         stdin=there,
@@ -182,13 +182,13 @@ def on_a_terminal(*words, **settings):
     shown = b""
     while True:
         try:
-            part = os.read(here, 65536)
+            part = os.read(terminal, 65536)
         except OSError:  # the other end is closed
             break
         if not part:
             break
         shown += part
-    os.close(here)
+    os.close(terminal)
     return process.wait(60), shown.decode()
 
 
@@ -203,8 +203,8 @@ def test_progress_is_shown_on_a_terminal_only(environment, deployed, run, tmp_pa
 @pytest.mark.slow
 def test_restore_asks_for_confirmation_on_a_terminal(environment, deployed, run, tmp_path):
     assert run("db", "backup", tmp_path / "one").exit_code == 0
-    here, there = pty.openpty()
-    os.write(here, b"n\n")
+    terminal, there = pty.openpty()
+    os.write(terminal, b"n\n")
     done = subprocess.run(
         [sys.executable, "-m", "gateway", "db", "restore", str(tmp_path / "one"), "--json"],
         stdin=there,
@@ -213,7 +213,7 @@ def test_restore_asks_for_confirmation_on_a_terminal(environment, deployed, run,
         env=os.environ,
         check=False,
     )
-    os.close(here)
+    os.close(terminal)
     os.close(there)
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -232,11 +232,11 @@ def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
     import demo_process
 
     with demo_process.running(tmp_path) as manifest:
-        kept = json.loads((tmp_path / "data" / "demo.json").read_text())
+        manifest_file = json.loads((tmp_path / "data" / "demo.json").read_text())
         env = {
             **os.environ,
             "AGW_DATA_DIR": str(tmp_path / "data"),
-            "AGW_SECRET_KEYS": kept["secret_key"],
+            "AGW_SECRET_KEYS": manifest_file["secret_key"],
             "AGW_ADMIN_TOKEN": manifest["adminToken"],
             "AGW_TOKEN": manifest["tokens"]["full"],
         }
@@ -251,8 +251,10 @@ def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
                 check=False,
             )
 
-        asked = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
-        assert json.loads(asked.stdout)["data"] == {"accessToken": {"name": "full"}}, asked.stderr
+        queried = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
+        assert json.loads(queried.stdout)["data"] == {"accessToken": {"name": "full"}}, (
+            queried.stderr
+        )
         copied = run("db", "backup", "copy", "--json")
         assert copied.returncode == 0, copied.stderr
         assert run("token", "revoke", "1").returncode == 0

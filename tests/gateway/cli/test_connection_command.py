@@ -22,10 +22,10 @@ def place(tmp_path_factory):
     """A demo, and the settings with which commands work on its store."""
     folder = tmp_path_factory.mktemp("demo")
     with demo_process.running(folder) as manifest:
-        kept = json.loads((folder / "data" / "demo.json").read_text())
+        manifest_file = json.loads((folder / "data" / "demo.json").read_text())
         settings = {
             "AGW_DATA_DIR": str(folder / "data"),
-            "AGW_SECRET_KEYS": next(v for k, v in kept.items() if "secret" in k.lower()),
+            "AGW_SECRET_KEYS": next(v for k, v in manifest_file.items() if "secret" in k.lower()),
             "AGW_ADMIN_TOKEN": manifest["adminToken"],
             "AGW_SANDBOX": "true",
             "AGW_PUBLIC_URL": manifest["baseUrl"],
@@ -35,7 +35,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def command(place):
-    def run(*words, given="", person=None):
+    def run(*words, stdin="", person=None):
         process = subprocess.Popen(
             [sys.executable, "-m", "gateway", "connection", *words],
             env=place[1],
@@ -49,7 +49,7 @@ def command(place):
         message = ""
         if person is not None:
             message = until_asked(process, person)
-        out, err = process.communicate(given)
+        out, err = process.communicate(stdin)
         watch.cancel()
         return process.returncode, out, message + err
 
@@ -69,11 +69,11 @@ def agreeing(account):
     """A person who opens the address and agrees as *account*."""
 
     def person(line):
-        found = re.search(r"http://\S+/authorize\?\S+", line)
-        if found is None:
+        url_match = re.search(r"http://\S+/authorize\?\S+", line)
+        if url_match is None:
             return False
         with httpx.Client(timeout=30) as browser:
-            url = httpx.URL(found[0]).copy_merge_params(
+            url = httpx.URL(url_match[0]).copy_merge_params(
                 {"auto_approve": "true", "login_hint": account}
             )
             browser.get(browser.get(url).headers["location"]).raise_for_status()
@@ -121,11 +121,11 @@ def test_a_refused_consent_leaves_no_connection(command, place):
 
 def test_an_account_is_connected_by_device_code(command, place):
     def person(line):
-        found = re.search(r"Open (\S+) and enter the code (\w+)", line)
-        if found is None:
+        code_match = re.search(r"Open (\S+) and enter the code (\w+)", line)
+        if code_match is None:
             return False
-        form = {"user_code": found[2], "decision": "allow"}
-        httpx.post(found[1], data=form).raise_for_status()
+        form = {"user_code": code_match[2], "decision": "allow"}
+        httpx.post(code_match[1], data=form).raise_for_status()
         return True
 
     words = new(place, "collab", "COLLAB", STUDIO)
@@ -138,7 +138,7 @@ def test_an_account_is_connected_by_device_code(command, place):
 def test_an_api_token_comes_on_standard_input(command, place):
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
     words = new(place, "tasks", "BOARDS", ACCOUNT)
-    code, out, message = command(*words, "--api-token", given=f"{secret}\n")
+    code, out, message = command(*words, "--api-token", stdin=f"{secret}\n")
     assert code == 0, message
     assert secret not in out + message
     assert command("test", str(json.loads(out)["id"]))[0] == 0
@@ -147,12 +147,12 @@ def test_an_api_token_comes_on_standard_input(command, place):
 def test_an_api_token_is_tested_before_it_is_stored(command, place):
     before = json.loads(command("list", "--json")[1])
     words = new(place, "tasks", "BOARDS", ACCOUNT)
-    code, out, message = command(*words, "--api-token", given="a-guess\n")
+    code, out, message = command(*words, "--api-token", stdin="a-guess\n")
     assert (code, out, "Nothing is stored" in message) == (1, "", True)
     assert json.loads(command("list", "--json")[1]) == before
 
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
-    code, out, message = command(*words, "--api-token", given=f"{secret}\n")
+    code, out, message = command(*words, "--api-token", stdin=f"{secret}\n")
     assert (code, message.startswith("The account answers. (")) == (0, True)
     made = json.loads(out)
     assert (made["status"], made["lastOkAt"] is None) == ("active", False)
@@ -161,7 +161,7 @@ def test_an_api_token_is_tested_before_it_is_stored(command, place):
 def test_an_unknown_app_only_client_is_not_stored(command, place):
     before = json.loads(command("list", "--json")[1])
     words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
-    code, out, message = command(*words, "--tenant", "t.example", given="a-guess\n")
+    code, out, message = command(*words, "--tenant", "t.example", stdin="a-guess\n")
 
     assert (code, out, "Nothing is stored" in message) == (1, "", True)
     assert json.loads(command("list", "--json")[1]) == before
@@ -169,7 +169,7 @@ def test_an_unknown_app_only_client_is_not_stored(command, place):
 
 def test_an_app_only_client_uses_its_own_credentials(command, place):
     words = (*new(place, "collab", "COLLAB", STUDIO), "--client-id", "access-gateway")
-    code, out, message = command(*words, "--tenant", "t.example", given="access-gateway\n")
+    code, out, message = command(*words, "--tenant", "t.example", stdin="access-gateway\n")
     assert code == 0, message
     made = json.loads(out)
     assert (made["mode"], made["grantedScopes"]) == ("selected_sites", ["Sites.Selected"])

@@ -69,8 +69,8 @@ def test_db_current_creates_no_file(run, environment, tmp_path):
 @on_both
 def test_a_downgrade_and_an_upgrade(run, deployed, rows):
     rows.add(Resource(name="kept", created_at=7))
-    asked = run("db", "downgrade", "0001")
-    assert (asked.exit_code, asked.stdout) == (2, "")
+    result = run("db", "downgrade", "0001")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert read_json(run("db", "current", "--json"))["version"] == NEWEST
 
     back = read_json(run("db", "downgrade", "0001", "--yes", "--json"))

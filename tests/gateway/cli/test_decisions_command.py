@@ -128,12 +128,12 @@ def test_verify_finds_changed_rows(run, keep, rows):
     keep(decision("a"), decision("b"))
     fine = run("decisions", "verify", "--json")
     rows.change(text("UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'b'"))
-    found = run("decisions", "verify", "--json")
+    result = run("decisions", "verify", "--json")
     message = run("decisions", "verify")
 
     assert (fine.exit_code, json.loads(fine.stdout)) == (0, {"rows": 2, "faults": []})
-    (fault,) = json.loads(found.stdout)["faults"]
-    assert (found.exit_code, fault["number"], fault["fault"]) == (1, 2, "changed")
+    (fault,) = json.loads(result.stdout)["faults"]
+    assert (result.exit_code, fault["number"], fault["fault"]) == (1, 2, "changed")
     assert message.stdout == f"{fault['chain']} 2: changed\n"
     assert message.stderr == "2 rows checked, 1 faults.\n"
 
@@ -190,10 +190,10 @@ def test_tail_follows_filtered_decisions_from_an_empty_log(deployed, following):
 def test_tail_polls_again_after_a_database_outage(deployed, following, monkeypatch):
     warnings, read, silent = [], reading.newest, iter([True, True])
 
-    async def newest(*given, **more):
+    async def newest(*arguments, **more):
         if next(silent, False):
             raise StorageUnavailable
-        return await read(*given, **more)
+        return await read(*arguments, **more)
 
     async def watch():
         await stored(deployed, decision("a"))

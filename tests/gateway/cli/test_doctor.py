@@ -78,19 +78,19 @@ def people(rows):
 def test_a_healthy_deployment_passes_every_check(deployed, checks, tmp_path):
     for file in tmp_path.glob("*.db"):
         file.chmod(0o600)
-    code, found = checks()
+    code, outcomes = checks()
 
-    assert (code, list(found)) == (0, NAMES)
-    assert {outcome for outcome, _, _ in found.values()} == {"ok"}
-    assert {remedy for _, _, remedy in found.values()} == {None}
+    assert (code, list(outcomes)) == (0, NAMES)
+    assert {outcome for outcome, _, _ in outcomes.values()} == {"ok"}
+    assert {remedy for _, _, remedy in outcomes.values()} == {None}
 
 
 def test_doctor_creates_nothing(environment, checks, tmp_path):
-    code, found = checks()
+    code, outcomes = checks()
 
     assert code == 0
-    assert found["database"][0] == "warn"
-    assert found["data folder"] == ("ok", f"{tmp_path} can be written", None)
+    assert outcomes["database"][0] == "warn"
+    assert outcomes["data folder"] == ("ok", f"{tmp_path} can be written", None)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,26 +129,26 @@ def test_each_problem_is_found_and_has_a_remedy(  # noqa: PLR0917
 ):
     for setting, value in settings.items():
         environment.setenv(f"AGW_{setting}", value)
-    code, found = checks("--offline")
+    code, outcomes = checks("--offline")
 
-    assert (found[name][0], code) == (outcome, int(outcome == "fail"))
-    assert message in found[name][1]
-    assert found[name][2]
+    assert (outcomes[name][0], code) == (outcome, int(outcome == "fail"))
+    assert message in outcomes[name][1]
+    assert outcomes[name][2]
 
 
 def test_an_old_sqlite_is_a_warning(environment, checks, monkeypatch):
     environment.setenv("AGW_WORKERS", "2")
     monkeypatch.setattr(sqlite, "version", lambda: (3, 40, 1))
-    code, found = checks()
+    code, outcomes = checks()
 
-    assert (code, found["sqlite"][0], found["processes"][0]) == (1, "warn", "fail")
+    assert (code, outcomes["sqlite"][0], outcomes["processes"][0]) == (1, "warn", "fail")
 
 
 def test_files_that_others_may_read(deployed, checks, tmp_path):
     (tmp_path / "gateway.db").chmod(0o644)
-    _, found = checks()
+    _, outcomes = checks()
 
-    assert found["data folder"] == (
+    assert outcomes["data folder"] == (
         "warn",
         "others may read gateway.db",
         "chmod 600 gateway.db",
@@ -158,27 +158,27 @@ def test_files_that_others_may_read(deployed, checks, tmp_path):
 
 def test_a_database_that_does_not_answer(environment, checks):
     environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:a-password@127.0.0.1:1/x")
-    code, found = checks()
+    code, outcomes = checks()
 
-    assert (code, found["database"][0]) == (1, "fail")
-    assert [found[name][:2] for name in ("schema", "credentials", "connections")] == [
+    assert (code, outcomes["database"][0]) == (1, "fail")
+    assert [outcomes[name][:2] for name in ("schema", "credentials", "connections")] == [
         ("warn", "not looked at")
     ] * 3
-    assert "a-password" not in str(found)
+    assert "a-password" not in str(outcomes)
 
 
 def test_an_old_schema_and_one_of_a_newer_gateway(deployed, checks, run, tmp_path):
     run("db", "downgrade", "0001", "--yes")
-    code, found = checks()
-    assert (code, found["schema"][0]) == (0, "warn")
-    assert "db upgrade" in found["schema"][2]
+    code, outcomes = checks()
+    assert (code, outcomes["schema"][0]) == (0, "warn")
+    assert "db upgrade" in outcomes["schema"][2]
 
     opened = sqlite.connect(tmp_path / "gateway.db")
     opened.execute("UPDATE alembic_version SET version_num = '9999'")
     opened.commit()
     opened.close()
-    code, found = checks()
-    assert (code, found["schema"][0]) == (1, "fail")
+    code, outcomes = checks()
+    assert (code, outcomes["schema"][0]) == (1, "fail")
 
 
 def test_connections_are_counted_by_status(people, checks):
@@ -186,14 +186,14 @@ def test_connections_are_counted_by_status(people, checks):
     assert checks("--offline")[1]["connections"][:2] == ("warn", "1 active, 1 error: 2 fail")
 
     people.add(connection(3, status="needs_reauth"))
-    code, found = checks("--offline")
+    code, outcomes = checks("--offline")
     assert code == 0
-    assert found["connections"] == (
+    assert outcomes["connections"] == (
         "warn",
         "1 active, 1 error, 1 needs_reauth: 3 need a person",
         "`access-gateway connection reauthorise ID`, or their owners' reconnect links.",
     )
-    assert "providers" not in found
+    assert "providers" not in outcomes
 
 
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):
@@ -202,8 +202,8 @@ def test_credentials_under_an_old_key_and_under_none(environment, people, checks
     assert checks("--offline")[1]["credentials"][:2] == ("warn", "1 of 2 are under an older key")
 
     environment.setenv("AGW_SECRET_KEYS", KEY)
-    code, found = checks("--offline")
-    assert (code, found["credentials"][1]) == (1, "no key opens those of connections 2")
+    code, outcomes = checks("--offline")
+    assert (code, outcomes["credentials"][1]) == (1, "no key opens those of connections 2")
 
 
 def test_upstreams_of_connections_are_reached_or_named(people, checks):
@@ -211,10 +211,10 @@ def test_upstreams_of_connections_are_reached_or_named(people, checks):
         there = f"http://127.0.0.1:{upstream.getsockname()[1]}"
         people.add(connection(1, base_url=there), connection(2, base_url=f"{there}/x"))
         assert checks()[1]["providers"] == ("ok", "1 reached", None)
-    code, found = checks()
+    code, outcomes = checks()
 
-    assert (code, found["providers"][0]) == (1, "fail")
-    assert found["providers"][1].startswith("127.0.0.1: ")
+    assert (code, outcomes["providers"][0]) == (1, "fail")
+    assert outcomes["providers"][1].startswith("127.0.0.1: ")
 
 
 def test_a_clock_that_was_set_back_is_found(people, checks):
@@ -224,10 +224,10 @@ def test_a_clock_that_was_set_back_is_found(people, checks):
             name="t", key_id="k", digest=b"d" * 32, operator_id="o", settings={}, created_at=ahead
         )
     )
-    code, found = checks("--offline")
+    code, outcomes = checks("--offline")
 
-    assert (code, found["clock"][0]) == (0, "warn")
-    assert "behind the stores" in found["clock"][1]
+    assert (code, outcomes["clock"][0]) == (0, "warn")
+    assert "behind the stores" in outcomes["clock"][1]
 
 
 @pytest.mark.slow
@@ -238,9 +238,9 @@ def test_a_redis_that_evicts_keys_or_is_down_is_found(deployed, environment, che
         with socket.create_connection(("127.0.0.1", server.port)) as raw:
             raw.sendall(b"CONFIG SET maxmemory-policy allkeys-lru\r\n")
             raw.recv(100)
-        code, found = checks("--offline")
-        assert (code, found["redis"][0]) == (0, "warn")
-        assert "noeviction" in found["redis"][2]
-    code, found = checks("--offline")
+        code, outcomes = checks("--offline")
+        assert (code, outcomes["redis"][0]) == (0, "warn")
+        assert "noeviction" in outcomes["redis"][2]
+    code, outcomes = checks("--offline")
 
-    assert (code, found["redis"][0], found["clock"][0]) == (1, "fail", "ok")
+    assert (code, outcomes["redis"][0], outcomes["clock"][0]) == (1, "fail", "ok")

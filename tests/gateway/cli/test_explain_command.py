@@ -32,8 +32,8 @@ SEND = json.dumps({"to": [{"email": "x@y.example"}], "subject": "s", "body": "b"
 
 
 def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
-    asked = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
-    result = run(*asked)
+    arguments = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
+    result = run(*arguments)
 
     lines = result.stdout.splitlines()
     assert result.exit_code == 1, result.stderr
@@ -55,7 +55,7 @@ def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
     assert name == "access-gateway"
     assert run(*words).exit_code == 0
 
-    again = run(*asked)
+    again = run(*arguments)
     assert (again.exit_code, again.stdout.splitlines()[13:]) == (0, ["Allowed: 200"])
 
 

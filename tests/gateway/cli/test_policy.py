@@ -77,10 +77,10 @@ def exported(run):
     return read_json(run("policy", "export"))
 
 
-def lines(found):
+def lines(difference):
     return [
         (change["change"], change["kind"], change["name"], change["member"])
-        for change in found["changes"]
+        for change in difference["changes"]
     ]
 
 
@@ -108,14 +108,14 @@ def test_applying_a_document_twice_changes_nothing_more(run, apply):
 def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
     text = read_json(apply(DOCUMENT))["tokens"]["reports"]
     first = run("policy", "export").stdout
-    kept = json.loads(first)
+    document = json.loads(first)
 
-    assert lines(read_json(apply(kept))) == []
+    assert lines(read_json(apply(document))) == []
     assert run("policy", "export").stdout == first
-    assert kept["operators"] == DOCUMENT["operators"]
-    assert kept["resources"] == DOCUMENT["resources"]
-    assert [rule["pattern"] for rule in kept["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
-    assert len(kept["tokens"][0]["settings"]) == len(DEFAULTS)
+    assert document["operators"] == DOCUMENT["operators"]
+    assert document["resources"] == DOCUMENT["resources"]
+    assert [rule["pattern"] for rule in document["tokens"][0]["rules"]] == ["b!d:01F", "image/*"]
+    assert len(document["tokens"][0]["settings"]) == len(DEFAULTS)
     for secret in (text, text[4:12], token_format.digest(text).hex()):
         assert secret not in first
 
@@ -428,9 +428,9 @@ def test_apply_makes_any_store_match_the_document(run, apply):
         before = read_json(apply(wanted, "--prune", command="diff"))["changes"]
 
         assert read_json(apply(wanted, "--prune"))["changes"] == before
-        kept = exported(run)
-        for entry in kept["tokens"]:
+        stored = exported(run)
+        for entry in stored["tokens"]:
             quota = entry["settings"]["quota"]
             entry["settings"]["quota"] = quota and {k: v for k, v in quota.items() if v}
-        assert kept == wanted
+        assert stored == wanted
         assert read_json(apply(wanted, "--prune"))["changes"] == []

@@ -120,9 +120,12 @@ def test_rotate_reseals_every_column(run, environment, three):
         "rule_intents": {"sealed": 1, "unreadable": []},
     }
     new = Keyring([NEW])
-    for number, kept in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
+    for number, ciphertext in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
         if number < 4:
-            assert new.decrypt(kept, place=place("connections", number, "credentials")) == b"secret"
+            assert (
+                new.decrypt(ciphertext, place=place("connections", number, "credentials"))
+                == b"secret"
+            )
     [outcome] = three.all(select(IdempotencyRow.outcome))
     assert new.decrypt(outcome, place=place("deliveries", 1, "outcome")) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
@@ -214,8 +217,8 @@ def test_credentials_stored_during_a_rotation_are_kept(url, rows):
     other.join()
 
     assert (changed, stored) == (1, [True])
-    [kept] = rows.all(select(ConnectionRow))
-    assert connection_rows._decrypt(kept, both)["accessToken"] == "renewed"
+    [connection_row] = rows.all(select(ConnectionRow))
+    assert connection_rows._decrypt(connection_row, both)["accessToken"] == "renewed"
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):

@@ -137,8 +137,8 @@ def entry(**members):
     ],
 )
 def test_an_invalid_file_imports_no_token(run, text, tokens, message):
-    given = json.dumps({"version": 1, "tokens": tokens})
-    refused = run("token", "import", "-", input=given)
+    document = json.dumps({"version": 1, "tokens": tokens})
+    refused = run("token", "import", "-", input=document)
 
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert message in refused.stderr

@@ -168,10 +168,10 @@ def test_a_gateway_in_this_process_needs_no_admin_token(run, people, environment
     made = run("token", "create", "t", "--operator", "o", "--resource", 1)
     environment.delenv("AGW_ADMIN_TOKEN")
     environment.setenv("AGW_TOKEN", made.stdout.strip())
-    asked = run("query", "{ accessToken { name } }")
+    result = run("query", "{ accessToken { name } }")
     explained = run("explain", 1, *LIST.split())
 
-    assert (asked.exit_code, '"name": "t"' in asked.stdout) == (0, True)
+    assert (result.exit_code, '"name": "t"' in result.stdout) == (0, True)
     assert (explained.exit_code, "EMAIL_NOT_ENABLED" in explained.stdout) == (1, True)
 
 
@@ -187,9 +187,9 @@ def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, env
     assert tried.stderr.endswith(" Nothing is stored; --untested stores it without trying.\n")
     assert people.all(select(ConnectionRow)) == []
 
-    kept = run(*line.split(), *way, "--untested", input="a-secret\n")
-    assert (kept.exit_code, kept.stdout) == (0, "")
-    assert kept.stderr == "Connection 2 (a@b.example) is active.\n"
+    stored = run(*line.split(), *way, "--untested", input="a-secret\n")
+    assert (stored.exit_code, stored.stdout) == (0, "")
+    assert stored.stderr == "Connection 2 (a@b.example) is active.\n"
     (row,) = people.all(select(ConnectionRow))
     assert (row.status, row.last_ok_at) == ("active", None)
     assert b"a-secret" not in row.credentials

@@ -45,9 +45,9 @@ async def work(url: str, login: str) -> None:
     tell("ready")
     loop = asyncio.get_running_loop()
     while await loop.run_in_executor(None, sys.stdin.readline):
-        asked = (vault.for_connection(1).token() for _ in range(CALLERS))
-        got = await asyncio.gather(*asked, return_exceptions=True)
-        tell(json.dumps(sorted({str(one) for one in got})))
+        requests = (vault.for_connection(1).token() for _ in range(CALLERS))
+        got = await asyncio.gather(*requests, return_exceptions=True)
+        tell(json.dumps(sorted({str(token) for token in got})))
     lookup.close()
     await origins.aclose()
     await database.close()

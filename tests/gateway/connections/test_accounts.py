@@ -34,7 +34,7 @@ def opened(monkeypatch):
     kinds = []
     monkeypatch.setattr(
         "gateway.connections.accounts._Ports.open",
-        lambda _self, one: kinds.append(one.kind) or object(),
+        lambda _self, connection: kinds.append(connection.kind) or object(),
     )
     return kinds
 

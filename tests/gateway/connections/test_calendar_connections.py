@@ -29,10 +29,10 @@ async def test_a_connection_that_works_says_so_after_one_read(agendas, provider)
 async def test_a_connection_that_fails_says_so_and_is_then_named(agendas, provider, upstream):
     await agendas.world.fail(upstream, kind="500", count=2)
 
-    found = await probed(agendas, provider)
+    probe = await probed(agendas, provider)
     events = await agendas.get("/events")
 
-    assert (found["ok"], found["status"]) == (False, "error")
+    assert (probe["ok"], probe["status"]) == (False, "error")
     account = {"PROVIDER_A": "Provider A", "PROVIDER_B": "Provider B"}[provider]
     assert events.json()["authWarnings"][0].startswith(account)
 

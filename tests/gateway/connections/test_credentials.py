@@ -26,10 +26,10 @@ async def row(connected):
     return await connected()
 
 
-async def put(database, keyring, **given):
+async def put(database, keyring, **credentials):
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
-        connection_rows.replace(row, given, keyring)
+        connection_rows.replace(row, credentials, keyring)
         session.add(row)
 
 

@@ -95,18 +95,20 @@ async def test_a_fresh_time_of_another_process_is_not_overwritten(
     database, last_success, connection, time
 ):
     other = LastSuccess(database, clock=time)
-    for one in (last_success, other):
-        one.record(answered(connection))
+    for health in (last_success, other):
+        health.record(answered(connection))
 
     assert (await last_success.write(), await other.write()) == (1, 0)
 
 
 async def test_without_calls_the_database_is_not_queried(database, last_success):
     await database.close()  # whoever asked it now would open it again
-    asked = database.reader.pool.checkedin() + database.reader.pool.checkedout()
+    connections_opened = database.reader.pool.checkedin() + database.reader.pool.checkedout()
 
     assert await last_success.write() == 0
-    assert database.reader.pool.checkedin() + database.reader.pool.checkedout() == asked
+    assert (
+        database.reader.pool.checkedin() + database.reader.pool.checkedout() == connections_opened
+    )
 
 
 @pytest.mark.parametrize("outcome", ["401", "404", "429", "500", "broken", "late", "cancelled"])

@@ -117,8 +117,8 @@ async def test_a_state_is_bound_to_its_connection(admin, client, connect):
     page = await client.get(back)
 
     assert (page.status_code, "another account than ben@example.org" in page.text) == (403, True)
-    for one in (ada, ben):
-        assert (await seen(admin, one))["grantedScopes"] == []
+    for connection_id in (ada, ben):
+        assert (await seen(admin, connection_id))["grantedScopes"] == []
 
 
 @EVERY
@@ -132,7 +132,7 @@ async def test_another_account_is_refused(admin, client, connect, provider):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "params",
     [
         pytest.param({}, id="nothing"),
         pytest.param({"code": "x"}, id="no state"),
@@ -140,8 +140,8 @@ async def test_another_account_is_refused(admin, client, connect, provider):
         pytest.param({"code": "x", "state": "<script>alert(1)</script>"}, id="markup"),
     ],
 )
-async def test_an_address_that_is_not_ours_changes_nothing(client, told):
-    page = await client.get("/oauth/callback", params=told)
+async def test_an_address_that_is_not_ours_changes_nothing(client, params):
+    page = await client.get("/oauth/callback", params=params)
 
     assert (page.status_code, "<script" in page.text) == (400, False)
 
@@ -180,8 +180,8 @@ async def test_less_may_be_granted(admin, client, connect):
 async def test_a_connection_that_only_reads_asks_for_no_more(admin, connect):
     connection = await connect(grantedScopes=["https://www.googleapis.com/auth/gmail.readonly"])
 
-    asked = query(await begin(admin, connection))["scope"].split()
-    assert asked == ["openid", "email", "https://www.googleapis.com/auth/gmail.readonly"]
+    scopes = query(await begin(admin, connection))["scope"].split()
+    assert scopes == ["openid", "email", "https://www.googleapis.com/auth/gmail.readonly"]
 
 
 async def test_app_only_connections_have_no_consent(admin, connect):
@@ -210,7 +210,7 @@ async def test_a_dead_connection_shows_where_to_mend_it(admin, client, dead):
     own = (await client.get("/api/access/token", headers=holder)).json()["connections"]
 
     assert (await seen(admin, connection))["status"] == "needs_reauth"
-    assert [one["reconnectUrl"] for one in own] == [url]
+    assert [listed["reconnectUrl"] for listed in own] == [url]
     led = await client.get(url)
     assert led.status_code == 302
     assert led.headers["location"].startswith(f"{BASE}/sandbox/oauth/provider-a/authorize?")

@@ -9,8 +9,8 @@ import pytest
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    with demo_process.running(tmp_path_factory.mktemp("demo")) as told:
-        yield told
+    with demo_process.running(tmp_path_factory.mktemp("demo")) as manifest:
+        yield manifest
 
 
 @pytest.fixture
@@ -55,8 +55,10 @@ def test_every_account_is_reconnected_by_consent(client, admin):
         path = f"/api/connections/{connection['id']}"
         began = client.post(f"{path}/reconnect", headers=admin).json()["authorizeUrl"]
         hint = {"auto_approve": "true", "login_hint": connection["accountEmail"]}
-        asked = {name: values[0] for name, values in parse_qs(urlsplit(began).query).items()}
-        agreed = client.get(began, params={**asked, **hint})
+        consent_query = {
+            name: values[0] for name, values in parse_qs(urlsplit(began).query).items()
+        }
+        agreed = client.get(began, params={**consent_query, **hint})
         page = client.get(agreed.headers["location"])
 
         assert page.status_code == 200, (connection["provider"], page.text)

@@ -158,5 +158,5 @@ async def test_leases_that_ended_long_ago_are_forgotten(gateway, time):
     await leases.sweep()
 
     async with gateway.services.database.reading() as session:
-        kept = (await session.exec(text("SELECT name FROM leases"))).all()
-    assert [row[0] for row in kept] == ["recovery:2"]
+        remaining = (await session.exec(text("SELECT name FROM leases"))).all()
+    assert [row[0] for row in remaining] == ["recovery:2"]

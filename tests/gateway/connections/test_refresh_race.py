@@ -46,12 +46,12 @@ async def processes(store, served, connection):
         )
         for _ in range(2)
     ]
-    for one in made:
-        assert await one.stdout.readline() == b"ready\n"
+    for process in made:
+        assert await process.stdout.readline() == b"ready\n"
     yield made
-    for one in made:
-        one.stdin.close()
-        await one.wait()
+    for process in made:
+        process.stdin.close()
+        await process.wait()
 
 
 @pytest.fixture

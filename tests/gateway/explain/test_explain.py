@@ -62,9 +62,9 @@ def explain(world, described):
         await world.token(settings, **more)
         token_id = await newest(world)
         world.forget_calls()
-        asked = {**call, **({"address": address} if address else {})}
+        question = {**call, **({"address": address} if address else {})}
         path = f"/api/access-tokens/{token_id}/explain"
-        answer = await world.admin.post(path, json=asked)
+        answer = await world.admin.post(path, json=question)
         assert answer.status_code == 200, answer.text
         described.validate_response(answer)
         return answer.json()
@@ -78,15 +78,17 @@ async def newest(world):
     return listed["tokens"][-1]["id"]
 
 
-def outcomes(found):
-    assert tuple(layer["layer"] for layer in found["layers"]) == LAYERS
-    return {layer["layer"]: layer["outcome"] for layer in found["layers"]}
+def outcomes(explanation):
+    assert tuple(layer["layer"] for layer in explanation["layers"]) == LAYERS
+    return {layer["layer"]: layer["outcome"] for layer in explanation["layers"]}
 
 
 async def test_an_allowed_call_is_told_layer_by_layer(explain, world):
-    found = await explain({**LIST, "query": {"q": "lease", "limit": 5}}, visibleEmailFields=["to"])
+    explanation = await explain(
+        {**LIST, "query": {"q": "lease", "limit": 5}}, visibleEmailFields=["to"]
+    )
 
-    assert found == {
+    assert explanation == {
         "outcome": "allowed",
         "status": 200,
         "error": None,
@@ -197,21 +199,21 @@ REFUSALS = [
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case[0])
 async def test_a_refusal_names_its_layer_and_what_lifts_it(explain, case):
-    layer, call, settings, told, change = case
-    found = await explain(call, **settings)
+    layer, call, settings, expected, change = case
+    explanation = await explain(call, **settings)
 
-    assert found["outcome"] == "refused"
-    assert (found["status"], found["error"]) == told
+    assert explanation["outcome"] == "refused"
+    assert (explanation["status"], explanation["error"]) == expected
     at = LAYERS.index(layer)
-    told_of = outcomes(found)
+    told_of = outcomes(explanation)
     assert told_of[layer] == "refused"
-    assert {told_of[one] for one in LAYERS[at + 1 :]} <= {"not_reached"}
-    assert "refused" not in {told_of[one] for one in LAYERS[:at]}
-    assert {name: value for name, value in found["change"].items() if name != "text"} == {
+    assert {told_of[name] for name in LAYERS[at + 1 :]} <= {"not_reached"}
+    assert "refused" not in {told_of[name] for name in LAYERS[:at]}
+    assert {name: value for name, value in explanation["change"].items() if name != "text"} == {
         "settings": change,
         **NOTHING,
     }
-    assert (found["unchangeable"], found["partialChange"]) == (None, None)
+    assert (explanation["unchangeable"], explanation["partialChange"]) == (None, None)
 
 
 WORDS = [
@@ -272,31 +274,35 @@ WORDS = [
 
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case[0])
 async def test_what_no_setting_can_change_is_said_in_words(explain, world, case):
-    layer, call, more, told, words = case
+    layer, call, more, expected, words = case
     if layer == "token":
         await world.token({})
         token_id = await newest(world)
         await world.admin.delete(f"/api/access-tokens/{token_id}")
         answer = await world.admin.post(f"/api/access-tokens/{token_id}/explain", json=call)
-        found = answer.json()
+        explanation = answer.json()
     else:
-        found = await explain(call, **more)
+        explanation = await explain(call, **more)
 
-    assert (found["status"], found["error"]) == told
-    assert outcomes(found)[layer] == "refused"
-    assert (found["change"], found["unchangeable"], found["partialChange"]) == (None, words, None)
+    assert (explanation["status"], explanation["error"]) == expected
+    assert outcomes(explanation)[layer] == "refused"
+    assert (explanation["change"], explanation["unchangeable"], explanation["partialChange"]) == (
+        None,
+        words,
+        None,
+    )
 
 
 async def test_an_expired_token_may_live_on(explain):
-    found = await explain(LIST, expires="2026-01-01T00:00:00Z")
+    explanation = await explain(LIST, expires="2026-01-01T00:00:00Z")
 
-    assert (found["status"], outcomes(found)["token"]) == (401, "refused")
-    assert found["change"]["settings"] == {}
-    assert found["change"]["expiresAt"] > "2026-11-20"
+    assert (explanation["status"], outcomes(explanation)["token"]) == (401, "refused")
+    assert explanation["change"]["settings"] == {}
+    assert explanation["change"]["expiresAt"] > "2026-11-20"
 
 
 async def test_everything_that_is_needed_comes_together_and_nothing_else(explain):
-    found = await explain(
+    explanation = await explain(
         {**LIST, "query": {"q": "lease", "to": "me"}},
         emailAccessEnabled=False,
         allowedEmailOperations=[],
@@ -304,22 +310,22 @@ async def test_everything_that_is_needed_comes_together_and_nothing_else(explain
         visibleEmailFields=[],
     )
 
-    assert found["error"] == "EMAIL_NOT_ENABLED"
-    assert found["change"]["settings"] == {
+    assert explanation["error"] == "EMAIL_NOT_ENABLED"
+    assert explanation["change"]["settings"] == {
         "emailAccessEnabled": True,
         "allowedEmailOperations": ["search_emails"],
         "allowedConnectionIds": [1],
         "visibleEmailFields": ["to"],  # where q may look then as well
     }
-    assert found["rehearsals"] <= 20
+    assert explanation["rehearsals"] <= 20
 
 
 async def test_what_would_stop_it_after_a_change_is_told_with_the_change(explain):
-    found = await explain({**SEND, "body": {**MAIL, "to": []}}, allowedEmailOperations=[])
+    explanation = await explain({**SEND, "body": {**MAIL, "to": []}}, allowedEmailOperations=[])
 
-    assert (found["error"], found["change"]) == ("OPERATION_NOT_ALLOWED", None)
-    assert found["unchangeable"].startswith("The request itself is wrong")
-    assert found["partialChange"]["settings"] == {"allowedEmailOperations": ["send_email"]}
+    assert (explanation["error"], explanation["change"]) == ("OPERATION_NOT_ALLOWED", None)
+    assert explanation["unchangeable"].startswith("The request itself is wrong")
+    assert explanation["partialChange"]["settings"] == {"allowedEmailOperations": ["send_email"]}
 
 
 async def test_limits_are_looked_at_and_not_charged(limited):
@@ -335,9 +341,9 @@ async def test_limits_are_looked_at_and_not_charged(limited):
             assert body["outcome"] == "allowed"
         left = (await client.get(LIST["path"])).headers["x-ratelimit-remaining"]
 
-    told = {layer["layer"]: layer["detail"] for layer in body["layers"]}
-    assert told["quota"] == "Used: 1 of 3 in 60 seconds, 1 of 100 in 86400 seconds."
-    assert told["address_limit"] == "Used: 1 of 60 in 60 seconds, 1 of 300 in 3600 seconds."
+    details = {layer["layer"]: layer["detail"] for layer in body["layers"]}
+    assert details["quota"] == "Used: 1 of 3 in 60 seconds, 1 of 100 in 86400 seconds."
+    assert details["address_limit"] == "Used: 1 of 60 in 60 seconds, 1 of 300 in 3600 seconds."
     assert left == "1"
 
 
@@ -387,11 +393,11 @@ async def test_no_write_reaches_upstream(explain, world):
     before = {name: world.stored(name) for name in world.mails}
     changed = []
     for call in writes(world):
-        found = await explain(call)
+        explanation = await explain(call)
         status = 204 if call["method"] == "DELETE" else 200
-        assert (found["outcome"], found["status"]) == ("allowed", status), call
-        assert outcomes(found)["upstream"] == "passed"
-        changed += [one for one in world.calls() if one["method"] not in ("GET", "HEAD")]
+        assert (explanation["outcome"], explanation["status"]) == ("allowed", status), call
+        assert outcomes(explanation)["upstream"] == "passed"
+        changed += [sent for sent in world.calls() if sent["method"] not in ("GET", "HEAD")]
 
     assert changed == []
     assert {name: world.stored(name) for name in world.mails} == before
@@ -399,12 +405,12 @@ async def test_no_write_reaches_upstream(explain, world):
 
 
 async def test_a_question_is_no_use_of_the_token(explain, world):
-    found = await explain(LIST)
+    explanation = await explain(LIST)
     token_id = await newest(world)
     stored = (await world.admin.get(f"/api/access-tokens/{token_id}")).json()
     decisions = await world.admin.get("/api/decisions", params={"tokenId": token_id})
 
-    assert found["outcome"] == "allowed"
+    assert explanation["outcome"] == "allowed"
     assert stored["lastUsedAt"] is None
     assert decisions.json()["decisions"] == []
 
@@ -420,17 +426,17 @@ TWO = """query Two($id: String!) {
 
 
 async def test_a_document_is_explained_field_by_field(explain, world):
-    asked = {"document": TWO, "variables": {"id": world.id("lease")}}
-    found = await explain(
-        asked, allowedEmailOperations=["view_email"], visibleEmailFields=["subject", "to"]
+    request = {"document": TWO, "variables": {"id": world.id("lease")}}
+    explanation = await explain(
+        request, allowedEmailOperations=["view_email"], visibleEmailFields=["subject", "to"]
     )
 
-    assert (found["outcome"], found["status"], found["error"]) == (
+    assert (explanation["outcome"], explanation["status"], explanation["error"]) == (
         "refused",
         200,
         "OPERATION_NOT_ALLOWED",
     )
-    assert found["fields"] == [
+    assert explanation["fields"] == [
         {
             "key": "found",
             "field": "emails",
@@ -447,8 +453,8 @@ async def test_a_document_is_explained_field_by_field(explain, world):
             "error": None,
         },
     ]
-    assert found["hiddenFields"] == {"email": ["from", "body"]}
-    assert found["change"]["settings"] == {
+    assert explanation["hiddenFields"] == {"email": ["from", "body"]}
+    assert explanation["change"]["settings"] == {
         "allowedEmailOperations": ["view_email", "search_emails"]
     }
 
@@ -464,42 +470,46 @@ fragment Sites on Query { collabSites(limit: 1) { hasMore } }"""
 
 
 async def test_what_a_document_leaves_out_is_not_explained(explain, world):
-    asked = {
+    request = {
         "document": LEFT_OUT,
         "operationName": "Asked",
         "variables": {"id": world.id("lease")},
     }
-    found = await explain(asked, visibleEmailFields=["subject"], collabAccessEnabled=False)
+    explanation = await explain(request, visibleEmailFields=["subject"], collabAccessEnabled=False)
 
-    assert (found["outcome"], found["status"], found["hiddenFields"]) == ("allowed", 200, {})
-    assert found["fields"] == [
+    assert (explanation["outcome"], explanation["status"], explanation["hiddenFields"]) == (
+        "allowed",
+        200,
+        {},
+    )
+    assert explanation["fields"] == [
         {"key": "email", "field": "email", "outcome": "allowed", "layer": None, "error": None}
     ]
-    told = {layer["layer"]: layer["detail"] for layer in found["layers"]}
-    assert told["surface"] == "emailAccessEnabled is true."
-    assert told["operation"] == "view_email is allowed."
-    assert told["mask"] == "Nothing of it is hidden."
+    details = {layer["layer"]: layer["detail"] for layer in explanation["layers"]}
+    assert details["surface"] == "emailAccessEnabled is true."
+    assert details["operation"] == "view_email is allowed."
+    assert details["mask"] == "Nothing of it is hidden."
 
 
 async def test_a_document_passes_when_all_of_its_fields_do(explain, world):
-    asked = {"document": TWO, "variables": {"id": world.id("lease")}}
-    found = await explain(asked, emailAccessEnabled=False, allowedEmailOperations=[])
+    request = {"document": TWO, "variables": {"id": world.id("lease")}}
+    explanation = await explain(request, emailAccessEnabled=False, allowedEmailOperations=[])
 
-    assert [field["error"] for field in found["fields"]] == ["EMAIL_NOT_ENABLED"] * 2 + [None]
-    assert found["change"]["settings"] == {
+    assert [field["error"] for field in explanation["fields"]] == ["EMAIL_NOT_ENABLED"] * 2 + [None]
+    assert explanation["change"]["settings"] == {
         "emailAccessEnabled": True,
         "allowedEmailOperations": ["search_emails", "view_email"],
     }
 
 
 async def test_a_mutation_is_not_carried_out(explain, world):
-    asked = {
+    request = {
         "document": "mutation($i: SendEmailInput!) { sendEmail(input: $i) { success } }",
         "variables": {"i": MAIL},
     }
-    found = await explain(asked)
+    explanation = await explain(request)
 
-    assert (found["outcome"], found["status"]) == ("allowed", 200)
+    assert (explanation["outcome"], explanation["status"]) == ("allowed", 200)
     assert [call["method"] for call in world.calls() if call["method"] != "GET"] == []
     assert world.sent("provider-a") == []
 
@@ -509,11 +519,11 @@ async def test_a_mutation_is_not_carried_out(explain, world):
     [("query {", "GRAPHQL_PARSE_FAILED"), ("{ nothing }", "GRAPHQL_VALIDATION_FAILED")],
 )
 async def test_a_document_that_cannot_run_is_told_so(explain, document, error):
-    found = await explain({"document": document})
+    explanation = await explain({"document": document})
 
-    assert (found["status"], found["error"], found["fields"]) == (400, error, [])
-    assert outcomes(found)["input"] == "refused"
-    assert found["unchangeable"].startswith("The request itself is wrong")
+    assert (explanation["status"], explanation["error"], explanation["fields"]) == (400, error, [])
+    assert outcomes(explanation)["input"] == "refused"
+    assert explanation["unchangeable"].startswith("The request itself is wrong")
 
 
 # -- calendars
@@ -543,37 +553,39 @@ async def meeting(agendas):
 
 async def test_a_window_is_widened_by_as_many_days_as_the_event_needs(explain, meeting):
     call = {"method": "GET", "path": f"/api/access/calendar/events/{meeting}"}
-    found = await explain(call, calendarAccessEnabled=True, timeframePastDays=1)
+    explanation = await explain(call, calendarAccessEnabled=True, timeframePastDays=1)
 
-    assert (found["status"], found["error"]) == (403, "TIMEFRAME_DENIED")
-    assert outcomes(found)["scope"] == "refused"
-    assert found["change"]["settings"] == {"timeframePastDays": 5}
+    assert (explanation["status"], explanation["error"]) == (403, "TIMEFRAME_DENIED")
+    assert outcomes(explanation)["scope"] == "refused"
+    assert explanation["change"]["settings"] == {"timeframePastDays": 5}
 
 
 async def test_a_calendar_that_is_kept_out_is_let_in_by_its_id(explain, agendas, meeting):
     ids = await agendas.ids()
     call = {"method": "GET", "path": f"/api/access/calendar/events/{meeting}"}
-    found = await explain(call, calendarAccessEnabled=True, allowedCalendarIds=[ids["Club"]])
+    explanation = await explain(call, calendarAccessEnabled=True, allowedCalendarIds=[ids["Club"]])
 
-    assert (found["status"], found["error"]) == (404, "EVENT_NOT_FOUND")
-    assert outcomes(found)["scope"] == "refused"
-    assert found["change"]["settings"] == {"allowedCalendarIds": [ids["Club"], ids["Me"]]}
+    assert (explanation["status"], explanation["error"]) == (404, "EVENT_NOT_FOUND")
+    assert outcomes(explanation)["scope"] == "refused"
+    assert explanation["change"]["settings"] == {"allowedCalendarIds": [ids["Club"], ids["Me"]]}
 
 
 async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
     call = {"method": "GET", "path": "/api/access/calendar/events"}
-    found = await explain(call, calendarAccessEnabled=True, calendarAccessLevel="free_busy_only")
+    explanation = await explain(
+        call, calendarAccessEnabled=True, calendarAccessLevel="free_busy_only"
+    )
 
-    assert (found["status"], found["error"]) == (403, "ACCESS_DENIED")
-    assert outcomes(found)["operation"] == "refused"
-    assert found["change"]["settings"] == {"calendarAccessLevel": "view_filtered"}
+    assert (explanation["status"], explanation["error"]) == (403, "ACCESS_DENIED")
+    assert outcomes(explanation)["operation"] == "refused"
+    assert explanation["change"]["settings"] == {"calendarAccessLevel": "view_filtered"}
 
 
 # -- who may ask, and what
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("question", "field"),
     [
         ({}, "$"),
         ({**LIST, "document": "{ accessToken { id } }"}, "$"),
@@ -587,10 +599,10 @@ async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
         ({**LIST, "query": {"limit": {}}}, "query"),
     ],
 )
-async def test_what_cannot_be_asked_is_400(world, asked, field):
+async def test_what_cannot_be_asked_is_400(world, question, field):
     await world.token({})
     path = f"/api/access-tokens/{await newest(world)}/explain"
-    answer = await world.admin.post(path, json=asked)
+    answer = await world.admin.post(path, json=question)
 
     assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
     assert answer.json()["details"][0]["field"] == field
@@ -611,9 +623,9 @@ async def test_no_answer_of_upstream_is_told(explain, world):
     )
 
     assert answer["outcome"] == "allowed"
-    told = str(answer)
+    text = str(answer)
     for words in ("Lease", "lease.pdf", "ana@home.example", "Please sign"):
-        assert words not in told
+        assert words not in text
 
 
 async def test_the_answer_is_described(world):

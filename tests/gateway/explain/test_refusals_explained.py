@@ -20,7 +20,7 @@ ALL = ("rest_compat", "graph", "gateway/http/test_entry.py")
 def test_every_refusal_is_explained_and_lifted_by_the_change_that_is_proposed(tmp_path):
     report = tmp_path / "report"
     everything = os.environ.get("REFUSAL_SUITES") == "all"
-    suites = [str(TESTS / one) for one in (ALL if everything else SOME)]
+    suites = [str(TESTS / suite) for suite in (ALL if everything else SOME)]
     marked = ["-m", "not slow and not browser"]
     modules = os.pathsep.join([str(TESTS / "helpers"), *sys.path])
     run = subprocess.run(

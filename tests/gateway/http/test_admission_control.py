@@ -291,12 +291,12 @@ UPLOAD = "/api/access/collab/files/upload"
     ],
 )
 async def test_a_body_announced_as_too_long_is_not_awaited(path, size, waits):
-    asked = []
+    reads = []
 
     async def receive():
-        asked.append(1)
+        reads.append(1)
         return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
 
     headers = [(b"content-length", str(size).encode())]
     await buffer_body({"method": "POST", "path": path, "headers": headers}, receive)
-    assert bool(asked) is waits
+    assert bool(reads) is waits

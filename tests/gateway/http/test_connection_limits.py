@@ -116,13 +116,13 @@ async def test_an_endless_head_is_408(connect):
     dripping.cancel()
 
     assert status(answer) == 408
-    told = body(answer)
-    assert told == {
+    error = body(answer)
+    assert error == {
         "error": "REQUEST_TIMEOUT",
         "message": "The request did not arrive in time.",
-        "requestId": told["requestId"],
+        "requestId": error["requestId"],
     }
-    assert f"x-request-id: {told['requestId']}".encode() in answer
+    assert f"x-request-id: {error['requestId']}".encode() in answer
     assert b"connection: close" in answer
 
 

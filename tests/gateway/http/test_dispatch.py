@@ -30,7 +30,7 @@ EMAILS, FILES = "/api/access/email/messages", "/api/access/collab/files"
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "failure", "told"),
+    ("method", "path", "failure", "expected"),
     [
         ("GET", EMAILS, BUG, {"error": "INTERNAL_ERROR"}),
         ("GET", EMAILS, BUSY, {"error": "OVERLOADED"}),
@@ -53,7 +53,7 @@ EMAILS, FILES = "/api/access/email/messages", "/api/access/collab/files"
     ],
 )
 async def test_failures_outside_a_row_use_the_error_shape_of_the_row(
-    gateway, method, path, failure, told
+    gateway, method, path, failure, expected
 ):
     scope = {"type": "http", "method": method, "path": path, "headers": []}
     status, message = (500, SORRY) if failure is BUG else (503, LATER)
@@ -62,10 +62,10 @@ async def test_failures_outside_a_row_use_the_error_shape_of_the_row(
 
     body = orjson.loads(answer.body)
     assert body.pop("requestId")
-    if "errorCode" in told:
-        told = {**told, "success": False, "errorMessage": message}
+    if "errorCode" in expected:
+        expected = {**expected, "success": False, "errorMessage": message}
     assert (answer.status, answer.headers) == (status, ())
-    assert body == {"message": message, **told}
+    assert body == {"message": message, **expected}
 
 
 async def test_overload_response_uses_the_error_shape_of_the_path(gateway, client, monkeypatch):
@@ -78,8 +78,8 @@ async def test_overload_response_uses_the_error_shape_of_the_path(gateway, clien
     assert (rest.status_code, graphql.status_code) == (503, 503)
     assert "retry-after" not in rest.headers
     assert rest.json() == {"error": None, "message": LATER, "requestId": "r"}
-    told = {"code": "OVERLOADED", "httpStatus": 503, "requestId": "r"}
-    assert graphql.json() == {"errors": [{"message": LATER, "extensions": told}]}
+    extensions = {"code": "OVERLOADED", "httpStatus": 503, "requestId": "r"}
+    assert graphql.json() == {"errors": [{"message": LATER, "extensions": extensions}]}
 
 
 async def test_an_unexpected_exception_is_500_without_its_text(gateway, client, monkeypatch):
@@ -101,8 +101,8 @@ async def test_an_unexpected_exception_is_500_without_its_text(gateway, client, 
         "errorCode": "INTERNAL_ERROR",
         "errorMessage": SORRY,
     }
-    told = {"code": "INTERNAL_ERROR", "httpStatus": 500, "requestId": "r"}
-    assert graphql.json() == {"errors": [{"message": SORRY, "extensions": told}]}
+    extensions = {"code": "INTERNAL_ERROR", "httpStatus": 500, "requestId": "r"}
+    assert graphql.json() == {"errors": [{"message": SORRY, "extensions": extensions}]}
 
 
 async def test_other_methods_of_graphql_reach_the_application(client):

@@ -37,9 +37,9 @@ async def test_not_ready_when_the_database_does_not_answer(client, gateway, monk
     assert (await client.get("/healthz")).status_code == 200
 
 
-@pytest.mark.parametrize("given", [{}, {"Authorization": "Bearer something-else"}])
-async def test_metrics_need_a_credential(client, given):
-    response = await client.get("/metrics", headers=given)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer something-else"}])
+async def test_metrics_need_a_credential(client, headers):
+    response = await client.get("/metrics", headers=headers)
 
     assert response.status_code == 401
     assert "agw_" not in response.text

@@ -81,8 +81,8 @@ async def test_every_response_matches_its_schema(ask, client, document):
     content = {**account, "kind": "collab", "provider": "COLLAB", "mode": "selected_sites"}
     await ask("POST", "/api/connections", {**content, "selectedSiteIds": ["s"]})
     await ask("POST", "/api/connections/{connectionId}/reconnect", **connection)
-    found = await ask("POST", "/api/connections/{connectionId}/test", **connection)
-    assert found["status"] == "needs_reauth"
+    probe = await ask("POST", "/api/connections/{connectionId}/test", **connection)
+    assert probe["status"] == "needs_reauth"
     listed = await ask("GET", "/api/connections")
     assert [connection["reconnectUrl"] is None for connection in listed["connections"]] == [
         False,
@@ -113,8 +113,8 @@ async def test_every_response_matches_its_schema(ask, client, document):
     several = {
         "document": "{ emails { hasMore } self: accessToken { id } collabSites { hasMore } }"
     }
-    told = await ask("POST", f"{TOKENS}/{{tokenId}}/explain", several, **token)
-    assert [field["key"] for field in told["fields"]] == ["emails", "self", "collabSites"]
+    explanation = await ask("POST", f"{TOKENS}/{{tokenId}}/explain", several, **token)
+    assert [field["key"] for field in explanation["fields"]] == ["emails", "self", "collabSites"]
     assert len((await ask("GET", "/api/decisions"))["decisions"]) == 2
 
     await ask("DELETE", f"{TOKENS}/{{tokenId}}", **token)
@@ -153,24 +153,24 @@ async def test_an_undescribed_member_is_noticed(ask, monkeypatch, change, wrong)
 
 
 async def test_response_members_are_in_schema_order(ask, document, token):
-    told = await ask("GET", f"{TOKENS}/{{tokenId}}", tokenId=token["id"])
+    managed = await ask("GET", f"{TOKENS}/{{tokenId}}", tokenId=token["id"])
 
     described = document["components"]["schemas"]
-    assert list(told) == list(described["ManagedAccessToken"]["properties"])
-    assert list(told["settings"]) == list(described["TokenSettings"]["properties"])
+    assert list(managed) == list(described["ManagedAccessToken"]["properties"])
+    assert list(managed["settings"]) == list(described["TokenSettings"]["properties"])
 
 
 async def test_every_member_of_the_management_api_has_a_description(document):
     """Each component that its answers lead to is closed, and says a sentence of every member."""
     described = document["components"]["schemas"]
-    found = set()
+    reached = set()
 
     def follow(schema):
         match schema:
             case {"$ref": str(reference)}:
                 name = reference.rpartition("/")[2]
-                if name not in found:
-                    found.add(name)
+                if name not in reached:
+                    reached.add(name)
                     follow(described[name])
             case dict():
                 for part in schema.values():
@@ -183,13 +183,13 @@ async def test_every_member_of_the_management_api_has_a_description(document):
         if not path.startswith("/api/access/"):
             follow([operation["responses"].get("200") for operation in operations.values()])
             follow([operation["responses"].get("201") for operation in operations.values()])
-    for name in found:
+    for name in reached:
         component = described[name]
         assert component["additionalProperties"] is False
         assert component["description"].endswith(".")
         for member in component["properties"].values():
             assert member["description"].endswith(".")
-    assert len(found) == 26
+    assert len(reached) == 26
 
 
 # Something of every form that a setting takes or refuses.

@@ -93,10 +93,10 @@ def test_exactly_60_of_800_calls_of_four_processes_pass(running, redis):
     for member in members:
         member.stdin.write("go\n")
         member.stdin.flush()
-    told = [json.loads(member.communicate()[0]) for member in members]
+    reports = [json.loads(member.communicate()[0]) for member in members]
 
-    assert sum(report["passed"] for report in told) == 60
-    assert sorted(left for report in told for left in report["left"]) == list(range(60))
+    assert sum(report["passed"] for report in reports) == 60
+    assert sorted(left for report in reports for left in report["left"]) == list(range(60))
 
 
 async def test_every_charge_is_checked_before_any_is_counted(limiters, redis):
@@ -229,12 +229,12 @@ async def test_a_frozen_redis_opens_no_fresh_window(lonely):
 
 async def test_a_frozen_redis_is_tried_once_a_second(lonely, monkeypatch):
     server, limiter = lonely
-    asked = 0
+    calls = 0
     ask = limiter._count
 
     async def counting(*arguments):
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         return await ask(*arguments)
 
     monkeypatch.setattr(limiter, "_count", counting)
@@ -243,7 +243,7 @@ async def test_a_frozen_redis_is_tried_once_a_second(lonely, monkeypatch):
         await limiter.take([charge()])
     server.thaw()
 
-    assert asked == 1
+    assert calls == 1
 
 
 async def test_a_returned_redis_learns_what_passed_without_it(lonely):

@@ -28,14 +28,14 @@ def test_what_is_encrypted_opens_in_its_place(plain, where):
 
 
 @given(st.binary(max_size=50), PLACES, PLACES)
-def test_a_sealed_value_moved_to_another_row_does_not_open(plain, here, there):
-    sealed = RING.encrypt(plain, place=here)
+def test_a_sealed_value_moved_to_another_row_does_not_open(plain, sealed_for, opened_for):
+    sealed = RING.encrypt(plain, place=sealed_for)
 
-    if here == there:
-        assert RING.decrypt(sealed, place=there) == plain
+    if sealed_for == opened_for:
+        assert RING.decrypt(sealed, place=opened_for) == plain
     else:
         with pytest.raises(ValueError, match="another place"):
-            RING.decrypt(sealed, place=there)
+            RING.decrypt(sealed, place=opened_for)
 
 
 @given(st.binary(max_size=50), st.data())

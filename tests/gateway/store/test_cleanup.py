@@ -16,15 +16,15 @@ async def test_one_process_sweeps_per_hour(database, time):
     async def sweep():
         done.append(time.now)
 
-    one, other = (HourlyCleanup(Leases(database, clock=time), sweep) for _ in range(2))
+    first, second = (HourlyCleanup(Leases(database, clock=time), sweep) for _ in range(2))
 
-    assert [await one.run_if_due(), await other.run_if_due(), await one.run_if_due()] == [
+    assert [await first.run_if_due(), await second.run_if_due(), await first.run_if_due()] == [
         True,
         False,
         False,
     ]
     time.wait(HOUR)
-    assert [await other.run_if_due(), await one.run_if_due()] == [True, False]
+    assert [await second.run_if_due(), await first.run_if_due()] == [True, False]
     assert done == [time.now - HOUR * 1000, time.now]
 
 

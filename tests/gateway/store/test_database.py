@@ -40,13 +40,13 @@ async def test_migrating_twice_changes_nothing_and_loses_nothing(database):
 async def test_two_processes_may_migrate_an_empty_store_at_once(tmp_path):
     url = f"sqlite+aiosqlite:///{tmp_path / 'new.db'}"
     both = [Database.open(url) for _ in range(2)]
-    await asyncio.gather(*(one.migrate() for one in both))
+    await asyncio.gather(*(database.migrate() for database in both))
 
     async with both[0].reader.connect() as connection:
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
     assert set(names) == {*tables.METADATA.tables, "alembic_version"}
-    for one in both:
-        await one.close()
+    for database in both:
+        await database.close()
 
 
 async def test_the_schema_can_be_taken_down_again(tmp_path):
@@ -68,14 +68,14 @@ async def test_concurrent_writers_lose_no_update(database, store):
     async with database.writing() as session:
         session.add(tables.Resource(name="0", created_at=0))
 
-    async def add(one, times):
+    async def add(store, times):
         for _ in range(times):
-            async with one.writing() as session:
+            async with store.writing() as session:
                 row = await session.get(tables.Resource, 1)
                 row.created_at += 1
                 session.add(row)
 
-    await asyncio.gather(*(add(one, 10) for one in (database, other) for _ in range(2)))
+    await asyncio.gather(*(add(store, 10) for store in (database, other) for _ in range(2)))
 
     async with other.reading() as session:
         assert (await session.get(tables.Resource, 1)).created_at == 40
@@ -110,8 +110,8 @@ async def test_a_locked_store_is_unavailable_not_broken(database, store, monkeyp
     monkeypatch.setattr(database_module, "BUSY_TIMEOUT", 0.05)
     other = Database.open(store)
 
-    async def write(one):
-        async with one.writing() as session:
+    async def write(store):
+        async with store.writing() as session:
             await session.exec(text("SELECT 1"))
 
     async with database.writing() as session:

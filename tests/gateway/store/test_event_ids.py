@@ -75,14 +75,14 @@ async def test_calendars_get_ids_in_the_order_they_are_met(known):
 
 
 async def test_another_process_and_a_restart_know_the_same_ids(known, store):
-    here = await EventIds(known).calendar_ids([WORK, HOME])
+    calendar_ids = await EventIds(known).calendar_ids([WORK, HOME])
     elsewhere = Database.open(store)
     try:
         ids = EventIds(elsewhere)
 
-        assert await ids.calendar_ids([HOME, WORK]) == here
-        assert await ids.calendars(here.values()) == {
-            number: place for place, number in here.items()
+        assert await ids.calendar_ids([HOME, WORK]) == calendar_ids
+        assert await ids.calendars(calendar_ids.values()) == {
+            number: place for place, number in calendar_ids.items()
         }
     finally:
         await elsewhere.close()
@@ -92,7 +92,7 @@ async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
     elsewhere = Database.open(store)
     try:
         wanted = [CalendarKey(1, f"calendar {number}") for number in range(40)]
-        found = await asyncio.gather(
+        answers = await asyncio.gather(
             *(
                 EventIds(database).calendar_ids(wanted[at:] + wanted[:at])
                 for at, database in enumerate((known, elsewhere, known, elsewhere))
@@ -101,22 +101,22 @@ async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
     finally:
         await elsewhere.close()
 
-    assert all(one == found[0] for one in found)
-    assert len(set(found[0].values())) == 40
+    assert all(answer == answers[0] for answer in answers)
+    assert len(set(answers[0].values())) == 40
     assert len(await rows(known, CalendarRow)) == 40
 
 
 async def test_an_event_that_was_kept_is_found(known, store):
     ids = EventIds(known)
     await ids.calendar_ids([WORK])
-    kept = places("event", 1201)
-    await ids.store_events(kept)
+    events = places("event", 1201)
+    await ids.store_events(events)
     elsewhere = Database.open(store)
 
     try:
-        for event_id in list(kept)[::100]:
-            assert await EventIds(elsewhere).event(event_id) == kept[event_id]
-            assert await ids.event(event_id.upper()) == kept[event_id]
+        for event_id in list(events)[::100]:
+            assert await EventIds(elsewhere).event(event_id) == events[event_id]
+            assert await ids.event(event_id.upper()) == events[event_id]
     finally:
         await elsewhere.close()
     assert await ids.event("00000000-0000-5000-8000-000000000000") is None
@@ -149,13 +149,13 @@ async def test_the_cache_is_bounded_and_eviction_loses_no_id(known, monkeypatch)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(4)]
     for place in wanted:
         await ids.calendar_ids([place])
-    kept = places("event", 20, wanted[0])
-    await ids.store_events(kept)
+    events = places("event", 20, wanted[0])
+    await ids.store_events(events)
 
     assert len(ids._events) == 5
     assert len(ids._calendars) == 2
-    assert [(await ids.calendar_ids([one]))[one] for one in wanted] == [1, 2, 3, 4]
-    await ids.store_events(kept)
+    assert [(await ids.calendar_ids([key]))[key] for key in wanted] == [1, 2, 3, 4]
+    await ids.store_events(events)
     assert len(await rows(known, EventRow)) == 20
 
 
@@ -177,26 +177,26 @@ async def test_calendars_of_a_removed_connection_are_left_out(known):
 async def test_ids_of_a_removed_connection_are_never_given_out_again(known):
     ids = EventIds(known)
     await ids.calendar_ids([OTHER])
-    kept = places("event", 3, OTHER)
-    await ids.store_events(kept)
+    events = places("event", 3, OTHER)
+    await ids.store_events(events)
     async with known.writing() as session:
         await session.delete(await session.get(ConnectionRow, 2))
 
     after = EventIds(known)
 
     assert await rows(known, EventRow) == []
-    assert await after.event(next(iter(kept))) is None
+    assert await after.event(next(iter(events))) is None
     assert await after.calendar_ids([WORK]) == {WORK: 2}
 
 
 async def test_events_that_could_not_be_stored_are_retried(known):
     ids = EventIds(known)
-    kept = places("event", 2, WORK)
+    events = places("event", 2, WORK)
 
-    await ids.store_events(kept)  # their calendar has no row yet
+    await ids.store_events(events)  # their calendar has no row yet
     assert await rows(known, EventRow) == []
     await ids.calendar_ids([WORK])
-    await ids.store_events(kept)
+    await ids.store_events(events)
 
     assert len(await rows(known, EventRow)) == 2
 
@@ -231,7 +231,7 @@ async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
 )
 def test_an_events_id_is_made_of_its_place_alone(place, native, expected):
     """These values are in the hands of clients: they may never change."""
-    found = merged_calendars.event_id(place, native)
+    made = merged_calendars.event_id(place, native)
 
-    assert UUID(found).version == 5
-    assert found == expected
+    assert UUID(made).version == 5
+    assert made == expected

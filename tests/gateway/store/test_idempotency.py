@@ -70,14 +70,14 @@ def ledger(process):
 
 
 def intent(**changes) -> Intent:
-    given = {
+    members = {
         "token_id": 1,
         "method": "POST",
         "path": "/api/access/email/messages/send",
         "key": "k",
         "fingerprint": b"f" * 32,
     }
-    return Intent(**{**given, **changes})
+    return Intent(**{**members, **changes})
 
 
 async def test_the_first_try_begins_with_a_seed_of_its_own(ledger):
@@ -101,7 +101,7 @@ async def test_of_many_calls_at_once_one_begins(process):
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
 
-    assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 7
+    assert sorted(type(outcome).__name__ for outcome in begun) == ["Attempt"] + ["InProgress"] * 7
 
 
 async def test_a_kept_answer_is_replayed_whole(ledger):
@@ -210,7 +210,7 @@ async def test_of_many_takers_one_takes_over(process, clock):
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
 
-    assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 7
+    assert sorted(type(outcome).__name__ for outcome in begun) == ["Attempt"] + ["InProgress"] * 7
 
 
 async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_one(process, clock):

@@ -136,13 +136,13 @@ async def test_migrations_make_exactly_the_tables(database):
 
 async def test_two_processes_may_migrate_an_empty_store_at_once(url):
     both = [Database.open(url) for _ in range(2)]
-    await asyncio.gather(*(one.migrate() for one in both))
+    await asyncio.gather(*(database.migrate() for database in both))
 
     async with both[0].reader.connect() as connection:
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
     assert set(names) == {*tables.METADATA.tables, "alembic_version"}
-    for one in both:
-        await one.close()
+    for database in both:
+        await database.close()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -282,13 +282,13 @@ async def test_changes_of_one_resource_at_once_wait_for_each_other(two):
         f"/api/resources/{token['resourceIds'][0]}",
         {"operatorIds": [token["operatorId"]]},
     )
-    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+    async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
-            assert await at_once(*[way.patch(url, json=change) for way in (here, there) * 2]) == (
+            assert await at_once(*[way.patch(url, json=change) for way in (first, second) * 2]) == (
                 [200] * 4
             )
 
-        assert (await here.get(url)).json()["operatorIds"] == change["operatorIds"]
+        assert (await first.get(url)).json()["operatorIds"] == change["operatorIds"]
 
 
 async def somebody_waits(database):
@@ -303,15 +303,15 @@ async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(t
     token = await made(two[0])
     url, resources = f"/api/access-tokens/{token['id']}", token["resourceIds"]
     late = {"resourceIds": resources, "settings": {"emailAccessEnabled": True}}
-    async with over(two[0], headers=ADMIN) as here:
+    async with over(two[0], headers=ADMIN) as first:
         async with two[1].services.database.writing() as session:
             await session.get(tables.Resource, resources[0], with_for_update=True)
-            waiting = asyncio.create_task(here.patch(url, json=late))
+            waiting = asyncio.create_task(first.patch(url, json=late))
             await somebody_waits(two[1].services.database)
-            await here.patch(url, json={"settings": {"calendarAccessEnabled": True}})
+            await first.patch(url, json={"settings": {"calendarAccessEnabled": True}})
 
         assert (await waiting).status_code == 200
-        settings = (await here.get(url)).json()["settings"]
+        settings = (await first.get(url)).json()["settings"]
         assert (settings["emailAccessEnabled"], settings["calendarAccessEnabled"]) == (True, True)
 
 
@@ -319,65 +319,65 @@ async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwh
     token = await made(two[0])
     url = f"/api/resources/{token['resourceIds'][0]}"
     late = {"operatorIds": [token["operatorId"]]}
-    async with over(two[0], headers=ADMIN) as here:
+    async with over(two[0], headers=ADMIN) as first:
         async with two[1].services.database.writing() as session:
             await session.get(tables.Operator, token["operatorId"], with_for_update=True)
-            waiting = asyncio.create_task(here.patch(url, json=late))
+            waiting = asyncio.create_task(first.patch(url, json=late))
             await somebody_waits(two[1].services.database)
-            await here.patch(url, json={"name": "other"})
+            await first.patch(url, json={"name": "other"})
 
         assert (await waiting).json()["name"] == "other"
-        assert (await here.get(url)).json() == (await waiting).json()
+        assert (await first.get(url)).json() == (await waiting).json()
 
 
 async def test_what_is_removed_twice_at_once_was_there_once(two):
-    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+    async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
             for url in (
                 f"/api/resources/{token['resourceIds'][0]}",
                 f"/api/operators/{token['operatorId']}",
             ):
-                assert sorted(await at_once(here.delete(url), there.delete(url))) == [204, 404]
+                assert sorted(await at_once(first.delete(url), second.delete(url))) == [204, 404]
 
 
 async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
-    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+    async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
             operator, resource = token["operatorId"], token["resourceIds"][0]
             new = connection_of(token)
             removed, connected, in_chain_order = await at_once(
-                here.delete(f"/api/operators/{operator}"),
-                there.post("/api/connections", json=new),
-                there.patch(f"/api/resources/{resource}", json={"operatorIds": [operator]}),
+                first.delete(f"/api/operators/{operator}"),
+                second.post("/api/connections", json=new),
+                second.patch(f"/api/resources/{resource}", json={"operatorIds": [operator]}),
             )
 
             assert removed == 204
             assert connected in {201, 400}
             assert in_chain_order in {200, 400}
-            left = await here.get("/api/connections", params={"operatorId": operator})
+            left = await first.get("/api/connections", params={"operatorId": operator})
             assert left.json()["connections"] == []
-            assert (await here.get(f"/api/resources/{resource}")).json()["operatorIds"] == []
+            assert (await first.get(f"/api/resources/{resource}")).json()["operatorIds"] == []
 
 
 async def test_nothing_refers_to_a_resource_that_is_removed_meanwhile(two):
-    async with over(two[0], headers=ADMIN) as here, over(two[1], headers=ADMIN) as there:
+    async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
             resource, new = token["resourceIds"][0], connection_of(token)
-            connection = (await here.post("/api/connections", json=new)).json()["id"]
+            connection = (await first.post("/api/connections", json=new)).json()["id"]
             mine = f"/api/access-tokens/{token['id']}"
             removed, changed, relinked = await at_once(
-                here.delete(f"/api/resources/{resource}"),
-                there.patch(f"/api/connections/{connection}", json={"status": "disabled"}),
-                there.patch(mine, json={"resourceIds": [resource]}),
+                first.delete(f"/api/resources/{resource}"),
+                second.patch(f"/api/connections/{connection}", json={"status": "disabled"}),
+                second.patch(mine, json={"resourceIds": [resource]}),
             )
 
             assert removed == 204
             assert changed in {200, 404}
             assert relinked in {200, 400}
-            assert (await here.get(mine)).json()["resourceIds"] == []
+            assert (await first.get(mine)).json()["resourceIds"] == []
 
 
 async def test_who_gives_way_in_a_deadlock_may_try_again(database):
@@ -423,10 +423,12 @@ async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token
     database = with_token
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
-    ledgers = [IdempotencyStore(one, keyring) for one in (database, other) for _ in range(6)]
+    ledgers = [IdempotencyStore(store, keyring) for store in (database, other) for _ in range(6)]
     for turn in range(10):
         begun = await asyncio.gather(*(ledger.begin(intent(f"key {turn}")) for ledger in ledgers))
-        assert sorted(type(one).__name__ for one in begun) == ["Attempt"] + ["InProgress"] * 11
+        assert (
+            sorted(type(outcome).__name__ for outcome in begun) == ["Attempt"] + ["InProgress"] * 11
+        )
     await other.close()
 
 
@@ -451,18 +453,18 @@ async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_
 
 
 def decided(name, at=20_000 * DAY_MS):
-    given = dict.fromkeys(Decision._fields) | {
+    members = dict.fromkeys(Decision._fields) | {
         "at": at, "request_id": name, "token_id": 1, "operator_id": "op", "door": "rest",
         "outcome": "allowed", "status": 200, "policy_rev": 1, "hidden_fields": 0, "cost": 1,
         "duration": 1500, "upstream_calls": 0, "rule_id": 2**40,
     }  # fmt: skip
-    return Decision(**given)
+    return Decision(**members)
 
 
 async def test_the_decisions_of_two_processes_are_one_log(url, database):
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
-    logs = [DecisionLog(one, keyring, days=1) for one in (database, other)]
+    logs = [DecisionLog(store, keyring, days=1) for store in (database, other)]
     for number in range(300):
         logs[number % 2].write(decided(f"{number}", at=20_000 * DAY_MS + number), change=False)
     logs[0].write(decided("old", at=19_000 * DAY_MS), change=True)
@@ -472,10 +474,10 @@ async def test_the_decisions_of_two_processes_are_one_log(url, database):
     retention = Retention(database, days=1, clock=lambda: 20_000 * DAY_MS)
     assert await retention.drop() == 1
 
-    found = await newest(other, DecisionFilter(since=20_000 * DAY_MS + 298), limit=5)
-    assert [one.request_id for _, one in found] == ["299", "298"]
-    assert found[0][1] == decided("299", at=20_000 * DAY_MS + 299)
-    assert len([one async for one in in_chain_order(database)]) == 301
+    rows = await newest(other, DecisionFilter(since=20_000 * DAY_MS + 298), limit=5)
+    assert [decision.request_id for _, decision in rows] == ["299", "298"]
+    assert rows[0][1] == decided("299", at=20_000 * DAY_MS + 299)
+    assert len([row async for row in in_chain_order(database)]) == 301
     assert [
         (fault.chain, fault.fault) async for fault in faults(keyring, in_chain_order(database))
     ] == [("chain", Fault.CHANGED)]
@@ -548,5 +550,7 @@ async def test_decisions_wait_for_the_server_and_are_stored_once(mortal):
     await caller.get(TOKEN)
     await decisions.flush()
 
-    found = await newest(gateway.services.database, DecisionFilter(), limit=10)
-    assert [(one.operation, one.outcome) for _, one in found] == [("accessToken", "allowed")] * 2
+    rows = await newest(gateway.services.database, DecisionFilter(), limit=10)
+    assert [(decision.operation, decision.outcome) for _, decision in rows] == [
+        ("accessToken", "allowed")
+    ] * 2

@@ -33,16 +33,16 @@ async def test_a_request_is_logged_by_its_route(client, token, lines):
     mine = {"Authorization": f"Bearer {token['token']}", "X-Request-Id": "case-7"}
     await client.get(f"/api/access/email/messages/providerA:{CANARY}?q={CANARY}", headers=mine)
 
-    told = [line for line in lines() if line["event"] == "request"][-1]
-    assert told == {
-        "time": told["time"],
+    logged = [line for line in lines() if line["event"] == "request"][-1]
+    assert logged == {
+        "time": logged["time"],
         "level": "info",
         "logger": "gateway",
         "event": "request",
         "request_id": "case-7",
         "operation": "GET /api/access/email/messages/{emailId}",
         "status": 422,
-        "milliseconds": told["milliseconds"],
+        "milliseconds": logged["milliseconds"],
     }
 
 

@@ -68,8 +68,8 @@ class Truth:
         """Return the expected decision row of each root field."""
         multiset = Multiset()
         for name, arguments in self.ran.values():
-            named = [arguments.get(one) for one in NAMES]
-            resource = next((one for one in named if isinstance(one, str)), None)
+            named = [arguments.get(name) for name in NAMES]
+            resource = next((value for value in named if isinstance(value, str)), None)
             multiset[name, NEEDS[name].surface, resource, name in WRITES] += 1
         return multiset or Multiset([(None, None, None, False)])
 
@@ -77,7 +77,7 @@ class Truth:
     def admitted(self):
         """Return the gates that a mutation passes before its key is read."""
         needs = [NEEDS[name] for name, _ in self.ran.values() if name in WRITES]
-        return Multiset((one.surface, *one.operations) for one in needs)
+        return Multiset((need.surface, *need.operations) for need in needs)
 
     def _resolve(self, source, info, **arguments):
         """Return as many objects as *limit* lets through, and one in any other list."""
@@ -147,14 +147,14 @@ class Served:
         self._graph = graph
 
     async def answer(self, request):
-        asked = {
+        body = {
             "query": request.text,
             "variables": request.variables,
             "operationName": request.operation,
         }
         reply = await respond(
             self._graph,
-            json.dumps(asked).encode(),
+            json.dumps(body).encode(),
             admit=self._admit,
             request_id="req-1",
             once=self._once,
@@ -184,8 +184,8 @@ async def test_executed_root_fields_are_charged_admitted_and_logged(graph, world
     truth = Truth(request)
     padded = replace(request, text=request.text + " " * CACHED_LENGTH)  # too long for a plan
 
-    for asked in (request, request, padded):
-        served = await Served(graph, world).answer(asked)
+    for sent in (request, request, padded):
+        served = await Served(graph, world).answer(sent)
 
         assert sum(cost for _, cost in served.rows) == sum(served.costs.values())
         if truth.failed:
@@ -272,13 +272,13 @@ async def test_a_mutation_does_not_run_with_a_null_condition(ask, world):
     status, body = await ask(SEND, {"mail": MAIL, "yes": None})
 
     assert status == 400
-    told = {
+    extensions = {
         "code": "INVALID_PARAMETER",
         "httpStatus": 400,
         "requestId": "req-1",
         "details": [{"field": "yes", "message": "It is required."}],
     }
-    assert body == {"errors": [{"message": "yes: It is required.", "extensions": told}]}
+    assert body == {"errors": [{"message": "yes: It is required.", "extensions": extensions}]}
     assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 

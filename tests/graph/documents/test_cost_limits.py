@@ -187,7 +187,7 @@ def test_a_limit_may_be_written_as_a_decimal_number():
     document = parse("query ($n: Int) { emails(limit: $n) { emails { id } } }")
     (cost,) = CostLimits(build()).measure(document).values()
 
-    assert [cost.estimate_objects({"n": given}) for given in (50, 50.0, 1e300)] == [51, 51, 51]
+    assert [cost.estimate_objects({"n": limit}) for limit in (50, 50.0, 1e300)] == [51, 51, 51]
 
 
 async def test_more_objects_than_allowed_are_refused_before_anything_runs(ask, world, monkeypatch):

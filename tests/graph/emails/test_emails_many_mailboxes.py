@@ -45,11 +45,11 @@ def inhabit(world, mailbox, email):
                     account_email=f"me{number}@example.com",
                 )
             )
-            kept = [
+            emails = [
                 email(native(provider, number, place), place // 3, provider=provider)
                 for place in range(mails)
             ]
-            world.mailboxes[number] = mailbox(kept)
+            world.mailboxes[number] = mailbox(emails)
 
     return run
 
@@ -79,7 +79,7 @@ def in_order(world):
     """The ids of everything there is, newest first."""
     everything = [email for mailbox in world.mailboxes.values() for email in mailbox.emails]
     ranked = sorted(
-        (world.now - one.received_at, PREFIXES[one.provider] + one.id) for one in everything
+        (world.now - email.received_at, PREFIXES[email.provider] + email.id) for email in everything
     )
     return [name for _, name in ranked]
 
@@ -103,8 +103,8 @@ async def test_mailboxes_that_fail_on_different_pages_neither_lose_nor_repeat_me
     mailboxes = list(world.mailboxes.values())
 
     def fail_one_more(read):
-        for at, one in enumerate(mailboxes[:5]):
-            one.failure = Broken() if at < read < 6 else None
+        for at, failing in enumerate(mailboxes[:5]):
+            failing.failure = Broken() if at < read < 6 else None
 
     pages = await walk(ask, fail_one_more)
 
@@ -133,31 +133,31 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
     inhabit(40, 2)
     everything = in_order(world)
     mailboxes = list(world.mailboxes.values())
-    found, token, error = [], None, None
+    pages, token, error = [], None, None
     for failing in range(1, 40):
         _, body = await ask(PAGE, {"token": token, "limit": 1})
         if "errors" in body:
             error = body["errors"][0]["extensions"]["code"]
             break
-        found.append(body["data"]["emails"])
-        token = found[-1]["nextPageToken"]
+        pages.append(body["data"]["emails"])
+        token = pages[-1]["nextPageToken"]
         mailboxes[failing].failure = Broken()
     for mailbox in mailboxes:
         mailbox.failure = None
 
-    found.append(await page(ask, token))
-    while found[-1]["hasMore"]:
-        found.append(await page(ask, found[-1]["nextPageToken"]))
+    pages.append(await page(ask, token))
+    while pages[-1]["hasMore"]:
+        pages.append(await page(ask, pages[-1]["nextPageToken"]))
 
     assert error == "PROVIDER_ERROR"
-    assert sorted(ids(found)) == sorted(everything)
+    assert sorted(ids(pages)) == sorted(everything)
 
 
 async def test_a_hundred_mailboxes_fit_wherever_each_of_them_stands(ask, world, inhabit):
     inhabit(100, 1)
-    for at, one in enumerate(world.mailboxes.values()):
-        one.emails = one.emails[:1] if at == 0 else []
-        one.search = scanning(one, MailPosition(10**12 + at, "~"))
+    for at, account in enumerate(world.mailboxes.values()):
+        account.emails = account.emails[:1] if at == 0 else []
+        account.search = scanning(account, MailPosition(10**12 + at, "~"))
 
     first = await page(ask, limit=1)
     second = await page(ask, first["nextPageToken"])

@@ -105,7 +105,7 @@ async def test_every_send_without_a_key_has_a_message_id_of_its_own(ask, world):
 
 
 @pytest.mark.parametrize(
-    ("connection_id", "change", "told"),
+    ("connection_id", "change", "expected"),
     [
         pytest.param(99, {}, ("CONNECTION_NOT_FOUND", 404), id="not the token's"),
         pytest.param(1, {"kind": "calendar"}, ("CONNECTION_NOT_FOUND", 404), id="no mailbox"),
@@ -114,13 +114,13 @@ async def test_every_send_without_a_key_has_a_message_id_of_its_own(ask, world):
     ],
 )
 async def test_sending_from_an_unusable_connection_is_refused(
-    ask, world, connection_id, change, told
+    ask, world, connection_id, change, expected
 ):
     world.connections[0] = replace(world.connections[0], **change)
 
     _, body = await ask(SEND, {"input": LETTER | {"connectionId": connection_id}})
 
-    assert refusal(body) == told
+    assert refusal(body) == expected
     assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 
 
@@ -216,8 +216,8 @@ async def test_a_body_of_the_wrong_shape(ask, world, variables, details):
     assert "data" not in body
     extensions = body["errors"][0]["extensions"]
     assert (extensions["code"], extensions["httpStatus"]) == ("VALIDATION_ERROR", 400)
-    told = sorted((detail["field"], detail["message"]) for detail in extensions["details"])
-    assert told == sorted(details)
+    reported = sorted((detail["field"], detail["message"]) for detail in extensions["details"])
+    assert reported == sorted(details)
     assert world.mailboxes[1].calls == []
 
 
@@ -246,7 +246,7 @@ async def test_a_reply_quotes_only_visible_fields(ask, world):
 @pytest.mark.parametrize(("mode", "quote"), [("strict", False), ("basic", True)])
 async def test_a_reply_does_not_quote_a_hidden_body(ask, world, mode, quote):
     world.settings |= {
-        "visibleEmailFields": [one for one in EmailField if one is not EmailField.BODY],
+        "visibleEmailFields": [field for field in EmailField if field is not EmailField.BODY],
         "maskMode": mode,
     }
 
@@ -277,7 +277,7 @@ async def test_it_forwards(ask, world):
 
 @pytest.mark.parametrize("word", ["body", "attachments"])
 async def test_forwarding_hidden_fields_is_refused(ask, world, word):
-    world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
+    world.settings["visibleEmailFields"] = [field for field in EmailField if field != word]
 
     _, body = await ask(
         FORWARD, {"id": "providerA:a1", "input": {"to": [{"email": "x@y.example"}]}}
@@ -298,7 +298,7 @@ async def test_forwarding_hidden_fields_is_refused(ask, world, word):
 async def test_hidden_fields_are_left_out_of_replies_and_forwards(
     ask, world, document, word, attribute
 ):
-    world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
+    world.settings["visibleEmailFields"] = [field for field in EmailField if field != word]
     written = {"to": [{"email": "x@y.example"}]} if document is FORWARD else {"body": "Yes"}
 
     await ask(document, {"id": "providerA:a1", "input": written})
@@ -318,7 +318,7 @@ async def test_basic_masks_leave_forwarding_open(ask, world):
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "expected"),
     [
         pytest.param(Refused(), ("PROVIDER_ERROR", 502), id="the provider says no"),
         pytest.param(Broken(), ("PROVIDER_ERROR", 502), id="the provider breaks"),
@@ -331,13 +331,13 @@ async def test_basic_masks_leave_forwarding_open(ask, world):
         pytest.param(UnsafeMessage(), ("VALIDATION_ERROR", 400), id="not safe to write down"),
     ],
 )
-async def test_errors_of_failed_replies(ask, world, failure, told):
+async def test_errors_of_failed_replies(ask, world, failure, expected):
     world.mailboxes[1].failure = failure
 
     _, body = await ask(REPLY, {"id": "providerA:a1", "input": {"body": ""}})
 
     assert body["data"] == {"result": None}
-    assert refusal(body) == told
+    assert refusal(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ async def test_a_change_that_makes_no_sense(ask, world, change, field):
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "expected"),
     [
         pytest.param(Refused(), ("NOT_FOUND", 404), id="refused"),
         pytest.param(Broken(), ("NOT_FOUND", 404), id="broken"),
@@ -426,7 +426,7 @@ async def test_a_change_that_makes_no_sense(ask, world, change, field):
     ],
 )
 @pytest.mark.parametrize("document", [DELETE, MODIFY])
-async def test_errors_of_failed_changes(ask, world, document, failure, told):
+async def test_errors_of_failed_changes(ask, world, document, failure, expected):
     world.mailboxes[1].failure = failure
 
     variables = {"id": "providerA:a1"}
@@ -434,4 +434,4 @@ async def test_errors_of_failed_changes(ask, world, document, failure, told):
         variables["input"] = {"markAsRead": True}
     _, body = await ask(document, variables)
 
-    assert refusal(body) == told
+    assert refusal(body) == expected

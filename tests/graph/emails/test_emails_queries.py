@@ -174,15 +174,15 @@ async def test_filters_reach_every_mailbox(ask, world):
         after: "2026-01-01", before: "2026-02-01T00:00:00+01:00", hasAttachment: false, limit: 7
     ) { hasMore } }""")
 
-    (_, asked, _), (_, other, _) = world.mailboxes[1].calls[0], world.mailboxes[2].calls[0]
-    assert asked == other
-    assert asked.text == "lease"
-    assert asked.text_fields == {"subject", "body_preview", "body", "from_", "to", "cc"}
-    assert (asked.sender, asked.recipient, asked.subject) == ("@x.example", "bob", "Rent")
-    assert (asked.label, asked.unread, asked.has_attachment) == ("home", True, False)
-    assert asked.after.isoformat() == "2026-01-01T00:00:00+00:00"
-    assert asked.before.isoformat() == "2026-01-31T23:00:00+00:00"
-    assert asked.limit == 7
+    (_, query, _), (_, other, _) = world.mailboxes[1].calls[0], world.mailboxes[2].calls[0]
+    assert query == other
+    assert query.text == "lease"
+    assert query.text_fields == {"subject", "body_preview", "body", "from_", "to", "cc"}
+    assert (query.sender, query.recipient, query.subject) == ("@x.example", "bob", "Rent")
+    assert (query.label, query.unread, query.has_attachment) == ("home", True, False)
+    assert query.after.isoformat() == "2026-01-01T00:00:00+00:00"
+    assert query.before.isoformat() == "2026-01-31T23:00:00+00:00"
+    assert query.limit == 7
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ async def test_a_partial_failure_fails_the_request_when_the_caller_requires_all(
 
 
 @pytest.mark.parametrize(
-    ("failures", "code", "told"),
+    ("failures", "code", "expected"),
     [
         pytest.param((Throttled(3), Throttled(9)), "RATE_LIMITED", (429, 9), id="all throttled"),
         pytest.param((TimedOut(), TimedOut()), "PROVIDER_TIMEOUT", (504, None), id="all slow"),
@@ -256,14 +256,14 @@ async def test_a_partial_failure_fails_the_request_when_the_caller_requires_all(
         pytest.param((NeedsReauth(), NeedsReauth()), "PROVIDER_ERROR", (502, None), id="revoked"),
     ],
 )
-async def test_it_fails_when_every_mailbox_does(ask, world, failures, code, told):
+async def test_it_fails_when_every_mailbox_does(ask, world, failures, code, expected):
     world.mailboxes[1].failure, world.mailboxes[2].failure = failures
 
     _, body = await ask(PAGE)
 
     extensions = body["errors"][0]["extensions"]
     assert extensions["code"] == code
-    assert (extensions["httpStatus"], extensions.get("retryAfter")) == told
+    assert (extensions["httpStatus"], extensions.get("retryAfter")) == expected
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ async def answers(graph, world, document):
 
 @pytest.mark.parametrize("word", OTHER)
 async def test_a_hidden_value_changes_nothing(graph, world, email, word):
-    world.settings["visibleEmailFields"] = [one for one in EmailField if one is not word]
+    world.settings["visibleEmailFields"] = [field for field in EmailField if field is not word]
     seen = []
     for values in ({}, OTHER[word]):
         world.mailboxes[1].emails = [
@@ -70,7 +70,7 @@ async def test_a_hidden_value_changes_nothing(graph, world, email, word):
 
 @pytest.mark.parametrize("word", OTHER)
 async def test_a_hidden_field_is_never_asked_for(graph, world, word):
-    world.settings["visibleEmailFields"] = [one for one in EmailField if one is not word]
+    world.settings["visibleEmailFields"] = [field for field in EmailField if field is not word]
 
     for document in DOCUMENTS:
         await answers(graph, world, document)
@@ -145,7 +145,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
 )
 @pytest.mark.parametrize("mode", ["strict", "basic"])
 async def test_a_filter_on_a_hidden_field_is_a_side_door(ask, world, argument, word, mode):
-    world.settings["visibleEmailFields"] = [one for one in EmailField if one != word]
+    world.settings["visibleEmailFields"] = [field for field in EmailField if field != word]
     world.settings["maskMode"] = mode
 
     _, body = await ask(f"{{ emails({argument}) {{ hasMore }} }}")
@@ -183,7 +183,7 @@ async def test_free_text_looks_at_visible_fields_alone(ask, world):
 )
 async def test_hidden_fields_are_not_searched(ask, world, hidden, mode, looked):
     world.settings |= {
-        "visibleEmailFields": [one for one in EmailField if one != hidden],
+        "visibleEmailFields": [field for field in EmailField if field != hidden],
         "maskMode": mode,
     }
 

@@ -82,26 +82,26 @@ class Honest(Diary):
     """A connector: what was not wanted is not told; declined events are told when asked."""
 
     async def events(self, calendar, span, *, include_cancelled, wanted):
-        found = await super().events(
+        listed = await super().events(
             calendar, span, include_cancelled=include_cancelled, wanted=wanted
         )
-        return EventList([pick(event, wanted) for event in found.events])
+        return EventList([pick(event, wanted) for event in listed.events])
 
     async def event(self, calendar, event, *, wanted):
         return pick(await super().event(calendar, event, wanted=wanted), wanted)
 
     async def busy(self, calendar, span, *, own_responses):
         return [
-            Span(one.start_utc, one.end_utc)
-            for one in self.events_of[calendar]
-            if not (own_responses and one.attendees[0].response == "declined")
+            Span(event.start_utc, event.end_utc)
+            for event in self.events_of[calendar]
+            if not (own_responses and event.attendees[0].response == "declined")
         ]
 
 
 def pick(event, wanted):
-    kept = wanted | {"id", "start_utc", "end_utc"}
+    attributes = wanted | {"id", "start_utc", "end_utc"}
     values = msgspec.structs.asdict(event)
-    return Event(**{name: value for name, value in values.items() if name in kept})
+    return Event(**{name: value for name, value in values.items() if name in attributes})
 
 
 async def answer(graph, world, document, talk):
@@ -128,7 +128,9 @@ def calendars(world):
 
 @pytest.mark.parametrize("word", OTHER, ids=str)
 async def test_a_hidden_value_changes_nothing(graph, calendars, word):
-    calendars.settings["visibleCalendarFields"] = [one for one in CalendarField if one is not word]
+    calendars.settings["visibleCalendarFields"] = [
+        field for field in CalendarField if field is not word
+    ]
     other = msgspec.structs.replace(TALK, **OTHER[word])
 
     for document in DOCUMENTS:
@@ -154,7 +156,7 @@ async def test_the_same_value_shows_when_it_is_visible(graph, calendars, word):
 
 async def test_hidden_responses_of_the_owner_change_nothing(graph, calendars):
     calendars.settings["visibleCalendarFields"] = [
-        one for one in CalendarField if one is not CalendarField.ATTENDEES
+        field for field in CalendarField if field is not CalendarField.ATTENDEES
     ]
     declined = (Attendee(email="me@a.example", response="declined"),)
     other = msgspec.structs.replace(TALK, attendees=declined)

@@ -49,12 +49,12 @@ async def test_a_hidden_attribute_is_never_touched(world):
         return record
 
     field = schema.query_type.fields["email"]
-    kept, field.resolve = field.resolve, resolve
+    original, field.resolve = field.resolve, resolve
     try:
         text = '{ email(emailId: "providerA:a1") { id body } }'
         outcome = await Graph(schema).prepare(text).run({}, world.context())
     finally:
-        field.resolve = kept
+        field.resolve = original
 
     assert outcome.data == {"email": {"id": "a1", "body": None}}
     assert record.touched == []
@@ -88,7 +88,7 @@ async def test_an_unexpected_value_is_completed_by_graphql_core(graph, world, em
     outcome = await graph.prepare(LIST).run({"limit": 5}, world.context())
 
     assert outcome.errors == ()
-    subjects = [one["subject"] for one in outcome.data["result"]["emails"]]
+    subjects = [email["subject"] for email in outcome.data["result"]["emails"]]
     assert subjects == ["Subject a1", "Subject b1", "7"]
 
 
@@ -118,11 +118,11 @@ def test_the_example_of_the_guide_becomes_the_types_it_shows(graph):
 
     page = msgspec.structs.fields(plan.single_root.reader.type)
     email = msgspec.structs.fields(page[1].type.__args__[0])
-    assert [(one.name, one.encode_name) for one in page[1:]] == [
+    assert [(member.name, member.encode_name) for member in page[1:]] == [
         ("emails", "emails"),
         ("has_more", "hasMore"),
     ]
-    assert [(one.name, one.encode_name) for one in email[1:]] == [
+    assert [(member.name, member.encode_name) for member in email[1:]] == [
         ("id", "id"),
         ("from_", "sender"),
         ("null_2", "body"),

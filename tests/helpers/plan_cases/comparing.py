@@ -86,25 +86,25 @@ async def differences(
     ]
     operation = random.choice(operations)
     program = Program(subject.schema, document, operation, PlanCache(50))
-    found = []
+    differences = []
     for number in range(RUNS):
         wrong = random.choice(how_wrong)
-        hidden = frozenset(one for one in subject.maskable if random.random() < 0.3)
+        hidden = frozenset(field_name for field_name in subject.maskable if random.random() < 0.3)
         budget = random.choice([None, None, 25_000, random.randint(0, 12)])
-        given = variables(subject.schema, operation, random)
+        values = variables(subject.schema, operation, random)
         case = f"{seed}/{number}", wrong, hidden if number else frozenset(), budget
         by_plan, alone = CaseContext(subject, *case), CaseContext(subject, *case)
-        one = await _seen(program.run(given, by_plan), by_plan)
-        other = await _seen(program.interpret(given, alone), alone)
-        _count(tally, by_plan, other)
-        if one != other:
-            told = (
-                f"{name}: {one.get(name)!r}\n  not {other.get(name)!r}"
-                for name in {**one, **other}
-                if one.get(name) != other.get(name)
+        planned = await _seen(program.run(values, by_plan), by_plan)
+        interpreted = await _seen(program.interpret(values, alone), alone)
+        _count(tally, by_plan, interpreted)
+        if planned != interpreted:
+            lines = (
+                f"{name}: {planned.get(name)!r}\n  not {interpreted.get(name)!r}"
+                for name in {**planned, **interpreted}
+                if planned.get(name) != interpreted.get(name)
             )
-            found.append("\n".join([f"case {case} {given}", text, *told]))
-    return found
+            differences.append("\n".join([f"case {case} {values}", text, *lines]))
+    return differences
 
 
 def _count(tally: Tally, context: CaseContext, other: dict) -> None:
@@ -137,7 +137,7 @@ def _plain(data: Any) -> Any:
     """Make order part of what is compared, and every odd value comparable."""
     if isinstance(data, msgspec.Struct):
         fields = msgspec.structs.fields(type(data))
-        pairs = ((one.encode_name, getattr(data, one.name)) for one in fields)
+        pairs = ((field.encode_name, getattr(data, field.name)) for field in fields)
         return [(key, _plain(value)) for key, value in pairs if value is not msgspec.UNSET]
     if isinstance(data, dict):
         return [(key, _plain(value)) for key, value in data.items()]

@@ -172,15 +172,15 @@ _LITERALS = {
 
 def variables(schema, operation, random: Random) -> dict[str, object]:
     """Give values for the variables of *operation*, unfit ones now and then."""
-    given: dict[str, object] = {"unknown": 1} if random.random() < 0.05 else {}
+    values: dict[str, object] = {"unknown": 1} if random.random() < 0.05 else {}
     for definition in operation.variable_definitions or ():
         draw = random.random()
         type_ = type_from_ast(schema, definition.type)
         absent = not is_non_null_type(type_) or definition.default_value
         if draw < (0.3 if absent else 0.04):
             continue
-        given[definition.variable.name.value] = value(type_, random)
-    return given
+        values[definition.variable.name.value] = value(type_, random)
+    return values
 
 
 def value(type_, random: Random) -> object:

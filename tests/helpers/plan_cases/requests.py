@@ -65,23 +65,23 @@ def requests(draw, schema):
     kind = draw(st.sampled_from(["Query", "Query", "Mutation"]))
     writer = Writer(schema, draw, kind)
     body = writer.selection(schema.type_map[kind], 0)
-    used = [one for one in VARIABLES if f"${one}" in _reached(body, writer.fragments)]
+    used = [name for name in VARIABLES if f"${name}" in _reached(body, writer.fragments)]
     text = f"{kind.lower()} Main{_declared(used)} {body}"
     operation = None
     if used and draw(st.integers(0, 3)) == 0:  # the same name is of another type elsewhere
         name = draw(st.sampled_from(used))
         text += f" query Other(${name}: Boolean!) {{ accessToken @skip(if: ${name}) {{ id }} }}"
         operation = "Main"
-    variables = {one: draw(VARIABLES[one][1]) for one in used}
+    variables = {name: draw(VARIABLES[name][1]) for name in used}
     return Request(
         " ".join([text, *writer.fragments.values()]),
-        {one: value for one, value in variables.items() if value is not ABSENT},
+        {name: value for name, value in variables.items() if value is not ABSENT},
         operation,
     )
 
 
 def _declared(used):
-    return f"({', '.join(f'${one}: {VARIABLES[one][0]}' for one in used)})" if used else ""
+    return f"({', '.join(f'${name}: {VARIABLES[name][0]}' for name in used)})" if used else ""
 
 
 def _reached(text, fragments):
@@ -144,11 +144,13 @@ class Writer:
         key = alias or name
         if key not in self._arguments:
             chosen = {
-                one: self._draw(st.sampled_from(values))
-                for one, values in FIELDS[self._root][name].items()
+                argument: self._draw(st.sampled_from(values))
+                for argument, values in FIELDS[self._root][name].items()
             }
-            given = ", ".join(f"{one}: {value}" for one, value in chosen.items() if value)
-            self._arguments[key] = f"({given})" if given else ""
+            arguments = ", ".join(
+                f"{argument}: {value}" for argument, value in chosen.items() if value
+            )
+            self._arguments[key] = f"({arguments})" if arguments else ""
         return self._arguments[key]
 
     def _plain(self, owner, depth):

@@ -203,9 +203,9 @@ def _given(schema: GraphQLSchema, maskable: tuple[str, ...]) -> Subject:
 
 def _giving(*, asynchronous: bool) -> Callable:
     def give(source, info, **arguments):
-        asked = wanted(info, get_named_type(info.return_type).name)
+        attributes = wanted(info, get_named_type(info.return_type).name)
         info.context.log.append(
-            (info.path.as_list(), sorted(asked), repr(sorted(arguments.items())), _told(info))
+            (info.path.as_list(), sorted(attributes), repr(sorted(arguments.items())), _told(info))
         )
         return info.context.give(info)
 

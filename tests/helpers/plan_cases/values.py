@@ -153,17 +153,17 @@ class Values:
 
         When something is wrong, an attribute may be missing, or made anew each time it is read.
         """
-        given = {}
+        members = {}
         for field in type_.fields.values():
             made_of = strawberry_field(field)
             value = "TRAP" if made_of.base_resolver else self.of(field.type, depth)
-            given[made_of.python_name] = value
+            members[made_of.python_name] = value
         made = {}
-        if given and self.random.random() < self.wrong:
-            value = given.pop(name := self.random.choice(sorted(given)))
+        if members and self.random.random() < self.wrong:
+            value = members.pop(name := self.random.choice(sorted(members)))
             made = self.random.choice(({}, {name: lambda: value}, {name: _fail}))
-        record = _record_type(type_.name, tuple(sorted(given)))
-        return (_making(record, **made) if made else record)(**given)
+        record = _record_type(type_.name, tuple(sorted(members)))
+        return (_making(record, **made) if made else record)(**members)
 
     def anything(self, type_, depth: int) -> Any:
         """Give a wrong value, or one that is right in an unusual way."""
@@ -181,7 +181,7 @@ class Values:
             lambda: Soon(_cancel),
             lambda: [self.of(type_, depth + 1)],
             lambda: {self.right(named, depth)} if not is_object_type(named) else Loud(),
-            lambda: (one for one in [self.right(named, depth)]),
+            lambda: (item for item in [self.right(named, depth)]),
         ]
         bare = _nullable(type_)
         if is_list_type(bare):

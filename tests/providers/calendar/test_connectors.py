@@ -115,7 +115,7 @@ async def test_a_asks_by_the_documented_parameters():
 
 
 async def test_an_event_of_a_is_told_whole():
-    (found,) = await listed_a(
+    (event,) = await listed_a(
         a_event(
             status="tentative",
             summary="Talk",
@@ -132,7 +132,7 @@ async def test_an_event_of_a_is_told_whole():
         )
     )
 
-    assert found == Event(
+    assert event == Event(
         id="e1",
         title="Talk",
         description="About it",
@@ -158,7 +158,7 @@ VIDEO = {"entryPoints": [
 
 
 @pytest.mark.parametrize(
-    ("given", "attribute", "expected"),
+    ("members", "attribute", "expected"),
     [
         pytest.param({}, "title", "", id="no title"),
         pytest.param({"status": "later"}, "status", "confirmed", id="an unknown status"),
@@ -197,17 +197,17 @@ VIDEO = {"entryPoints": [
         ),
     ],
 )
-async def test_what_a_tells_is_understood(given, attribute, expected):
-    (found,) = await listed_a(a_event(**given))
+async def test_what_a_tells_is_understood(members, attribute, expected):
+    (event,) = await listed_a(a_event(**members))
 
-    assert getattr(found, attribute) == expected
+    assert getattr(event, attribute) == expected
 
 
 async def test_an_event_of_a_without_any_time_is_left_out_of_lists_and_missing_alone():
     timeless = {"id": "e0", "status": "cancelled"}
     port, _ = open_a(timeless)
 
-    assert [one.id for one in await listed_a(timeless, a_event())] == ["e1"]
+    assert [event.id for event in await listed_a(timeless, a_event())] == ["e1"]
     with pytest.raises(Missing):
         await port.event("c", "e0", wanted=EVERYTHING)
 
@@ -225,10 +225,10 @@ async def test_a_is_read_page_by_page_though_pages_are_empty():
         {"items": [a_event(id="e2")]},
     )
 
-    found = await port.events("c", WEEK, include_cancelled=True, wanted=frozenset())
+    listed = await port.events("c", WEEK, include_cancelled=True, wanted=frozenset())
 
-    assert [event.id for event in found.events] == ["e1", "e2"]
-    assert found.complete
+    assert [event.id for event in listed.events] == ["e1", "e2"]
+    assert listed.complete
     assert wire.values("pageToken") == [None, "2", "3"]
     assert set(wire.values("showDeleted")) == {"true"}
 
@@ -261,7 +261,7 @@ async def test_a_calendar_of_a_is_known_by_the_name_its_owner_gave_it():
 
 
 @pytest.mark.parametrize(
-    ("given", "busy"),
+    ("members", "busy"),
     [
         ({}, True),
         ({"transparency": "opaque"}, True),
@@ -272,12 +272,12 @@ async def test_a_calendar_of_a_is_known_by_the_name_its_owner_gave_it():
         ({"start": None}, False),
     ],
 )
-async def test_when_a_is_taken(given, busy):
-    port, _ = open_a({"items": [a_event(**given)]})
+async def test_when_a_is_taken(members, busy):
+    port, _ = open_a({"items": [a_event(**members)]})
 
-    found = await port.busy("c", WEEK, own_responses=True)
+    periods = await port.busy("c", WEEK, own_responses=True)
 
-    assert len(found) == busy
+    assert len(periods) == busy
 
 
 async def test_a_is_asked_for_the_owners_answers_only_when_they_may_be_told():
@@ -314,7 +314,7 @@ async def test_b_asks_by_the_documented_parameters():
 
 
 async def test_an_event_of_b_is_told_whole():
-    (found,) = await listed_b(
+    (event,) = await listed_b(
         b_event(
             subject="Talk",
             body={"contentType": "text", "content": "About it"},
@@ -338,7 +338,7 @@ async def test_an_event_of_b_is_told_whole():
         )
     )
 
-    assert found == Event(
+    assert event == Event(
         id="e1",
         title="Talk",
         description="About it",
@@ -374,13 +374,13 @@ async def test_an_event_of_b_is_told_whole():
 async def test_answers_of_b_are_translated(response, expected):
     guest = {"emailAddress": {"address": "a@x.example"}, "status": {"response": response}}
 
-    (found,) = await listed_b(b_event(attendees=[guest]))
+    (event,) = await listed_b(b_event(attendees=[guest]))
 
-    assert found.attendees[0].response == expected
+    assert event.attendees[0].response == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "attribute", "expected"),
+    ("members", "attribute", "expected"),
     [
         pytest.param({"subject": None}, "title", "", id="no title"),
         pytest.param({"showAs": "busy", "isCancelled": True}, "status", "cancelled", id="off"),
@@ -398,10 +398,10 @@ async def test_answers_of_b_are_translated(response, expected):
         pytest.param({"organizer": None}, "organizer", None, id="nobody organises"),
     ],
 )
-async def test_what_b_tells_is_understood(given, attribute, expected):
-    (found,) = await listed_b(b_event(**given))
+async def test_what_b_tells_is_understood(members, attribute, expected):
+    (event,) = await listed_b(b_event(**members))
 
-    assert getattr(found, attribute) == expected
+    assert getattr(event, attribute) == expected
 
 
 @pytest.mark.parametrize(
@@ -421,9 +421,9 @@ async def test_times_of_b_that_are_not_utc_break_the_answer(start):
 async def test_cancelled_events_of_b_are_left_out_here():
     port, _ = open_b({"value": [b_event(isCancelled=True), b_event(id="e2")]})
 
-    found = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
+    listed = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
 
-    assert [event.id for event in found.events] == ["e2"]
+    assert [event.id for event in listed.events] == ["e2"]
 
 
 async def test_an_event_of_b_is_read_below_its_calendar():
@@ -440,16 +440,16 @@ async def test_long_ranges_of_b_are_asked_for_in_pieces():
     port, wire = open_b({"value": [b_event()]})
     span = Span(START, START + timedelta(days=4000))
 
-    found = await port.busy("c", span, own_responses=True)
+    periods = await port.busy("c", span, own_responses=True)
 
     starts, ends = sorted(wire.values("startDateTime")), sorted(wire.values("endDateTime"))
     assert starts == ["2026-03-01T00:00:00Z", "2031-02-28T00:00:00Z", "2036-02-27T00:00:00Z"]
     assert ends == [*starts[1:], "2037-02-11T00:00:00Z"]
-    assert len(found) == 3
+    assert len(periods) == 3
 
 
 @pytest.mark.parametrize(
-    ("given", "busy"),
+    ("members", "busy"),
     [
         ({"showAs": "busy"}, True),
         ({"showAs": "tentative"}, True),
@@ -464,8 +464,8 @@ async def test_long_ranges_of_b_are_asked_for_in_pieces():
         ({"showAs": "busy", "responseStatus": {"response": "none"}}, True),
     ],
 )
-async def test_when_b_is_taken(given, busy):
-    port, _ = open_b({"value": [b_event(**given)]})
+async def test_when_b_is_taken(members, busy):
+    port, _ = open_b({"value": [b_event(**members)]})
 
     assert len(await port.busy("c", WEEK, own_responses=True)) == busy
 
@@ -537,10 +537,10 @@ async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
     monkeypatch.setattr(calendar_b, "MAX_EVENTS", 2)
     port, wire = opener(page)
 
-    found = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
+    listed = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
 
-    assert not found.complete
-    assert len(found.events) == 2
+    assert not listed.complete
+    assert len(listed.events) == 2
     assert len(wire.requests) == 1
     with pytest.raises(TooMuch):
         await port.busy("c", WEEK, own_responses=True)

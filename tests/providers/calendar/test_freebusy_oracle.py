@@ -74,16 +74,16 @@ def test_busy_and_free_agree_with_every_minute(taken, start, length):
     covered = {
         minute
         for minute in range(start, start + length)
-        if any(one.start <= _at(minute) < one.end for one in taken)
+        if any(span.start <= _at(minute) < span.end for span in taken)
     }
     assert _minutes(busy) == covered
     assert _minutes(free) == set(range(start, start + length)) - covered
-    edges = [edge for one in sorted((*busy, *free)) for edge in one]
+    edges = [edge for span in sorted((*busy, *free)) for edge in span]
     assert edges[0] == within.start
     assert edges[-1] == within.end
     assert edges[1:-1:2] == edges[2::2]  # they fill the range without a gap
-    assert all(one.start < one.end for one in (*busy, *free))
-    assert all(one.end < other.start for one, other in pairwise(busy))
+    assert all(span.start < span.end for span in (*busy, *free))
+    assert all(span.end < other.start for span, other in pairwise(busy))
 
 
 def _minutes(spans):
@@ -248,19 +248,19 @@ def test_calendars_of_every_zone_agree_with_every_minute(plans, day, first, hour
         async with opened(plans) as agenda:
             return await agenda.free_busy(span)
 
-    found = asyncio.run(ask())
+    answer = asyncio.run(ask())
 
-    assert found.warnings == ()
-    assert len(found.calendars) == 2
+    assert answer.warnings == ()
+    assert len(answer.calendars) == 2
     expected = [
         any(plan.covers(start + number * MINUTE) for plan in plans) for number in range(hours * 60)
     ]
-    for calendar in found.calendars:
-        told = [None] * (hours * 60)
+    for calendar in answer.calendars:
+        reported = [None] * (hours * 60)
         for is_busy, periods in ((True, calendar.busy), (False, calendar.free)):
             for period in periods:
                 begin = int((period.start_utc - start) / MINUTE)
                 for number in range(begin, begin + period.duration_minutes):
-                    assert told[number] is None
-                    told[number] = is_busy
-        assert told == expected
+                    assert reported[number] is None
+                    reported[number] = is_busy
+        assert reported == expected

@@ -49,7 +49,7 @@ def query(**more):
 
 
 def titles(page):
-    return [one.title for one in page.events]
+    return [event.title for event in page.events]
 
 
 def named(warnings):
@@ -80,12 +80,12 @@ async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agen
     page = await agenda.events(query(), wanted=ALL)
 
     assert titles(page) == ["b1", "c1", "a1"]
-    assert [one.id for one in page.events] == [
+    assert [event.id for event in page.events] == [
         event_id(place(1, "b"), "b1"),
         event_id(place(2, "c"), "c1"),
         event_id(place(1, "a"), "a1"),
     ]
-    assert set(ids.known) == {one.id for one in page.events}
+    assert set(ids.known) == {event.id for event in page.events}
     assert (page.total, page.warnings) == (3, ())
 
 
@@ -154,7 +154,7 @@ async def test_by_day_the_order_tells_no_time(ids):
     for newest_first in (False, True):
         page = await agenda.events(query(by_day=True, newest_first=newest_first), wanted=ALL)
 
-        assert [one.id for one in page.events] == sorted(one.id for one in page.events)
+        assert [event.id for event in page.events] == sorted(event.id for event in page.events)
 
 
 @given(
@@ -164,8 +164,8 @@ async def test_by_day_the_order_tells_no_time(ids):
 )
 def test_pages_agree_with_one_sorted_list(entries, offset, limit):
     events = [event(f"e{n}", first, first + length) for n, (first, length, _) in enumerate(entries)]
-    in_a = [one for one, (_, _, is_a) in zip(events, entries, strict=True) if is_a]
-    in_b = [one for one in events if one not in in_a]
+    in_a = [entry for entry, (_, _, is_a) in zip(events, entries, strict=True) if is_a]
+    in_b = [entry for entry in events if entry not in in_a]
     port = diary("a", "b", events_of={"a": in_a, "b": in_b})
     span = Span(hour(5), hour(50))
 
@@ -177,13 +177,13 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
 
     whole = sorted(
         (
-            (one.start_utc, event_id(place(1, "a" if one in in_a else "b"), one.id))
-            for one in events
-            if (one.start_utc < span.end and one.end_utc > span.start)
-            or (one.start_utc == one.end_utc == span.start)
+            (entry.start_utc, event_id(place(1, "a" if entry in in_a else "b"), entry.id))
+            for entry in events
+            if (entry.start_utc < span.end and entry.end_utc > span.start)
+            or (entry.start_utc == entry.end_utc == span.start)
         ),
     )
-    assert [(one.start_utc, one.id) for one in page.events] == whole[offset : offset + limit]
+    assert [(entry.start_utc, entry.id) for entry in page.events] == whole[offset : offset + limit]
     assert page.total == len(whole)
 
 
@@ -304,9 +304,9 @@ async def test_two_connections_to_one_account_are_one(ids, first):
 async def test_an_event_is_read_from_where_it_was_listed(agenda, first, second):
     listed = await agenda.events(query(), wanted=ALL)
 
-    found = await agenda.event(listed.events[1].id, allowed=None, wanted=ALL)
+    reread = await agenda.event(listed.events[1].id, allowed=None, wanted=ALL)
 
-    assert found == listed.events[1]
+    assert reread == listed.events[1]
     assert second.calls[-1] == ("event", "c", "c1", ALL)
 
 

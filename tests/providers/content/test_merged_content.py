@@ -36,15 +36,15 @@ async def single_chunk(body=b"x"):
 
 async def names(content, places, *, wanted=NAME, limit=25, **query):
     """The names of all files of a listing, page by page."""
-    found, cursor, pages = [], None, 0
+    file_names, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:
         page = await content.files(
             places, FileQuery(limit=limit, **query), cursor=cursor, wanted=wanted
         )
-        found += [file.name for file in page.items]
+        file_names += [file.name for file in page.items]
         cursor, pages = page.next, pages + 1
         assert pages < 200
-    return found
+    return file_names
 
 
 def root(item):
@@ -379,9 +379,9 @@ async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
         places.append(key(tenant.make.folder(tenant.boats, "Empty")))
         tenant.make.save()
 
-    found = await names(tenant.delegated().content, places, order=order, limit=limit)
+    listed = await names(tenant.delegated().content, places, order=order, limit=limit)
 
-    assert found == expected
+    assert listed == expected
 
 
 @pytest.mark.parametrize(
@@ -398,9 +398,9 @@ async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
 )
 @pytest.mark.parametrize("order", [BY_NAME, Order(by="size")])
 async def test_filters_of_files(tenant, sorted_folder, query, expected, order):
-    found = await names(tenant.delegated().content, [key(sorted_folder)], order=order, **query)
+    listed = await names(tenant.delegated().content, [key(sorted_folder)], order=order, **query)
 
-    assert sorted(found) == sorted(expected)
+    assert sorted(listed) == sorted(expected)
 
 
 async def test_filters_of_files_by_time(tenant, sorted_folder):
@@ -419,9 +419,9 @@ async def test_several_libraries_are_listed_together(tenant):
     content = tenant.delegated().content
     places = [ItemKey(drive.drive, "root") for drive in (await content.all_drives()).items]
 
-    found = await names(content, places, order=BY_NAME, limit=2)
+    listed = await names(content, places, order=BY_NAME, limit=2)
 
-    assert found == ["Boats", "letter.txt", "notes.txt"]
+    assert listed == ["Boats", "letter.txt", "notes.txt"]
 
 
 async def test_an_unreadable_library_is_a_warning(tenant):
@@ -454,11 +454,11 @@ async def test_searches_cover_whole_subtrees(tenant):
     tenant.make.save()
     content = tenant.delegated().content
 
-    found = await names(
+    listed = await names(
         content, [root(tenant.documents), root(tenant.own)], text="keel", order=BY_NAME
     )
 
-    assert found == ["keel.txt", "Plan é.docx"]
+    assert listed == ["keel.txt", "Plan é.docx"]
 
 
 async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tenant):
@@ -472,9 +472,9 @@ async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tena
 async def test_orders_that_upstream_refuses_are_sorted_here(tenant, sorted_folder):
     tenant.fault(kind="400", match="$orderby", reason="invalidRequest")
 
-    found = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))
+    listed = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))
 
-    assert found[:2] == ["É.txt", "D.docx"]
+    assert listed[:2] == ["É.txt", "D.docx"]
 
 
 async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, sorted_folder):
@@ -521,13 +521,13 @@ async def test_lists_are_sorted_by_name(tenant):
 
 
 async def test_list_items_come_from_the_connection_that_sees_them(tenant):
-    one = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
+    board_list = tenant.make.list_in(tenant.board, "Board list", (), [{"Title": "x"}])
     tenant.make.save()
     content = merged(tenant.delegated(), tenant.selected(tenant.board))
-    keys = [RowKey(*list_key(one), "1"), RowKey(*list_key(tenant.berths), "2")]
+    keys = [RowKey(*list_key(board_list), "1"), RowKey(*list_key(tenant.berths), "2")]
 
-    page = await content.rows(list_key(one), RowQuery(), cursor=None, wanted=ROW)
-    rows = await content.rows_by_id([*keys, RowKey(*list_key(one), "9")], wanted=ROW)
+    page = await content.rows(list_key(board_list), RowQuery(), cursor=None, wanted=ROW)
+    rows = await content.rows_by_id([*keys, RowKey(*list_key(board_list), "9")], wanted=ROW)
 
     assert [row.name for row in page.items] == ["x"]
     assert [row and row.name for row in rows.values()] == ["x", "Berth 2", None]

@@ -13,10 +13,10 @@ BASE = "https://up.test"
 
 
 def watched(server, **options):
-    told = []
+    attempts = []
     origins = Origins(transport=httpx.MockTransport(server))
-    origins.listener = told.append
-    return Upstream(origins, BASE, connection=1, name="PROVIDER_A", **options), told
+    origins.listener = attempts.append
+    return Upstream(origins, BASE, connection=1, name="PROVIDER_A", **options), attempts
 
 
 @pytest.mark.parametrize(
@@ -24,40 +24,40 @@ def watched(server, **options):
     [(200, ["200"]), (404, ["404"]), (429, ["429"]), (503, ["503", "503"])],
 )
 async def test_every_attempt_is_reported_with_its_status(status, tries):
-    upstream, told = watched(lambda _: httpx.Response(status, json={}))
+    upstream, attempts = watched(lambda _: httpx.Response(status, json={}))
 
     try:
         await upstream.call("GET", "canary", params=[("q", "canary")])
     except ProviderFailure:
         assert status != 200
 
-    assert [(one.upstream, one.method, one.outcome) for one in told] == [
+    assert [(attempt.upstream, attempt.method, attempt.outcome) for attempt in attempts] == [
         ("PROVIDER_A", "GET", outcome) for outcome in tries
     ]
-    assert all(one.began <= one.ended for one in told)
-    assert "canary" not in str([dataclasses.astuple(one) for one in told])
+    assert all(attempt.began <= attempt.ended for attempt in attempts)
+    assert "canary" not in str([dataclasses.astuple(attempt) for attempt in attempts])
 
 
 async def test_an_attempt_without_a_response_is_broken():
     def server(_):
         raise httpx.ConnectError("canary")
 
-    upstream, told = watched(server)
+    upstream, attempts = watched(server)
     with pytest.raises(ProviderFailure):
         await upstream.call("POST", "a", json={})
 
-    assert {one.outcome for one in told} == {"broken"}
+    assert {attempt.outcome for attempt in attempts} == {"broken"}
 
 
 async def test_an_attempt_that_times_out_is_late():
     async def server(_):
         await asyncio.Event().wait()
 
-    upstream, told = watched(server)
+    upstream, attempts = watched(server)
     with pytest.raises(ProviderFailure):
         await upstream.call("GET", "a", deadline=0.01)
 
-    assert [one.outcome for one in told] == ["late"]
+    assert [attempt.outcome for attempt in attempts] == ["late"]
 
 
 async def test_an_abandoned_attempt_is_cancelled():
@@ -67,10 +67,10 @@ async def test_an_abandoned_attempt_is_cancelled():
         arrived.set()
         await asyncio.Event().wait()
 
-    upstream, told = watched(server)
+    upstream, attempts = watched(server)
     task = asyncio.create_task(upstream.call("GET", "a"))
     await arrived.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
-    assert [one.outcome for one in told] == ["cancelled"]
+    assert [attempt.outcome for attempt in attempts] == ["cancelled"]

@@ -11,7 +11,7 @@ from providers.failures import Missing
 from providers.http.urls import BaseUrl
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-SEGMENTS = st.lists(TEXT.filter(lambda one: one not in ("", ".", "..")), min_size=1, max_size=3)
+SEGMENTS = st.lists(TEXT.filter(lambda text: text not in ("", ".", "..")), min_size=1, max_size=3)
 PARAMS = st.lists(st.tuples(TEXT, TEXT), max_size=3)
 BASES = ("http://127.0.0.1:8000/sandbox/provider-a", "https://Upstream.example", "http://[::1]:81")
 

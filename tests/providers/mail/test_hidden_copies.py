@@ -14,9 +14,9 @@ COPIED = mail_records.Email(
 )
 
 
-@pytest.mark.parametrize(("in_cc", "found"), [(True, True), (False, False)])
-def test_a_copy_is_found_only_when_copies_may_be_seen(in_cc, found):
+@pytest.mark.parametrize(("in_cc", "expected"), [(True, True), (False, False)])
+def test_a_copy_is_found_only_when_copies_may_be_seen(in_cc, expected):
     query = MailQuery(recipient="cy@example.com", recipient_in_cc=in_cc)
 
-    assert query_matching.matches(COPIED, query, text=False) is found
-    assert ("cc" in query_matching.needed_attributes(query, text=False)) is found
+    assert query_matching.matches(COPIED, query, text=False) is expected
+    assert ("cc" in query_matching.needed_attributes(query, text=False)) is expected

@@ -28,7 +28,7 @@ async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_one
             for number in range(12)
         )
         mailbox = MergedMailbox([(account.info, account.port) for account in accounts])
-        found, positions, pages, more = [], {}, 0, True
+        emails, positions, pages, more = [], {}, 0, True
         while more:
             pages += 1
             assert pages < 120
@@ -45,14 +45,14 @@ async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_one
                 for account in accounts:
                     account.upstream.faults.clear()
             assert len(page.emails) <= limit
-            found += page.emails
+            emails += page.emails
             positions, more = page.positions, page.has_more
             for account in accounts:
                 account.add(f"Late mail {pages}", at=10_000 + pages)
 
-    early = [email.id for email in found if not email.subject.startswith("Late")]
+    early = [email.id for email in emails if not email.subject.startswith("Late")]
     assert sorted(early) == expected
-    assert len({email.id for email in found}) == len(found)
+    assert len({email.id for email in emails}) == len(emails)
 
 
 async def test_pages_are_in_order_over_both():

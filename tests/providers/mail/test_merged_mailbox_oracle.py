@@ -112,15 +112,15 @@ def told(mail, text, fields):
     """Whether each word or phrase of *text* begins a word in one of the visible texts."""
     people = {"from_": mail.author, "to": mail.to, "cc": mail.cc or ()}
     texts = {"subject": mail.subject, "body": mail.body, "body_preview": mail.body}
-    texts |= {field: " ".join(one) for field, one in people.items()}
+    texts |= {field: " ".join(addresses) for field, addresses in people.items()}
     seen = "|".join(texts[field] for field in fields).lower()
     terms = [text.strip('"')] if text.startswith('"') else text.split()
     spelt = [r"[^\w|]+".join(re.findall(r"\w+", term.lower())) for term in terms]
     return all(re.search(rf"\b{term}", seen) for term in spelt)
 
 
-def person(one):
-    name, address = one
+def person(pair):
+    name, address = pair
     return f"{name} <{address}>" if name else address
 
 
@@ -158,9 +158,9 @@ async def test_a_search_finds_what_is_meant(provider):
         for query, limit in queries(150):
             fields = TEXT if "text" in query else frozenset()
             mail_query = MailQuery(limit=limit, text_fields=fields, **query)
-            found = await account.every(mail_query, wanted={"subject"})
+            emails = await account.every(mail_query, wanted={"subject"})
             expected = sorted(name for name, mail in names.items() if meant(mail, query))
-            assert sorted(one.id for one in found) == expected, query
+            assert sorted(email.id for email in emails) == expected, query
             hits += bool(expected)
         assert hits > 50
 
@@ -170,7 +170,7 @@ async def test_a_search_finds_what_is_meant(provider):
 SAID = sorted(
     {
         word
-        for text in (*SUBJECTS, *BODIES, *(part for one in PEOPLE for part in one))
+        for text in (*SUBJECTS, *BODIES, *(part for pair in PEOPLE for part in pair))
         for word in re.findall(r"[\w@.]*\w", text.lower())
     }
 )
@@ -200,7 +200,7 @@ async def test_beginnings_of_words_are_found_where_they_may_be_seen(
     account, mails = mailbox
     query = MailQuery(text=text, text_fields=frozenset(fields), text_beyond=beyond, limit=limit)
 
-    found = await account.every(query, wanted={"subject"})
+    emails = await account.every(query, wanted={"subject"})
 
     expected = sorted(name for name, mail in mails.items() if told(mail, text, fields))
-    assert sorted(one.id for one in found) == expected
+    assert sorted(email.id for email in emails) == expected

@@ -20,14 +20,14 @@ from providers.records.base import from_epoch_ms, to_epoch_ms
 WANTED = frozenset({"subject", "received_at"})
 
 
-def info(number, provider="PROVIDER_A", **given):
+def info(number, provider="PROVIDER_A", **changes):
     return ConnectionInfo(
         id=number,
         resource_id=1,
         kind="email",
         provider=provider,
         account_email=f"me{number}@example.com",
-        **given,
+        **changes,
     )
 
 
@@ -61,7 +61,7 @@ class Shelf:
         self.calls += 1
         if self.calls in self.fails:
             raise self.fails[self.calls]
-        order = sorted(MailPosition(*one).rank for one in self.kept)
+        order = sorted(MailPosition(*entry).rank for entry in self.kept)
         rest = [rank for rank in order if after is None or rank > after.rank]
         seen = rest[: self.scans] if self.scans else rest
         passing = [rank for rank in seen if self.keeps is None or rank[1] in self.keeps]
@@ -95,7 +95,7 @@ async def read_to_the_end(mailbox, limit, *, between=lambda: None, patience=400)
 
 
 ENTRIES = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 40)), max_size=30, unique_by=lambda one: one[1]
+    st.tuples(st.integers(0, 12), st.integers(0, 40)), max_size=30, unique_by=lambda entry: entry[1]
 )
 SHELVES = st.lists(
     st.tuples(ENTRIES, st.integers(0, 5), st.sets(st.integers(1, 12), max_size=6)),
@@ -126,11 +126,11 @@ async def test_pages_neither_lose_nor_repeat_messages_while_mail_arrives_and_mai
     mailbox = MergedMailbox([(info(place), shelf) for place, shelf in enumerate(shelves)])
     pages = await read_to_the_end(mailbox, limit, between=arrive)
 
-    found = [email.id for page in pages for email in page.emails]
+    ids_read = [email.id for page in pages for email in page.emails]
     # A mailbox that failed on every page before may show what arrived meanwhile.
-    early = [one for one in found if "late" not in one]
+    early = [email_id for email_id in ids_read if "late" not in email_id]
     assert sorted(early) == expected
-    assert len(set(found)) == len(found)
+    assert len(set(ids_read)) == len(ids_read)
     assert all(len(page.emails) <= limit for page in pages)
 
 
@@ -160,12 +160,12 @@ async def test_mailboxes_with_equal_times_and_ids_neither_lose_nor_repeat_messag
     pages = await read_to_the_end(MergedMailbox(mailboxes), limit)
 
     expected = [
-        (ids.join_mail_id(one.provider, name), ms)
-        for one, shelf in mailboxes
+        (ids.join_mail_id(account.provider, name), ms)
+        for account, shelf in mailboxes
         for ms, name in shelf.kept
     ]
-    found = [(email.id, to_epoch_ms(email.received_at)) for page in pages for email in page.emails]
-    assert sorted(found) == sorted(expected)
+    emails = [(email.id, to_epoch_ms(email.received_at)) for page in pages for email in page.emails]
+    assert sorted(emails) == sorted(expected)
 
 
 async def test_positions_are_the_end_of_the_page():
@@ -180,7 +180,7 @@ async def test_positions_are_the_end_of_the_page():
     page = await MergedMailbox(mailboxes).search(MailQuery(limit=2), positions={}, wanted=WANTED)
 
     assert [email.id for email in page.emails] == ["providerA:a", "providerA:m"]
-    assert {connection: one.after for connection, one in page.positions.items()} == {
+    assert {connection: position.after for connection, position in page.positions.items()} == {
         1: MailPosition(5, "m"),
         2: MailPosition(5, ""),  # all of this time is still to come
         3: MailPosition(5, "m"),
@@ -248,9 +248,9 @@ async def test_only_messages_on_the_page_are_mapped_to_records():
 
     pages = await read_to_the_end(mailbox, 7)
 
-    found = [email.id.removeprefix("providerA:") for page in pages for email in page.emails]
-    assert found == [f"{ms % 3}-{ms:02}" for ms in reversed(range(60))]
-    assert sorted(read) == sorted(found)
+    ids_read = [email.id.removeprefix("providerA:") for page in pages for email in page.emails]
+    assert ids_read == [f"{ms % 3}-{ms:02}" for ms in reversed(range(60))]
+    assert sorted(read) == sorted(ids_read)
 
 
 async def test_a_failed_mailbox_is_reported_and_keeps_its_position():
@@ -279,7 +279,7 @@ async def test_a_failed_mailbox_is_reported_and_keeps_its_position():
 )
 async def test_the_failure_of_all_mailboxes_combines_theirs(failures, raised):
     mailbox = MergedMailbox(
-        [(info(place), Shelf([], fails={1: one})) for place, one in enumerate(failures)]
+        [(info(place), Shelf([], fails={1: failure})) for place, failure in enumerate(failures)]
     )
 
     with pytest.raises(raised) as caught:

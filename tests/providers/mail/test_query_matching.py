@@ -50,11 +50,11 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("text", "found"), WORDS.values(), ids=WORDS.keys())
-def test_a_word_is_found(text, found):
+@pytest.mark.parametrize(("text", "expected"), WORDS.values(), ids=WORDS.keys())
+def test_a_word_is_found(text, expected):
     query = MailQuery(text=text, text_fields=query_matching.TEXT_FIELDS)
 
-    assert query_matching.matches(MAIL, query, text=True) is found
+    assert query_matching.matches(MAIL, query, text=True) is expected
 
 
 MARKUP = {
@@ -75,7 +75,7 @@ def test_markup_reads_as_its_text(markup, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("हिन्दी  ที่", ("हिन्दी", "ที่")),
         ("שָׁלוֹם", ("שָׁלוֹם",)),
@@ -83,8 +83,8 @@ def test_markup_reads_as_its_text(markup, text):
         ('jam🎉 "toast 🎉✨ jam"', ("jam", "toast")),
     ],
 )
-def test_upstream_is_asked_for_whole_words_and_no_pictures(text, told):
-    assert search_text.upstream_terms(text) == told
+def test_upstream_is_asked_for_whole_words_and_no_pictures(text, expected):
+    assert search_text.upstream_terms(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ async def paged(entries, size, *, failing=None):
             raise Throttled(1)
         piece = order[at : at + size]
         yield Page(
-            emails=[mail(*one) for one in reversed(piece)],
+            emails=[mail(*entry) for entry in reversed(piece)],
             floor_ms=min((ms for ms, _ in piece), default=None),
             last=at + size >= len(order),
         )
@@ -137,7 +137,7 @@ async def paged(entries, size, *, failing=None):
 ENTRIES = st.lists(
     st.tuples(st.integers(0, 9), st.text("abcdef", min_size=1, max_size=3)),
     max_size=60,
-    unique_by=lambda one: one[1],
+    unique_by=lambda entry: entry[1],
 )
 
 
@@ -148,11 +148,11 @@ async def test_reading_from_position_to_position_finds_what_passes_in_order(
     async def keep(emails):
         return [email for email in emails if email.id[0] in letters]
 
-    found, after = [], None
+    messages, after = [], None
     for _ in range(200):
         result = await scanning.scan(paged(entries, size), after=after, limit=limit, keep=keep)
         assert len(result.emails) <= limit
-        found += result.emails
+        messages += result.emails
         if result.exhausted:
             break
         moved = result.scanned_to or scanning.position(result.emails[-1])
@@ -160,7 +160,7 @@ async def test_reading_from_position_to_position_finds_what_passes_in_order(
         after = moved
 
     expected = sorted((-ms, name) for ms, name in entries if name[0] in letters)
-    assert [scanning.position(one).rank for one in found] == expected
+    assert [scanning.position(email).rank for email in messages] == expected
 
 
 async def test_a_throttle_after_some_pages_ends_the_reading_where_it_stands():

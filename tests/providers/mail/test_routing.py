@@ -88,9 +88,9 @@ async def test_a_message_is_read_from_the_mailbox_that_holds_it():
 
 
 async def test_a_thread_carries_prefixed_ids():
-    found = await mailbox(Box("t9")).thread("providerA:t9", wanted=frozenset())
+    thread = await mailbox(Box("t9")).thread("providerA:t9", wanted=frozenset())
 
-    assert (found.id, found.messages[0].id, found.messages[0].thread_id) == (
+    assert (thread.id, thread.messages[0].id, thread.messages[0].thread_id) == (
         "providerA:t9",
         "providerA:m1",
         "providerA:t9",

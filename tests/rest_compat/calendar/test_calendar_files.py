@@ -33,11 +33,11 @@ FILES = {
 
 def expected(path, first, last):
     """Expand a file with the libraries' own readers and rules alone."""
-    found = []
+    instants = []
     for root in Calendar.from_ical(path.read_bytes(), multiple=True):
         for component in [root] if isinstance(root, Event) else root.walk("VEVENT"):
-            found += [when for when in starts(component) if first <= when.year < last]
-    return sorted(when.strftime("%Y-%m-%dT%H:%M:%SZ") for when in found)
+            instants += [when for when in starts(component) if first <= when.year < last]
+    return sorted(when.strftime("%Y-%m-%dT%H:%M:%SZ") for when in instants)
 
 
 def starts(event):

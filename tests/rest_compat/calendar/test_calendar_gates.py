@@ -276,9 +276,9 @@ WINDOW_SAID = "Results limited to time window: last 2 days to next 1 days."
 )
 async def test_the_window_bounds_the_range(agendas, settings, query, expected):
     token = await agendas.token(**settings)
-    given = {name: text(day(offset)) for name, offset in query.items()}
+    params = {name: text(day(offset)) for name, offset in query.items()}
 
-    meta = (await agendas.get("/events", token, **given)).json()["meta"]
+    meta = (await agendas.get("/events", token, **params)).json()["meta"]
 
     assert (meta["from"], meta["to"]) == tuple(text(day(bound)) for bound in expected)
 
@@ -346,8 +346,8 @@ async def test_a_hidden_field_is_null_and_not_requested_upstream(agendas, hidden
     assert single == masked["events"][0]
     assert list(single) == list(whole["events"][0])
     assert masked["accessInfo"] == f"Hidden event fields: {hidden}."
-    told = f"{requested_fields(agendas)},"
-    assert not [name for name in names if name in told.replace("responseStatus", "")]
+    requested = f"{requested_fields(agendas)},"
+    assert not [name for name in names if name in requested.replace("responseStatus", "")]
 
 
 async def test_an_unselected_field_is_not_requested_upstream(agendas):
@@ -370,7 +370,7 @@ async def test_a_filter_that_is_visible_asks_for_what_it_needs(agendas):
 
 
 @pytest.mark.parametrize(
-    ("hidden", "q", "found"),
+    ("hidden", "q", "titles"),
     [
         ([CalendarField.TITLE], "lease", []),
         ([CalendarField.TITLE], "contract", [None]),
@@ -378,12 +378,12 @@ async def test_a_filter_that_is_visible_asks_for_what_it_needs(agendas):
         ([CalendarField.LOCATION, CalendarField.DESCRIPTION], "lease", ["Lease talk"]),
     ],
 )
-async def test_q_searches_visible_fields_only(agendas, hidden, q, found):
+async def test_q_searches_visible_fields_only(agendas, hidden, q, titles):
     token = await agendas.token(visibleCalendarFields=all_but(*hidden))
 
     response = await agendas.get("/events", token, q=q)
 
-    assert [event["title"] for event in response.json()["events"]] == found
+    assert [event["title"] for event in response.json()["events"]] == titles
 
 
 SEARCHED = (CalendarField.TITLE, CalendarField.DESCRIPTION, CalendarField.LOCATION)

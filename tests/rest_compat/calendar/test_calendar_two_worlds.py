@@ -83,7 +83,7 @@ def agendas(shared_calendars):
 async def answers(agendas, token):
     """Return status and body of every question, all its pages, and what upstream was asked."""
     agendas.world.forget_calls()
-    found = []
+    responses = []
     for path, query in QUESTIONS:
         offset, more = 0, True
         while more:
@@ -93,15 +93,15 @@ async def answers(agendas, token):
             more = body.get("meta", {}).get("hasMore", False)
             offset += query.get("limit", 50)
             body.pop("requestId", None)
-            found.append((path, query, answer.status_code, body))
-    for event in found[0][-1]["events"]:
+            responses.append((path, query, answer.status_code, body))
+    for event in responses[0][-1]["events"]:
         single = await agendas.get(f"/events/{event['id']}", token)
-        found.append((f"/events/{event['id']}", {}, single.status_code, single.json()))
-    asked = await agendas.ask(DOCUMENT, token)
-    for error in asked.get("errors", ()):
+        responses.append((f"/events/{event['id']}", {}, single.status_code, single.json()))
+    answered = await agendas.ask(DOCUMENT, token)
+    for error in answered.get("errors", ()):
         error["extensions"].pop("requestId", None)
     calls = [(call["method"], call["path"], call["query"]) for call in agendas.calls()]
-    return [*found, asked, sorted(calls, key=str)]
+    return [*responses, answered, sorted(calls, key=str)]
 
 
 def change(agendas, other):

@@ -158,11 +158,11 @@ async def test_the_tokens_window_is_the_range(agendas, settings, expected):
 
 
 async def test_a_matching_event_can_be_read_by_its_id(agendas):
-    found = (await agendas.get("/events/by-contact", email="ana@")).json()["events"][0]
+    listed = (await agendas.get("/events/by-contact", email="ana@")).json()["events"][0]
 
-    response = await agendas.get(f"/events/{found['id']}")
+    response = await agendas.get(f"/events/{listed['id']}")
 
-    assert {name: response.json()["event"][name] for name in found} == found
+    assert {name: response.json()["event"][name] for name in listed} == listed
 
 
 async def test_it_asks_for_what_it_shows_and_looks_at_alone(agendas):

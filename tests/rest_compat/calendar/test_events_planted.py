@@ -28,16 +28,16 @@ def titles(response):
     return [event["title"] for event in response.json()["events"]]
 
 
-@pytest.mark.parametrize(("calendar", "found"), [("work", 200), ("office", 404)])
-async def test_a_deleted_event_is_reported_as_upstream_reports_it(agendas, calendar, found):
+@pytest.mark.parametrize(("calendar", "status"), [("work", 200), ("office", 404)])
+async def test_a_deleted_event_is_reported_as_upstream_reports_it(agendas, calendar, status):
     stored = agendas.plant(calendar, "gone", meeting(at(1, "09:00"), at(1, "10:00"), "Gone"))
     event = (await agendas.get("/events")).json()["events"][0]
     agendas.world.sandbox.state.calendars.delete(stored)
 
     response = await agendas.get(f"/events/{event['id']}")
 
-    assert response.status_code == found
-    if found == 200:
+    assert response.status_code == status
+    if status == 200:
         assert response.json()["event"]["status"] == "cancelled"
 
 

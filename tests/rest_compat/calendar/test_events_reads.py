@@ -182,7 +182,7 @@ async def test_an_unknown_id_is_404_without_an_upstream_call(filled):
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("bounds", "expected"),
     [
         pytest.param({"from_": 8}, (8, 15), id="from alone: a week"),
         pytest.param({"to": 3}, (0, 3), id="to alone: from today"),
@@ -191,8 +191,8 @@ async def test_an_unknown_id_is_404_without_an_upstream_call(filled):
         pytest.param({"from_": ""}, (0, 7), id="an empty value is none"),
     ],
 )
-async def test_the_range_is_filled_in(filled, asked, expected):
-    query = {name: text(day(offset)) if offset != "" else "" for name, offset in asked.items()}
+async def test_the_range_is_filled_in(filled, bounds, expected):
+    query = {name: text(day(offset)) if offset != "" else "" for name, offset in bounds.items()}
 
     meta = (await filled.get("/events", **query)).json()["meta"]
 

@@ -40,8 +40,8 @@ async def busy(agendas, calendar, **query):
     names = {"work": "Me", "home": "Home", "office": "Calendar", "club": "Club"}
     response = await agendas.get("/freebusy", **{**RANGE, **query}, calendars=ids[names[calendar]])
     assert response.status_code == 200, response.text
-    (found,) = response.json()["calendars"]
-    return [(period["startUtc"], period["endUtc"]) for period in found["busy"]]
+    (entry,) = response.json()["calendars"]
+    return [(period["startUtc"], period["endUtc"]) for period in entry["busy"]]
 
 
 async def test_the_whole_body(agendas):
@@ -103,9 +103,9 @@ async def test_all_calendars_are_returned_by_default_in_order_of_id(agendas):
 async def test_what_counts_as_taken(agendas, calendar, more, is_busy):
     agendas.plant(calendar, "one", meeting(at(0, "09:00"), at(0, "10:00"), "One", **more))
 
-    found = await busy(agendas, calendar)
+    periods = await busy(agendas, calendar)
 
-    assert found == ([(text(at(0, "09:00")), text(at(0, "10:00")))] if is_busy else [])
+    assert periods == ([(text(at(0, "09:00")), text(at(0, "10:00")))] if is_busy else [])
 
 
 @pytest.mark.parametrize(("calendar", "me"), [("work", "provider-a"), ("office", "provider-b")])
@@ -134,9 +134,9 @@ async def test_declined_events_are_free_unless_attendees_are_hidden(agendas, cal
 async def test_whole_days_are_taken_as_the_events_say(agendas, calendar, zone):
     agendas.plant(calendar, "day", whole_days(1, 3, "Days", zone=zone))
 
-    found = await busy(agendas, calendar, to=text(day(9)))
+    periods = await busy(agendas, calendar, to=text(day(9)))
 
-    assert found == [(text(day(1)), text(day(3)))]
+    assert periods == [(text(day(1)), text(day(3)))]
 
 
 async def test_a_series_is_busy_except_at_its_cancelled_instance(agendas):
@@ -148,25 +148,25 @@ async def test_a_series_is_busy_except_at_its_cancelled_instance(agendas):
         overrides=(Override(original=from_instant(at(1, "09:00")), cancelled=True),),
     )
 
-    found = await busy(agendas, "work", to=text(day(5)))
+    periods = await busy(agendas, "work", to=text(day(5)))
 
-    assert [start for start, _ in found] == [text(at(0, "09:00")), text(at(2, "09:00"))]
+    assert [start for start, _ in periods] == [text(at(0, "09:00")), text(at(2, "09:00"))]
 
 
 async def test_periods_are_cut_to_the_range(agendas):
     agendas.plant("work", "long", meeting(at(-1, "12:00"), at(1, "12:00"), "Long"))
 
-    found = await busy(agendas, "work", from_=text(at(0, "06:00")), to=text(at(0, "07:30")))
+    periods = await busy(agendas, "work", from_=text(at(0, "06:00")), to=text(at(0, "07:30")))
 
-    assert found == [(text(at(0, "06:00")), text(at(0, "07:30")))]
+    assert periods == [(text(at(0, "06:00")), text(at(0, "07:30")))]
 
 
 async def test_minutes_are_rounded_down(agendas):
     start = at(0, "09:00")
     response = await agendas.get("/freebusy", from_=text(start), to=text(start)[:-3] + "59Z")
 
-    (found, *_) = response.json()["calendars"]
-    assert found["free"] == [
+    (work, *_) = response.json()["calendars"]
+    assert work["free"] == [
         {"startUtc": text(start), "endUtc": text(start)[:-3] + "59Z", "durationMinutes": 0}
     ]
 
@@ -214,9 +214,9 @@ async def test_bad_parameters_are_400(agendas, query, code, message):
 async def test_366_days_are_read(agendas):
     agendas.plant("work", "late", meeting(at(365, "22:00"), at(365, "23:00"), "Late"))
 
-    found = await busy(agendas, "work", to=text(day(366)))
+    periods = await busy(agendas, "work", to=text(day(366)))
 
-    assert found == [(text(at(365, "22:00")), text(at(365, "23:00")))]
+    assert periods == [(text(at(365, "22:00")), text(at(365, "23:00")))]
 
 
 async def test_the_first_calendar_that_does_not_exist_is_named(agendas):
@@ -243,12 +243,13 @@ async def test_the_window_cuts_the_range(agendas):
 async def test_only_event_times_are_requested_upstream(agendas):
     await agendas.get("/freebusy", **RANGE)
 
-    asked = " ".join(
+    requested = " ".join(
         value
         for call in agendas.calls()
         for name in ("fields", "$select")
         for value in call["query"].get(name, ())
     )
     assert not any(
-        name in asked for name in ("subject", "description", "body", "location", "email", "organ")
+        name in requested
+        for name in ("subject", "description", "body", "location", "email", "organ")
     )

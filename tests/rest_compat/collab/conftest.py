@@ -15,8 +15,8 @@ def content_template(world_template, tmp_path_factory, elsewhere):
 async def session_content(content_template, tmp_path_factory):
     """A world that no test changes, for the whole session."""
     folder = tmp_path_factory.mktemp("content")
-    async with content_world.opened(content_template, folder) as found:
-        yield found
+    async with content_world.opened(content_template, folder) as world:
+        yield world
 
 
 @pytest.fixture
@@ -31,5 +31,5 @@ def readonly(session_content, request):
 @pytest.fixture
 async def content(content_template, tmp_path):
     """A fresh world for one test."""
-    async with content_world.opened(content_template, tmp_path / "world") as found:
-        yield found
+    async with content_world.opened(content_template, tmp_path / "world") as world:
+        yield world

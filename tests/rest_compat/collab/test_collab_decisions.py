@@ -14,15 +14,15 @@ LINK = "query ($id: String!) { collabFileLink(fileId: $id) { success errorMessag
 async def last_decisions(readonly, count):
     """Return the last *count* decisions, oldest first."""
     await readonly.world.gateway.services.decisions.flush()
-    found = await reading.newest(
+    rows = await reading.newest(
         readonly.world.gateway.services.database, DecisionFilter(), limit=count
     )
-    return [row for _, row in reversed(found)]
+    return [row for _, row in reversed(rows)]
 
 
 async def rule_of(readonly, token, action):
-    (found,) = [rule["id"] for rule in await readonly.rules(token) if rule["action"] == action]
-    return found
+    (rule_id,) = [rule["id"] for rule in await readonly.rules(token) if rule["action"] == action]
+    return rule_id
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ async def test_an_unrecognisable_duplicate_is_not_created_again(
 ):
     create, created = getattr(MergedContent, does), []
 
-    async def failing(*given, **more):
-        created.append(await create(*given, **more))
+    async def failing(*arguments, **more):
+        created.append(await create(*arguments, **more))
         raise RuntimeError
 
     monkeypatch.setattr(MergedContent, does, failing)
@@ -50,8 +50,8 @@ async def test_an_unrecognisable_duplicate_is_not_created_again(
 async def test_a_retry_with_a_taken_name_is_a_conflict(content, monkeypatch):
     create = MergedContent.create_folder
 
-    async def failing(*given, **more):
-        await create(*given, **more)
+    async def failing(*arguments, **more):
+        await create(*arguments, **more)
         raise RuntimeError
 
     monkeypatch.setattr(MergedContent, "create_folder", failing)

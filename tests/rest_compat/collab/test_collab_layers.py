@@ -114,13 +114,17 @@ async def test_the_layers_refuse_in_order(readonly, method, path, flags):
         ({"resources": (BROKEN,)}, None),
     ]
     readonly.forget_calls()
-    told = []
+    refusals = []
     for settings, _ in steps:
         response = await readonly.call(method, wrong(path), await readonly.token(**settings))
-        told.append((response.status_code, response.json()["error"]))
+        refusals.append((response.status_code, response.json()["error"]))
 
-    assert [error for _, error in told][:3] == [error for _, error in steps][:3]
-    assert told[3] == (403, "NO_PROVIDER") if path == "/sensitivity-labels" else told[3][0] == 400
+    assert [error for _, error in refusals][:3] == [error for _, error in steps][:3]
+    assert (
+        refusals[3] == (403, "NO_PROVIDER")
+        if path == "/sensitivity-labels"
+        else refusals[3][0] == 400
+    )
     assert readonly.calls() == []
 
 

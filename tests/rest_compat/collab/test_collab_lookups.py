@@ -287,18 +287,18 @@ async def comparable_responses(content, token):
     paths = [content.path("tolls", 0) + query for query in PATHS]
     paths += [content.path("tolls", n) for n in (1, 2, 3)]
     paths += ["/search?q=toll", f"/search?q=fee OR toll&siteId={content.id('yard')}"]
-    found = []
+    responses = []
     for path in paths:
         response = await content.call("GET", path, token, headers={"x-request-id": "same"})
         body = response.json()
         if body.get("nextPageToken"):
             body["nextPageToken"] = len(body["nextPageToken"])
-        found.append((response.status_code, body))
-    return found
+        responses.append((response.status_code, body))
+    return responses
 
 
 @pytest.mark.parametrize(
-    ("told", "source"),
+    ("list_id", "source"),
     [
         ("{0A1B2C3D-0000-4000-8000-00000000000F}", "0a1b2c3d-0000-4000-8000-00000000000f"),
         ("0a1b2c3d-0000-4000-8000-00000000000f", "0a1b2c3d-0000-4000-8000-00000000000f"),
@@ -307,7 +307,7 @@ async def comparable_responses(content, token):
         (7, None),
     ],
 )
-async def test_the_source_list_of_a_look_up_is_read_from_its_column(told, source):
-    read = to_column({"name": "Berth", "lookup": {"columnName": "Title", "listId": told}})
+async def test_the_source_list_of_a_look_up_is_read_from_its_column(list_id, source):
+    read = to_column({"name": "Berth", "lookup": {"columnName": "Title", "listId": list_id}})
 
     assert (read.column_type, read.looks_up, read.source) == ("lookup", "Title", source)

@@ -84,7 +84,7 @@ async def test_the_root_of_a_library_is_a_folder(readonly):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         pytest.param({"name": "OTE"}, ["notes.txt"], id="part of a name, any case"),
         pytest.param({"mimeType": "image/*"}, ["hull.png"], id="a type with a star"),
@@ -94,8 +94,8 @@ async def test_the_root_of_a_library_is_a_folder(readonly):
         pytest.param({"modifiedBefore": WHEN}, [], id="before is exclusive"),
     ],
 )
-async def test_filters_narrow_a_listing(readonly, query, found):
-    assert names(await readonly.get("/files", orderBy="name", **query)) == found
+async def test_filters_narrow_a_listing(readonly, query, expected):
+    assert names(await readonly.get("/files", orderBy="name", **query)) == expected
 
 
 async def test_a_search_in_a_folder_is_recursive(readonly):
@@ -107,18 +107,18 @@ async def test_a_search_in_a_folder_is_recursive(readonly):
 
 
 async def test_paging_files_returns_each_exactly_once(readonly):
-    found, token = [], None
+    listed, token = [], None
     for _ in range(10):
         more = {"pageToken": token} if token else {}
         page = await readonly.get("/files", limit=2, orderBy="name", **more)
         assert len(page.json()["files"]) <= 2
-        found += names(page)
+        listed += names(page)
         token = page.json()["nextPageToken"]
         assert page.json()["hasMore"] is (token is not None)
         if token is None:
             break
 
-    assert found == ["Boats", "Houses", "hull.png", "letter.txt", "notes.txt"]
+    assert listed == ["Boats", "Houses", "hull.png", "letter.txt", "notes.txt"]
 
 
 async def test_a_page_token_is_bound_to_its_listing(readonly):
@@ -290,7 +290,7 @@ async def test_a_list_item_has_no_envelope_and_an_etag(readonly):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "numbers"),
     [
         pytest.param({}, [1, 2, 3, 4], id="all"),
         pytest.param({"filter": "Length gt 4"}, [3, 4], id="a number"),
@@ -301,12 +301,12 @@ async def test_a_list_item_has_no_envelope_and_an_etag(readonly):
         pytest.param({"orderBy": "Until"}, [3, 1, 2, 4], id="null sorts first"),
     ],
 )
-async def test_list_items_are_filtered_and_ordered(readonly, query, found):
+async def test_list_items_are_filtered_and_ordered(readonly, query, numbers):
     response = await readonly.get(readonly.path("berths", 0), **query)
 
     assert response.status_code == 200, response.text
     assert [item["id"] for item in response.json()["items"]] == [
-        readonly.row("berths", number) for number in found
+        readonly.row("berths", number) for number in numbers
     ]
 
 

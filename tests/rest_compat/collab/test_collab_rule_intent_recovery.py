@@ -50,8 +50,8 @@ async def stored_intents(content):
 
 async def automatic_rules(content, token):
     """Return the rules that the gateway stored for the token."""
-    found = await content.rules(token)
-    return [(rule["ruleType"], rule["pattern"]) for rule in found if rule["source"] == "auto"]
+    rules = await content.rules(token)
+    return [(rule["ruleType"], rule["pattern"]) for rule in rules if rule["source"] == "auto"]
 
 
 @pytest.fixture

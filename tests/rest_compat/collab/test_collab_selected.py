@@ -280,12 +280,12 @@ async def test_rules_apply_as_with_delegated_access(selected_sites):
     )
 
     listing = await selected_sites.get(f"/files?folderId={selected_sites.id('boats')}", token)
-    found = await selected_sites.get("/search?q=keel", token)
+    search = await selected_sites.get("/search?q=keel", token)
     blocked = await selected_sites.get(f"/files/{selected_sites.id('plan')}", token)
     foreign = await selected_sites.get(f"/files/{selected_sites.id('letter')}", token)
 
     assert sorted(file["name"] for file in listing.json()["files"]) == ["Inner", "sketch.pdf"]
-    assert ([hit["title"] for hit in found.json()["hits"]], found.json()["total"]) == (
+    assert ([hit["title"] for hit in search.json()["hits"]], search.json()["total"]) == (
         ["sketch.pdf"],
         4,
     )

@@ -149,24 +149,28 @@ async def read_all(worlds, token):
     paths += [f"{items}?filter=Title eq 'Mooring 2'", "/sites?q=yard", "/files?mimeType=text/*"]
     paths += ["/files?orderBy=size", "/files?orderBy=name", "/files?modifiedAfter=2026-01-06"]
     paths += ["/search?q=title:plan", "/search?q=author:ann&limit=100", "/search?q=size>10"]
-    found = {}
+    responses = {}
     for path in paths:
         response = await worlds.call("GET", path, token, headers={"x-request-id": "same"})
         body = TOKEN.sub(lambda match: b'"nextPageToken":%d' % len(match[1]), response.content)
-        found[path] = (response.status_code, response.headers.get("etag"), LINK.sub(rb'"\1"', body))
+        responses[path] = (
+            response.status_code,
+            response.headers.get("etag"),
+            LINK.sub(rb'"\1"', body),
+        )
     ids = {"file": "plan", "folder": "boats", "site": "yard", "list": "moorings"}
-    asked = await worlds.graphql(
+    graphql = await worlds.graphql(
         EVERYTHING, token, **{key: worlds.id(name) for key, name in ids.items()}
     )
-    for error in asked.get("errors", ()):
+    for error in graphql.get("errors", ()):
         error["extensions"].pop("requestId", None)
-    asked["data"]["hits"]["hits"].sort(key=lambda hit: hit["id"])
-    found["graphql"] = (200, None, asked)
+    graphql["data"]["hits"]["hits"].sort(key=lambda hit: hit["id"])
+    responses["graphql"] = (200, None, graphql)
     ends = ["/files", f"/files?folderId={worlds.id('boats')}", f"/sites/{site}/lists"]
     ends += ["/sites", f"/sites/{site}/drives", items]
-    found["walked"] = (200, None, [await read_all_pages(worlds, path, token) for path in ends])
-    found["calls"] = (200, None, [call_shape(call) for call in worlds.calls()])
-    return found
+    responses["walked"] = (200, None, [await read_all_pages(worlds, path, token) for path in ends])
+    responses["calls"] = (200, None, [call_shape(call) for call in worlds.calls()])
+    return responses
 
 
 async def read_all_pages(worlds, path, token):
@@ -289,12 +293,12 @@ async def test_searches_do_not_match_masked_fields(worlds, hidden):
             for path in (f"/files?q={word}", f"/files?q={word}&folderId={worlds.id('documents')}"):
                 worlds.forget_calls()
                 pages = await read_all_pages(worlds, path, token)
-                asked = [
+                calls = [
                     (call["method"], call["path"].replace(word, "")) for call in worlds.calls()
                 ]
-                results[word].append((pages, asked))
-            found = await worlds.graphql(FOUND, token, q=word)
-            results[word].append([file["name"] for file in found["data"]["collabFiles"]["files"]])
+                results[word].append((pages, calls))
+            answer = await worlds.graphql(FOUND, token, q=word)
+            results[word].append([file["name"] for file in answer["data"]["collabFiles"]["files"]])
         seen = (await worlds.get("/files?q=amber&limit=100", whole)).json()["files"]
 
     assert results["amber"] == results["nowhere"]
@@ -304,10 +308,10 @@ async def test_searches_do_not_match_masked_fields(worlds, hidden):
     assert (seen != []) is (hidden != "owners")  # the sandbox does not search the names of people
 
 
-def sort_hits(found):
+def sort_hits(responses):
     """Sort the hits of searches by id."""
-    ordered = dict(found)
-    for path, (status, etag, text) in found.items():
+    ordered = dict(responses)
+    for path, (status, etag, text) in responses.items():
         if path.startswith("/search") and status == 200:
             body = json.loads(text)
             body["hits"].sort(key=lambda hit: hit["id"])
@@ -339,10 +343,10 @@ def written(worlds, rule):
     return (kind, patterns.get(kind, lambda: worlds.id(name))(), action)
 
 
-def without_totals(found):
+def without_totals(responses):
     """Remove from searches the total, which counts hidden hits by contract."""
     remaining = {}
-    for path, (status, etag, response) in found.items():
+    for path, (status, etag, response) in responses.items():
         body = json.loads(response) if path.startswith("/search") else response
         page = body["data"]["hits"] if path == "graphql" else body
         if path == "graphql" or (path.startswith("/search") and status == 200):
@@ -364,14 +368,14 @@ CASES = [
 async def test_blocked_differences_do_not_change_any_response(worlds, case, way):
     rules, names = HIDDEN[case]
     shelf = worlds.world.sandbox.state.content
-    given = [written(worlds, rule) for rule in rules]
+    stored_rules = [written(worlds, rule) for rule in rules]
     allow_all = all(action == "block" for _, _, action in rules)
     hidden = [
         shelf.item(worlds.resources[name].drive_id, worlds.resources[name].id) for name in names
     ]
     hidden = hidden or [shelf.row(worlds.resources["moorings"].id, 2)]
     before = await read_all(
-        worlds, await fresh_token(worlds, *given, collabAllowAllDefault=allow_all)
+        worlds, await fresh_token(worlds, *stored_rules, collabAllowAllDefault=allow_all)
     )
     try:
         if way == "gone":
@@ -379,7 +383,7 @@ async def test_blocked_differences_do_not_change_any_response(worlds, case, way)
                 shelf.delete(word)
         else:
             shelf.put_many([changed_record(word) for word in hidden])
-        token = await fresh_token(worlds, *given, collabAllowAllDefault=allow_all)
+        token = await fresh_token(worlds, *stored_rules, collabAllowAllDefault=allow_all)
         after = await read_all(worlds, token)
     finally:
         shelf.put_many(hidden)

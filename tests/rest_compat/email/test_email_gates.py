@@ -193,13 +193,13 @@ async def test_a_token_has_a_quota_of_its_own(client, world):
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "echoed"),
     [("abc-1.2_3", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ("", False)],
 )
-async def test_a_valid_request_id_is_echoed(client, sent, told):
+async def test_a_valid_request_id_is_echoed(client, sent, echoed):
     response = await client.get(MESSAGES, headers={"x-request-id": sent})
 
-    assert (response.headers["x-request-id"] == sent) is told
+    assert (response.headers["x-request-id"] == sent) is echoed
 
 
 async def test_a_405_lists_every_method_and_is_charged(client):

@@ -64,8 +64,8 @@ class GraphQL:
         return await self._post(client, REPLY, {"id": message, "input": {"body": "b"}}, key)
 
     async def _post(self, client, query, variables, key):
-        asked = {"query": query, "variables": variables}
-        response = await client.post("/graphql", json=asked, headers=_keyed(key))
+        body = {"query": query, "variables": variables}
+        response = await client.post("/graphql", json=body, headers=_keyed(key))
         answer = response.json()
         if "errors" not in answer:
             return CallResult(response, response.status_code, None)
@@ -249,9 +249,9 @@ async def test_without_a_key_every_call_sends(client, world, api):
     ids=["empty", "twice"],
 )
 async def test_a_mutation_under_a_malformed_key_is_400(client, world, headers):
-    asked = json.dumps({"query": SEND, "variables": {"input": MESSAGE}})
+    body = json.dumps({"query": SEND, "variables": {"input": MESSAGE}})
 
-    response = await client.post("/graphql", content=asked, headers=headers)
+    response = await client.post("/graphql", content=body, headers=headers)
 
     assert response.status_code == 400
     why = "must be one value of 1 to 255 visible ASCII characters"
@@ -272,11 +272,11 @@ async def test_a_mutation_under_a_malformed_key_is_400(client, world, headers):
 
 
 async def test_a_query_ignores_the_key(client, world):
-    asked = {"query": "{ emails(limit: 1) { totalCount } }"}
-    first = await client.post("/graphql", json=asked, headers=_keyed("k-1"))
+    body = {"query": "{ emails(limit: 1) { totalCount } }"}
+    first = await client.post("/graphql", json=body, headers=_keyed("k-1"))
     world.forget_calls()
 
-    second = await client.post("/graphql", json=asked, headers=_keyed("k-1"))
+    second = await client.post("/graphql", json=body, headers=_keyed("k-1"))
 
     assert first.json() == second.json()
     assert "idempotent-replayed" not in second.headers
@@ -285,11 +285,11 @@ async def test_a_query_ignores_the_key(client, world):
 
 async def test_a_replay_has_the_accepted_content_type(client):
     await GraphQL().send(client)
-    asked = {"query": SEND, "variables": {"input": MESSAGE}}
+    body = {"query": SEND, "variables": {"input": MESSAGE}}
     kind = "application/graphql-response+json"
 
     second = await client.post(
-        "/graphql", json=asked, headers={"Idempotency-Key": "k-1", "Accept": kind}
+        "/graphql", json=body, headers={"Idempotency-Key": "k-1", "Accept": kind}
     )
 
     assert second.headers["content-type"] == kind
@@ -301,8 +301,8 @@ async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
 ):
     send = MergedMailbox.send
 
-    async def failing(*given):
-        await send(*given)
+    async def failing(*arguments):
+        await send(*arguments)
         raise RuntimeError
 
     monkeypatch.setattr(MergedMailbox, "send", failing)
@@ -322,8 +322,8 @@ async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
 ):
     send, sent = MergedMailbox.send, asyncio.Event()
 
-    async def hanging(*given):
-        await send(*given)
+    async def hanging(*arguments):
+        await send(*arguments)
         sent.set()
         await asyncio.Event().wait()
 
@@ -360,13 +360,13 @@ async def test_nothing_is_sent_that_could_not_be_written_down(
 ):
     monkeypatch.setattr(*unwritten)
     first = await api.send(client)
-    asked = world.calls()
+    calls = world.calls()
     monkeypatch.undo()
     second = await api.send(client)
 
     assert (first.status, first.code) == (503, "OVERLOADED")
     assert first.response.status_code == 503
-    assert asked == []
+    assert calls == []
     assert (second.status, second.replayed) == (200, None)
     assert len(world.sent("provider-a")) == 1
 

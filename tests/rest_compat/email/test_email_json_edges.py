@@ -40,9 +40,9 @@ async def test_a_body_at_the_edge_is_400_and_asks_nothing_upstream(client, world
         response = await client.request(row.method, path, content=body)
 
         assert response.status_code == 400, edge
-        told = response.json()
-        assert told["error"] == told["errorCode"] == "VALIDATION_ERROR"
-        assert told["details"]
+        error = response.json()
+        assert error["error"] == error["errorCode"] == "VALIDATION_ERROR"
+        assert error["details"]
     assert world.calls() == []
 
 

@@ -105,7 +105,7 @@ async def test_following_the_page_tokens_reads_everything_once(client, world):
 
 
 @pytest.mark.parametrize(
-    ("params", "found"),
+    ("params", "expected"),
     [
         pytest.param({}, NEWEST_FIRST, id="nothing: all but drafts, spam and trash"),
         pytest.param({"q": "lease sign"}, ["lease"], id="q: every word"),
@@ -140,13 +140,13 @@ async def test_following_the_page_tokens_reads_everything_once(client, world):
         pytest.param({"from": "bo@", "unread": "true"}, ["minutes"], id="filters are ANDed"),
     ],
 )
-async def test_a_filter_finds(client, world, params, found):
+async def test_a_filter_finds(client, world, params, expected):
     response = await client.get(MESSAGES, params=params)
 
     assert response.status_code == 200, response.text
     page = response.json()
-    assert names(world, page) == found
-    assert page["totalCount"] == len(found)
+    assert names(world, page) == expected
+    assert page["totalCount"] == len(expected)
     assert page["hasMore"] is False
     assert page["nextPageToken"] is None
 
@@ -160,8 +160,8 @@ async def test_bodies_are_fetched_only_on_request(client, world):
         {**lease(world), **LEASE_BODY},
         {**budget(world), **BUDGET_BODY},
     ]
-    asked = [str(call["query"]) for call in world.calls()]
-    assert [call for call in asked if "data" in call or "body," in call] == []
+    queries = [str(call["query"]) for call in world.calls()]
+    assert [call for call in queries if "data" in call or "body," in call] == []
 
 
 @pytest.mark.parametrize(
@@ -314,8 +314,8 @@ async def test_a_masked_value_is_null_and_not_fetched(client, world):
         "labels, importance."
     )
     assert list(page)[-1] == "accessInfo"
-    asked = [str(call["query"]) for call in world.calls()]
-    assert [call for call in asked if "data" in call or "bodyPreview" in call] == []
+    queries = [str(call["query"]) for call in world.calls()]
+    assert [call for call in queries if "data" in call or "bodyPreview" in call] == []
 
 
 @pytest.mark.caller(visibleEmailFields=["subject"])

@@ -61,10 +61,10 @@ QUESTIONS = (
 
 
 def raw(number, **other):
-    given = {**USUAL, "Message-ID": f"<{number}@north.example>", **other}
+    headers = {**USUAL, "Message-ID": f"<{number}@north.example>", **other}
     message = EmailMessage()
-    text, file = given.pop("text"), given.pop("file")
-    for name, value in given.items():
+    text, file = headers.pop("text"), headers.pop("file")
+    for name, value in headers.items():
         message[name] = value
     message.set_content(text)
     message.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename=file)
@@ -95,9 +95,9 @@ def change(world, letters, other):
     mails = world.sandbox.state.mails
     more = dict(other)
     labels = more.pop("labels", None)
-    for number, one in enumerate(letters):
-        written = replace(one, raw=raw(number % 3, **more), labels=labels or one.labels)
-        mails._keep(one.mailbox, [written])
+    for number, letter in enumerate(letters):
+        written = replace(letter, raw=raw(number % 3, **more), labels=labels or letter.labels)
+        mails._keep(letter.mailbox, [written])
 
 
 async def get(world, token, path):
@@ -114,21 +114,21 @@ async def get(world, token, path):
 async def answers(world, letters, token):
     """Return the bodies of all reads, page tokens aside, and what upstream was asked."""
     world.forget_calls()
-    found = []
+    responses = []
     for question in QUESTIONS:
         after = ""
         while after is not None:
             body = await get(world, token, f"messages?{question}&pageToken={after}")
             after = body.pop("nextPageToken", None)
-            found.append((question, body))
+            responses.append((question, body))
     for letter in letters:
         of = "providerA" if letter.mailbox == "provider-a" else "providerB"
-        found += [
+        responses += [
             await get(world, token, f"messages/{of}:{letter.immutable_id}"),
             await get(world, token, f"threads/{of}:{letter.thread_id}"),
         ]
     calls = [(call["method"], call["path"], sorted(call["query"])) for call in world.calls()]
-    return found, sorted(calls)
+    return responses, sorted(calls)
 
 
 @pytest.mark.parametrize("hidden", OTHER, ids=" ".join)

@@ -9,8 +9,8 @@ SEND = f"{MESSAGES}/send"
 
 
 def message(**changes):
-    given = {"to": [{"email": "bo@work.example"}], "subject": "Hello", "body": "<p>Hi</p>"}
-    return {**given, **changes}
+    fields = {"to": [{"email": "bo@work.example"}], "subject": "Hello", "body": "<p>Hi</p>"}
+    return {**fields, **changes}
 
 
 def result(**ids):
@@ -87,14 +87,14 @@ async def test_every_member_of_a_message_reaches_the_mailbox(client, world):
 
     assert response.status_code == 200
     read = await client.get(f"{MESSAGES}/{response.json()['emailId']}")
-    told = read.json()
-    assert told["to"] == [{"email": "bo@work.example", "name": "Bø"}]
-    assert told["cc"] == [{"email": "carla@work.example", "name": None}]
-    assert told["bcc"] == [{"email": "dan@work.example", "name": None}]
-    assert told["subject"] == "Grüße"
-    assert told["bodyType"] == "text"
-    assert told["body"].strip() == "Hallo"
-    assert told["importance"] == "high"
+    sent = read.json()
+    assert sent["to"] == [{"email": "bo@work.example", "name": "Bø"}]
+    assert sent["cc"] == [{"email": "carla@work.example", "name": None}]
+    assert sent["bcc"] == [{"email": "dan@work.example", "name": None}]
+    assert sent["subject"] == "Grüße"
+    assert sent["bodyType"] == "text"
+    assert sent["body"].strip() == "Hallo"
+    assert sent["importance"] == "high"
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fie
     response = await client.post(SEND, json=body)
 
     assert response.status_code == 400
-    told = response.json()
-    assert told["error"] == told["errorCode"] == "VALIDATION_ERROR"
-    assert told["success"] is False
+    error = response.json()
+    assert error["error"] == error["errorCode"] == "VALIDATION_ERROR"
+    assert error["success"] is False
     if fields is not None:
-        assert list(dict.fromkeys(detail["field"] for detail in told["details"])) == fields
+        assert list(dict.fromkeys(detail["field"] for detail in error["details"])) == fields
     assert writes(world) == []
 
 

@@ -47,10 +47,10 @@ def fresh(world, tasks):
 async def client(request, world, tasks):
     """A client of the caller's: ``@pytest.mark.caller(allowedTaskOperations=["view_items"])``."""
     marker = request.node.get_closest_marker("caller")
-    given = dict(marker.kwargs) if marker else {}
-    wanted = given.pop("resources", None)
+    settings = dict(marker.kwargs) if marker else {}
+    wanted = settings.pop("resources", None)
     own = {"resources": (getattr(tasks, wanted) if wanted == "both" else wanted,)} if wanted else {}
-    async with world.client(await world.token(given, **own)) as client:
+    async with world.client(await world.token(settings, **own)) as client:
         tasks.forget()
         yield client
 

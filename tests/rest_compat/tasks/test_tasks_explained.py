@@ -17,17 +17,17 @@ def explain(world, tasks):
         async with world.client(text) as mine:
             token_id = (await mine.get("/api/access/token")).json()["id"]
         tasks.forget()
-        asked = {"method": method, "path": f"/api/access/tasks{path}"}
-        asked |= {} if body is None else {"body": body}
-        answer = await world.admin.post(f"/api/access-tokens/{token_id}/explain", json=asked)
+        question = {"method": method, "path": f"/api/access/tasks{path}"}
+        question |= {} if body is None else {"body": body}
+        answer = await world.admin.post(f"/api/access-tokens/{token_id}/explain", json=question)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     return ask
 
 
-def layer(found):
-    return next(one["layer"] for one in found["layers"] if one["outcome"] == "refused")
+def layer(explanation):
+    return next(step["layer"] for step in explanation["layers"] if step["outcome"] == "refused")
 
 
 def entry(board, *, create=False):
@@ -44,10 +44,10 @@ async def test_a_board_outside_the_scope_is_added_to_it_to_be_seen(explain, task
         ("POST", f"/items/{tasks['door']}/comments", {"body": "x"}),
         ("DELETE", f"/items/{tasks['door']}", None),
     ):
-        found = await explain(method, path, body=body, taskBoards=scope)
-        assert (found["status"], found["error"]) == (403, "ACCESS_DENIED"), path
-        assert layer(found) == "scope"
-        assert found["change"]["settings"] == {
+        explanation = await explain(method, path, body=body, taskBoards=scope)
+        assert (explanation["status"], explanation["error"]) == (403, "ACCESS_DENIED"), path
+        assert layer(explanation) == "scope"
+        assert explanation["change"]["settings"] == {
             "taskBoards": [{**scope[0], "allowCreate": True}, entry(tasks["kitchen"])]
         }, path
 
@@ -56,40 +56,50 @@ async def test_a_board_outside_the_scope_is_added_to_it_to_be_seen(explain, task
 async def test_creating_needs_more_than_seeing(explain, tasks, listed):
     scope = [entry(tasks["kitchen"])] if listed else []
     path = f"/boards/{tasks['kitchen']}/items"
-    found = await explain("POST", path, body={"name": "x"}, taskBoards=scope)
+    explanation = await explain("POST", path, body={"name": "x"}, taskBoards=scope)
 
-    assert found["error"] == "ACCESS_DENIED"
-    wanted = found["change"]["settings"]["taskBoards"]
+    assert explanation["error"] == "ACCESS_DENIED"
+    wanted = explanation["change"]["settings"]["taskBoards"]
     assert wanted == [*scope, entry(tasks["kitchen"], create=True)]
 
 
 async def test_one_column_that_the_board_lets_be_set_is_enough(explain, tasks):
     fields = {"double": "4", "note": "x", "hours": "3"}
-    found = await explain(
+    explanation = await explain(
         "PATCH", f"/items/{tasks['door']}", body={"fields": fields}, writableTaskFields=[]
     )
 
-    assert (found["error"], layer(found)) == ("NO_WRITABLE_FIELDS", "mask")
-    assert found["change"]["settings"] == {"writableTaskFields": ["note"]}
+    assert (explanation["error"], layer(explanation)) == ("NO_WRITABLE_FIELDS", "mask")
+    assert explanation["change"]["settings"] == {"writableTaskFields": ["note"]}
 
 
 async def test_columns_that_nobody_can_set_are_no_matter_of_settings(explain, tasks):
-    found = await explain("PATCH", f"/items/{tasks['door']}", body={"fields": {"double": "4"}})
+    explanation = await explain(
+        "PATCH", f"/items/{tasks['door']}", body={"fields": {"double": "4"}}
+    )
 
-    assert (found["error"], found["change"]) == ("NO_WRITABLE_FIELDS", None)
+    assert (explanation["error"], explanation["change"]) == ("NO_WRITABLE_FIELDS", None)
 
 
 async def test_a_provider_is_chosen_where_several_are_connected(explain, tasks):
-    found = await explain("GET", "/boards", resources=(tasks.both,))
+    explanation = await explain("GET", "/boards", resources=(tasks.both,))
 
-    assert (found["status"], found["error"], layer(found)) == (400, "PROVIDER_REQUIRED", "input")
-    assert found["change"]["settings"] == {"defaultTaskProvider": "BOARDS"}
+    assert (explanation["status"], explanation["error"], layer(explanation)) == (
+        400,
+        "PROVIDER_REQUIRED",
+        "input",
+    )
+    assert explanation["change"]["settings"] == {"defaultTaskProvider": "BOARDS"}
 
 
 async def test_an_unknown_board_is_no_matter_of_settings(explain):
-    found = await explain("GET", "/boards/4711")
+    explanation = await explain("GET", "/boards/4711")
 
-    assert (found["error"], layer(found), found["change"]) == ("NOT_FOUND", "upstream", None)
+    assert (explanation["error"], layer(explanation), explanation["change"]) == (
+        "NOT_FOUND",
+        "upstream",
+        None,
+    )
 
 
 async def test_nothing_is_written_on_any_board(explain, tasks):
@@ -100,8 +110,8 @@ async def test_nothing_is_written_on_any_board(explain, tasks):
         ("POST", f"/items/{tasks['door']}/comments", {"body": "x"}, 201),
     ]
     for method, path, body, status in calls:
-        found = await explain(method, path, body=body)
-        assert (found["outcome"], found["status"]) == ("allowed", status), path
+        explanation = await explain(method, path, body=body)
+        assert (explanation["outcome"], explanation["status"]) == ("allowed", status), path
         assert [
             document for document in tasks.documents() if document.lstrip().startswith("mutation")
         ] == []
@@ -113,6 +123,6 @@ async def test_nothing_is_written_on_any_board(explain, tasks):
         ("DELETE", f"/items/{tasks['roof']}", None, 200),
         ("POST", f"/items/{tasks['roof']}/comments", {"body": "x"}, 201),
     ):
-        found = await explain(method, path, body=body, resources=project, **chosen)
-        assert (found["outcome"], found["status"]) == ("allowed", status), path
+        explanation = await explain(method, path, body=body, resources=project, **chosen)
+        assert (explanation["outcome"], explanation["status"]) == ("allowed", status), path
         assert {call.split()[0] for call in tasks.calls()} <= {"GET"}

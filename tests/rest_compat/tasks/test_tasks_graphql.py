@@ -59,7 +59,7 @@ async def test_items_are_written_and_commented_on(fresh, client):
         }""",
         i=fresh["door"],
     )
-    said = await ask(
+    answer = await ask(
         client,
         """mutation($i: String!) {
           addTaskComment(itemId: $i, input: {body: "Hm."}) { success commentId }
@@ -80,7 +80,7 @@ async def test_items_are_written_and_commented_on(fresh, client):
         "errorCode": None,
         "item": {"status": "Done"},
     }
-    assert said["data"]["addTaskComment"]["success"] is True
+    assert answer["data"]["addTaskComment"]["success"] is True
     assert gone["data"]["deleteTaskItem"] == {"success": True, "provider": "BOARDS"}
 
 
@@ -156,5 +156,5 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
     }
     assert again.headers["idempotent-replayed"] == "true"
     assert sum("mutation" in document for document in fresh.documents()) == 1
-    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    made = [item for item in fresh.boards.items.of(fresh["kitchen"]) if item.name == "Lamp"]
     assert len(made) + len(fresh.boards.comments(fresh["table"])) == 1

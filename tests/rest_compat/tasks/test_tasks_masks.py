@@ -64,9 +64,9 @@ async def test_a_mask_hides_its_member_and_the_columns_it_is_made_of(tasks, clie
     assert item[member] is None
     if columns is not None:
         emptied = {
-            one["columnId"]
-            for one, full in zip(item["columnValues"], whole["columnValues"], strict=True)
-            if one["text"] is None and one["value"] is None and full["text"] is not None
+            masked["columnId"]
+            for masked, full in zip(item["columnValues"], whole["columnValues"], strict=True)
+            if masked["text"] is None and masked["value"] is None and full["text"] is not None
         }
         assert emptied == columns
     others = set(whole) - {member, "columnValues", "subItems", "comments"}
@@ -248,7 +248,7 @@ async def test_an_item_outside_the_scope_is_denied_before_it_is_read_or_changed(
         inside = await narrow.get(f"{ITEMS}/{fresh['hedge']}")
 
     assert inside.status_code == 200
-    denied = [one for one in fresh.documents() if "subitems" in one]
+    denied = [document for document in fresh.documents() if "subitems" in document]
     assert len(denied) == 1  # the one inside
     assert all("mutation" not in document for document in fresh.documents())
 
@@ -306,7 +306,7 @@ CALLS = [
 @pytest.mark.parametrize("held", ["nothing", "all but this"])
 async def test_each_call_needs_its_operation(tasks, client, world, call, held):
     method, path, body, operation = call
-    every = {one.values[0][3] for one in CALLS} | {"view_comments", "manage_groups"}
+    every = {case.values[0][3] for case in CALLS} | {"view_comments", "manage_groups"}
     operations = [] if held == "nothing" else sorted(every - {operation})
     token = await world.token({"allowedTaskOperations": operations})
 

@@ -9,13 +9,13 @@ PROJECTS = {"allowedTaskOperations": ["all"], "resources": 3}
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def value(column, title, kind, text=None, given=None):
-    return {"columnId": column, "columnTitle": title, "type": kind, "text": text, "value": given}
+def value(column, title, kind, text=None, native=None):
+    return {"columnId": column, "columnTitle": title, "type": kind, "text": text, "value": native}
 
 
 def own_values(**known):
     """The values of the fields that every task has."""
-    given = {
+    values = {
         "assignee": (None, None),
         "due_on": (None, None),
         "notes": ("", '""'),
@@ -30,7 +30,7 @@ def own_values(**known):
         ("completed", "Completed", "checkbox"),
         ("tags", "Tags", "tags"),
     )
-    return [value(name, title, kind, *given[name]) for name, title, kind in titles]
+    return [value(name, title, kind, *values[name]) for name, title, kind in titles]
 
 
 def link(tasks, kind, name):
@@ -231,15 +231,15 @@ async def test_tasks_are_filtered(tasks, client, query, names):
 async def test_tasks_come_page_by_page(tasks, client, query):
     path = f"{BOARDS}/{tasks['pavilion']}/items"
     whole = [item["id"] for item in (await client.get(f"{path}?{query}")).json()["items"]]
-    found, token = [], ""
+    listed, token = [], ""
     for _ in range(len(whole) + 1):
         page = (await client.get(f"{path}?{query}&limit=1&pageToken={token}")).json()
-        found += [item["id"] for item in page["items"]]
+        listed += [item["id"] for item in page["items"]]
         token = page["nextPageToken"]
         if token is None:
             break
 
-    assert found == whole
+    assert listed == whole
 
 
 @pytest.mark.caller(**PROJECTS)
@@ -280,10 +280,15 @@ async def test_hidden_fields_are_not_asked_for(tasks, client):
         "Start": "2026-11-30",
         "Locked": None,
     }
-    asked = set(tasks.fields())
-    assert not {one for one in asked if one.startswith(("assignee", "due", "notes", "tags"))}
-    assert not asked & {"custom_fields.people_value.name", "custom_fields.multi_enum_values.name"}
-    assert not asked & {"text", "modified_at", "permalink_url", "custom_fields.display_value"}
+    requested = set(tasks.fields())
+    assert not {
+        field for field in requested if field.startswith(("assignee", "due", "notes", "tags"))
+    }
+    assert not requested & {
+        "custom_fields.people_value.name",
+        "custom_fields.multi_enum_values.name",
+    }
+    assert not requested & {"text", "modified_at", "permalink_url", "custom_fields.display_value"}
     assert not [call for call in tasks.calls() if "stories" in call or "subtasks" in call]
 
 
@@ -361,8 +366,10 @@ async def test_a_task_is_created_without_the_fields_that_are_refused(fresh, clie
 
     assert response.status_code == 201
     assert response.json()["rejectedFields"] == [fresh["f-stage"]]
-    made = [one for one in fresh.projects.tasks.all() if one.name == "Lamp"]
-    assert [one.values.get(fresh["f-sheet"]) for one in made if one.id in response.text] == ["A-3"]
+    made = [task for task in fresh.projects.tasks.all() if task.name == "Lamp"]
+    assert [task.values.get(fresh["f-sheet"]) for task in made if task.id in response.text] == [
+        "A-3"
+    ]
 
 
 @pytest.mark.caller(**PROJECTS)
@@ -455,7 +462,7 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
     if what == "comments":
         path, body = f"{ITEMS}/{fresh['roof']}/comments", {"body": "Once."}
     headers = {"Idempotency-Key": f"{kind}-{what}-{fresh['pavilion']}"}
-    lamps = [one for one in fresh.projects.tasks.all() if one.name == "Lamp"]
+    lamps = [task for task in fresh.projects.tasks.all() if task.name == "Lamp"]
     before = len(lamps) + len(fresh.projects.stories.of(fresh["roof"]))
 
     first, again = [await client.post(path, json=body, headers=headers) for _ in range(2)]
@@ -473,5 +480,5 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
     assert (again.status_code, again.content) == (504, first.content)
     assert again.headers["idempotent-replayed"] == "true"
     assert sum(call.startswith("POST") for call in fresh.calls()) == 1
-    lamps = [one for one in fresh.projects.tasks.all() if one.name == "Lamp"]
+    lamps = [task for task in fresh.projects.tasks.all() if task.name == "Lamp"]
     assert len(lamps) + len(fresh.projects.stories.of(fresh["roof"])) == before + 1

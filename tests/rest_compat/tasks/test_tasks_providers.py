@@ -62,11 +62,11 @@ async def test_auto_is_ambiguous_with_two_providers(tasks, client):
 
 @pytest.mark.caller(**ALL, resources="both")
 @pytest.mark.parametrize(
-    ("given", "provider", "name"),
+    ("spelling", "provider", "name"),
     [("BOARDS", "BOARDS", "Kitchen"), ("projects", "PROJECTS", "Pavilion")],
 )
-async def test_a_named_provider_is_asked_alone(tasks, client, given, provider, name):
-    body = (await client.get(f"{BOARDS}?provider={given}")).json()
+async def test_a_named_provider_is_asked_alone(tasks, client, spelling, provider, name):
+    body = (await client.get(f"{BOARDS}?provider={spelling}")).json()
 
     assert body["provider"] == provider
     assert name in [board["name"] for board in body["boards"]]

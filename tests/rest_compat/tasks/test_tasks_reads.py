@@ -10,8 +10,8 @@ ALL = {"allowedTaskOperations": ["all"]}
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def value(column, title, kind, text=None, given=None):
-    return {"columnId": column, "columnTitle": title, "type": kind, "text": text, "value": given}
+def value(column, title, kind, text=None, native=None):
+    return {"columnId": column, "columnTitle": title, "type": kind, "text": text, "value": native}
 
 
 def sub_item(tasks, **changes):

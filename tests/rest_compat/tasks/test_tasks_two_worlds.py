@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def answers(tasks, client, board, item):
     """Return the bodies of all reads, listings walked to their ends, and the calls upstream."""
     tasks.forget()
-    found = [
+    responses = [
         (await client.get(f"{TASKS}{path}")).json()
         for path in ("/boards", f"/boards/{board}", f"/items/{item}")
     ]
@@ -39,17 +39,17 @@ async def answers(tasks, client, board, item):
             body = (await client.get(f"{TASKS}/boards/{board}/{page}")).json()
             token = body.pop("nextPageToken", None)
             body.pop("requestId", None)
-            found.append((filtered, body))
-    asked = {"query": DOCUMENT, "variables": {"board": board, "item": item}}
-    found.append((await client.post("/graphql", json=asked)).json())
-    return found, tasks.documents(), tasks.calls(), tasks.fields()
+            responses.append((filtered, body))
+    request = {"query": DOCUMENT, "variables": {"board": board, "item": item}}
+    responses.append((await client.post("/graphql", json=request)).json())
+    return responses, tasks.documents(), tasks.calls(), tasks.fields()
 
 
 async def compared(tasks, world, word, place, change):
     """Hold what a token sees against what it sees after a change; it must be one to others."""
     resource, board, item = place
     token = await world.token(
-        {**ALL, "visibleTaskFields": [one.value for one in TaskField if one != word]},
+        {**ALL, "visibleTaskFields": [field.value for field in TaskField if field != word]},
         resources=(resource,),
     )
     whole = await world.token(ALL, resources=(resource,))
@@ -66,8 +66,8 @@ async def compared(tasks, world, word, place, change):
 def put(shelf, record, **more):
     """Keep a record with other values; None among *values* takes one away."""
     values = {**record.values, **more.pop("values", {})}
-    kept = {name: value for name, value in values.items() if value is not None}
-    shelf.put(msgspec.structs.replace(record, values=kept, **more))
+    remaining = {name: value for name, value in values.items() if value is not None}
+    shelf.put(msgspec.structs.replace(record, values=remaining, **more))
 
 
 def item_changed(**more):
@@ -157,7 +157,7 @@ async def test_a_computed_field_of_a_project_goes_with_what_it_may_show(fresh, w
     project = store.projects.find(fresh["pavilion"])
     store.projects.put(msgspec.structs.replace(project, fields=(*project.fields, computed.id)))
     token = await world.token(
-        {**ALL, "visibleTaskFields": [one.value for one in TaskField if one != word]},
+        {**ALL, "visibleTaskFields": [field.value for field in TaskField if field != word]},
         resources=(worlds.EMPTY,),
     )
 

@@ -28,10 +28,10 @@ async def test_an_item_is_created(fresh, client):
     body = {"name": "Hang the lamp", "groupId": "done", "fields": {"note": "bright"}}
     response = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json=body)
 
-    found = response.json()
-    made = fresh.boards.items.find(found["itemId"])
+    created = response.json()
+    made = fresh.boards.items.find(created["itemId"])
     assert response.status_code == 201
-    assert {name: found[name] for name in found if name != "item"} == {
+    assert {name: created[name] for name in created if name != "item"} == {
         "provider": "BOARDS",
         "success": True,
         "itemId": made.id,
@@ -40,7 +40,7 @@ async def test_an_item_is_created(fresh, client):
         "rejectedFields": None,
     }
     assert (made.name, made.group, made.values) == ("Hang the lamp", "done", {"note": "bright"})
-    assert found["item"] == (await client.get(f"{ITEMS}/{made.id}")).json()["item"]
+    assert created["item"] == (await client.get(f"{ITEMS}/{made.id}")).json()["item"]
 
 
 @pytest.mark.caller(allowedTaskOperations=["create_items", "update_items"])
@@ -55,7 +55,7 @@ async def test_the_item_is_not_told_to_who_may_not_view_items(fresh, client):
 
 @pytest.mark.caller(**ALL)
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("written", "stored"),
     [
         pytest.param("plain", "plain", id="plain text"),
         pytest.param('"quoted"', "quoted", id="a JSON text"),
@@ -65,16 +65,16 @@ async def test_the_item_is_not_told_to_who_may_not_view_items(fresh, client):
         pytest.param("{not json", "{not json", id="text that is nearly JSON"),
     ],
 )
-async def test_values_are_texts_or_written_as_json(fresh, client, given, kept):
-    response = await client.patch(f"{ITEMS}/{fresh['table']}", json={"fields": {"note": given}})
+async def test_values_are_texts_or_written_as_json(fresh, client, written, stored):
+    response = await client.patch(f"{ITEMS}/{fresh['table']}", json={"fields": {"note": written}})
 
     assert response.json()["rejectedFields"] is None
-    assert fresh.boards.items.find(fresh["table"]).values["note"] == kept
+    assert fresh.boards.items.find(fresh["table"]).values["note"] == stored
 
 
 @pytest.mark.caller(**ALL)
 @pytest.mark.parametrize(
-    ("column", "given", "text"),
+    ("column", "written", "text"),
     [
         pytest.param("state", '{"label":"Stuck"}', "Stuck", id="a status by its label"),
         pytest.param("state", {"index": 1}, "Done", id="a status by its index, as an object"),
@@ -86,8 +86,8 @@ async def test_values_are_texts_or_written_as_json(fresh, client, given, kept):
         pytest.param("note", "null", "", id="null clears"),
     ],
 )
-async def test_a_column_takes_the_providers_own_json(fresh, client, column, given, text):
-    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {column: given}})
+async def test_a_column_takes_the_providers_own_json(fresh, client, column, written, text):
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {column: written}})
 
     values = {
         column_value["columnId"]: column_value["text"]
@@ -181,10 +181,10 @@ async def test_an_item_is_created_without_the_columns_that_are_refused(fresh, cl
     )
 
     body = response.json()
-    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    made = [item for item in fresh.boards.items.of(fresh["kitchen"]) if item.name == "Lamp"]
     assert response.status_code == 201
     assert (body["success"], body["rejectedFields"]) == (True, ["state", "zz", "name"])
-    assert [one.values for one in made] == [{"note": "kept"}]
+    assert [item.values for item in made] == [{"note": "kept"}]
 
 
 @pytest.mark.caller(**ALL, writableTaskFields=["note", "name"])
@@ -254,7 +254,7 @@ async def test_an_idempotency_key_creates_once(fresh, client):
 
     assert (first.status_code, again.status_code) == (201, 201)
     assert again.json() == first.json()
-    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    made = [item for item in fresh.boards.items.of(fresh["kitchen"]) if item.name == "Lamp"]
     assert len(made) == 1
 
 
@@ -277,7 +277,7 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
     assert (again.status_code, again.content) == (504, first.content)
     assert again.headers["idempotent-replayed"] == "true"
     assert sum("mutation" in document for document in fresh.documents()) == 1
-    made = [one for one in fresh.boards.items.of(fresh["kitchen"]) if one.name == "Lamp"]
+    made = [item for item in fresh.boards.items.of(fresh["kitchen"]) if item.name == "Lamp"]
     assert len(made) + len(fresh.boards.comments(fresh["table"])) == 1
 
 
