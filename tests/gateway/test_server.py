@@ -80,7 +80,7 @@ def test_a_store_is_not_opened_with_a_sqlite_that_may_corrupt_it(part):
     assert done.stdout == "pysqlite3\n"
 
 
-def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
+def test_a_store_without_demo_data_is_left_unchanged(tmp_path):
     (tmp_path / "gateway.db").write_bytes(b"somebody's")
     with (
         pytest.raises(FolderTaken, match=r"is no demo's: give another folder with --data\.$"),
@@ -91,14 +91,14 @@ def test_a_store_that_is_no_demos_is_left_alone(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["gateway.db"]
 
 
-def test_a_folder_is_made_by_one_and_not_emptied_under_another(tmp_path):
+def test_a_folder_is_created_by_one_process_and_not_emptied_by_another(tmp_path):
     with locked_folder(tmp_path, reset=False) as state:
         assert state is None
     with pytest.raises(FolderTaken, match="stop it first"), locked_folder(tmp_path, reset=True):
         raise AssertionError
 
 
-def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
+def test_the_first_demo_start_keeps_imported_data(tmp_path):
     for name in ("gateway.db", "sandbox.db"):
         (tmp_path / name).write_text("x")
     remove_stores(tmp_path, upstreams=False)
@@ -107,7 +107,7 @@ def test_a_first_demo_keeps_what_was_imported_before_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_concurrent_starts_seed_one_world(tmp_path):
+def test_concurrent_starts_seed_the_world_once(tmp_path):
     alone, together = tmp_path / "alone", tmp_path / "together"
 
     assert open_at_once(alone, 1) == [(0, "")]

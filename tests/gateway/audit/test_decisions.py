@@ -62,7 +62,7 @@ async def token_id(world, secret):
 TOLD = ("door", "operation", "outcome", "layer", "code", "status")
 
 
-async def test_a_call_leaves_one_row_with_everything_but_content(world):
+async def test_a_call_is_recorded_once_without_its_content(world):
     token = await world.token({"visibleEmailFields": ["subject", "from"]})
     async with world.client(token) as client:
         answer = await client.get(
@@ -164,14 +164,14 @@ async def test_a_call_leaves_one_row_with_everything_but_content(world):
         ),
     ],
 )
-async def test_each_layer_is_named_by_what_it_refused(world, settings, path, expected):
+async def test_a_refusal_is_recorded_with_its_layer(world, settings, path, expected):
     async with world.client(await world.token(settings)) as client:
         await client.get(path)
 
     assert await rows(world, *TOLD) == [expected]
 
 
-async def test_a_failure_upstream_is_told_with_what_upstream_answered(world):
+async def test_an_upstream_failure_is_recorded_with_the_upstream_status(world):
     for upstream in ("provider-a", "provider-b"):
         await world.fail(upstream, kind="503")
     async with world.client(await world.token({})) as client:
@@ -184,7 +184,7 @@ async def test_a_failure_upstream_is_told_with_what_upstream_answered(world):
     ]
 
 
-async def test_graphql_leaves_a_row_per_root_field(world):
+async def test_graphql_is_recorded_once_per_root_field(world):
     token = await world.token({"allowedEmailOperations": ["search_emails"]})
     document = """query ($id: String!) {
         emails(limit: 1) { hasMore }
@@ -215,14 +215,14 @@ async def test_graphql_leaves_a_row_per_root_field(world):
         ("{ __typename }", ("graphql", None, "allowed", None, None, 200)),
     ],
 )
-async def test_graphql_without_a_root_field_leaves_one_row(world, query, expected):
+async def test_graphql_without_a_root_field_is_recorded_once(world, query, expected):
     async with world.client(await world.token({})) as client:
         await client.post("/graphql", json={"query": query})
 
     assert await rows(world, *TOLD, "cost") == [(*expected, 1)]
 
 
-async def test_a_graphql_body_that_does_not_arrive_whole_leaves_a_row(world):
+async def test_an_incomplete_graphql_body_is_recorded(world):
     async with world.client(await world.token({})) as client:
         await client.post("/graphql", content=b" " * (64 * 1024 + 1))
 
@@ -240,7 +240,7 @@ async def test_calls_without_a_valid_token_and_beyond_the_limits_leave_none(worl
     assert await rows(world, *TOLD) == [("rest", "emails", "allowed", None, None, 200)]
 
 
-async def test_a_replayed_answer_is_a_call_of_its_own_that_asks_nobody(world):
+async def test_a_replayed_response_is_recorded_without_upstream_calls(world):
     token = await world.token({})
     mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
     async with world.client(token) as client:
@@ -303,7 +303,7 @@ async def test_a_replayed_mutation_names_the_field_that_ran(world):
     assert await rows(world, "operation", "outcome") == [("sendEmail", "allowed")] * 2
 
 
-async def test_a_key_that_is_refused_is_written_down(world):
+async def test_a_refused_idempotency_key_is_recorded(world):
     token = await world.token({})
     async with world.client(token) as client:
         for subject in ("s", "t"):
@@ -324,7 +324,7 @@ async def test_a_key_that_is_refused_is_written_down(world):
     )
 
 
-async def test_a_log_that_cannot_be_written_stops_no_read(world, monkeypatch):
+async def test_reads_pass_while_the_log_cannot_be_written(world, monkeypatch):
     async def unavailable(_batch):
         raise StorageUnavailable
 
@@ -338,7 +338,7 @@ async def test_a_log_that_cannot_be_written_stops_no_read(world, monkeypatch):
     assert await rows(world, *TOLD) == [("rest", "emails", "allowed", None, None, 200)]
 
 
-async def test_nothing_is_sent_that_could_not_be_written_down(world, monkeypatch):
+async def test_writes_are_refused_while_the_log_cannot_be_written(world, monkeypatch):
     token = await world.token({})
     mail = {"to": [{"email": "ann@home.example"}], "subject": "s", "body": "b"}
     sent = len(world.sent("provider-a"))
@@ -359,7 +359,7 @@ async def test_nothing_is_sent_that_could_not_be_written_down(world, monkeypatch
     ]
 
 
-async def test_nothing_that_a_caller_wrote_is_in_the_log(world):
+async def test_the_log_contains_no_caller_content(world):
     canary = "canary-word"
     async with world.client(await world.token({})) as client:
         await client.get(MESSAGES, params={"q": canary, "from": f"{canary}@x.example"})
@@ -421,7 +421,7 @@ async def test_filters_and_pages(world):
         ("word=x", "word is not known here."),
     ],
 )
-async def test_a_filter_that_is_none_is_refused(admin, query, why):
+async def test_an_invalid_filter_is_refused(admin, query, why):
     answer = await admin.get(f"{DECISIONS}?{query}")
 
     assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_PARAMETER")

@@ -77,9 +77,7 @@ async def alter(database, statement):
 # -- the queue
 
 
-async def test_rows_are_stored_in_batches_with_everything_that_they_say(
-    decisions, database, monkeypatch
-):
+async def test_rows_are_stored_completely_in_batches(decisions, database, monkeypatch):
     monkeypatch.setattr(log_module, "BATCH", 2)
     full = row("c", resource_id="providerA:18c", layer="mask", code="X", rule_id=2**40)
     for decision in (row("a"), row("b"), full):
@@ -108,7 +106,7 @@ async def test_a_full_queue_drops_the_oldest_reads_and_no_change(decisions, data
     assert await stored(database) == ["A", "B", "C", "D", "c", "d"]
 
 
-async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions, monkeypatch):
+async def test_a_change_waits_until_the_log_has_capacity(decisions, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 1)
     monkeypatch.setattr(log_module, "CAPACITY_TIMEOUT_SECONDS", 30)
     await decisions.wait_for_capacity()
@@ -122,7 +120,7 @@ async def test_a_change_waits_for_room_and_goes_on_when_there_is_some(decisions,
     await waiting
 
 
-async def test_a_change_for_which_there_is_no_room_is_refused(decisions, monkeypatch):
+async def test_a_change_without_log_capacity_is_refused(decisions, monkeypatch):
     monkeypatch.setattr(log_module, "CAPACITY", 1)
     monkeypatch.setattr(log_module, "CAPACITY_TIMEOUT_SECONDS", 0)
     decisions.write(row("a"), change=True)
@@ -131,9 +129,7 @@ async def test_a_change_for_which_there_is_no_room_is_refused(decisions, monkeyp
         await decisions.wait_for_capacity()
 
 
-async def test_what_was_stored_without_an_answer_is_not_stored_twice(
-    decisions, database, monkeypatch
-):
+async def test_an_unconfirmed_batch_is_not_stored_twice(decisions, database, monkeypatch):
     writing = database.writing
 
     @asynccontextmanager
@@ -154,7 +150,7 @@ async def test_what_was_stored_without_an_answer_is_not_stored_twice(
     assert await broken(database) == []
 
 
-async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
+async def test_rows_that_cannot_be_stored_are_counted_and_dropped(
     decisions, database, monkeypatch, caplog
 ):
     monkeypatch.setattr(log_module, "BATCH_DELAY_SECONDS", 0)
@@ -178,7 +174,7 @@ async def test_rows_that_cannot_be_stored_are_counted_and_do_not_stay(
     ]
 
 
-async def test_what_is_left_when_the_process_ends_is_stored(decisions, database):
+async def test_remaining_rows_are_stored_at_shutdown(decisions, database):
     async with decisions.running():
         decisions.write(row("a"), change=False)
 
@@ -295,7 +291,7 @@ async def test_calls_upstream_count_for_the_request_that_made_them():
         (None, "providerA:18c0ffee", False),
     ],
 )
-async def test_only_what_has_the_form_of_an_id_is_kept(
+async def test_only_well_formed_resource_ids_are_stored(
     decisions, database, surface, resource_id, is_one
 ):
     decisions.write(row("a", surface=surface, resource_id=resource_id), change=False)
@@ -339,14 +335,14 @@ async def test_chains_hold_for_whoever_has_the_keys(chained):
     ],
     ids=["changed", "moved in time", "one in the middle is gone", "the first is gone"],
 )
-async def test_a_row_that_was_tampered_with_is_found(chained, statement, number, fault):
+async def test_verification_detects_a_changed_row(chained, statement, number, fault):
     await alter(chained, statement)
 
     (damaged,) = await broken(chained)
     assert (damaged.number, damaged.fault) == (number, fault)
 
 
-async def test_rows_that_changed_places_are_found(chained):
+async def test_verification_detects_swapped_rows(chained):
     for before, after in ((1, 9), (2, 1), (9, 2)):
         await alter(
             chained,

@@ -40,7 +40,7 @@ def killed(process, *, after):
     return int(lines[-1]) if lines else 0
 
 
-async def test_what_a_killed_process_stored_is_whole_and_in_one_piece(database, store):
+async def test_a_killed_process_leaves_an_unbroken_chain(database, store):
     written = {}
     for turn in range(ROUNDS):
         both = {f"{turn}{side}": begun(store, f"{turn}{side}") for side in "ab"}

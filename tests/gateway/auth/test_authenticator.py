@@ -265,7 +265,7 @@ async def test_the_last_use_is_stored_once_a_minute(database, first, clock, text
     assert first.touched == [(1, NOW), (1, NOW + 60_000)]
 
 
-async def test_the_last_use_never_goes_back_in_time(database, first, text):
+async def test_last_used_never_decreases(database, first, text):
     async with database.writing() as session:
         await tokens.record_use(session, 1, NOW)
         await tokens.record_use(session, 1, NOW - 5)

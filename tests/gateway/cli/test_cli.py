@@ -112,7 +112,7 @@ def test_serving_without_secrets_is_refused(environment, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["serve", "token list"])
-def test_a_file_that_is_no_database_is_reported_in_one_sentence(
+def test_a_file_that_is_not_a_database_is_reported_in_one_sentence(
     environment, tmp_path, monkeypatch, command
 ):
     (tmp_path / "broken.db").write_bytes(b"no database" * 1000)
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_database_is_reported_in_one_sentence(
     assert result.stderr == "The database refused: file is not a database\n"
 
 
-def test_a_sandbox_file_that_is_no_database_is_reported_in_one_sentence(tmp_path):
+def test_a_sandbox_file_that_is_not_a_database_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "sandbox.db").write_bytes(b"no database" * 1000)
     words = ("sandbox", "import", "--into", "provider-a", "--data", str(tmp_path), "any.eml")
     result = run(*words)

@@ -30,7 +30,7 @@ def leaves(command):
     return subcommands
 
 
-def test_every_command_is_in_a_group_and_says_what_it_does(command):
+def test_every_command_has_a_group_and_a_help_text(command):
     for name, subcommand in command.commands.items():
         assert subcommand.rich_help_panel in _GROUPS, name
     for name, subcommand in leaves(command).items():
@@ -286,7 +286,7 @@ def test_a_demo_prints_its_manifest_as_json(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_demo_introduces_itself_at_once_wherever_its_output_goes(tmp_path):
+def test_the_demo_prints_its_introduction_immediately(tmp_path):
     command = [sys.executable, "-m", "gateway", "demo", "--port", "0", "--data", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         watch = threading.Timer(120, server.kill)  # who waits for a full buffer waits for ever

@@ -135,7 +135,7 @@ def test_an_account_is_connected_by_device_code(command, place):
     assert (made["status"], "Files.ReadWrite.All" in made["grantedScopes"]) == ("active", True)
 
 
-def test_an_api_token_comes_on_standard_input(command, place):
+def test_an_api_token_is_read_from_standard_input(command, place):
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
     words = new(place, "tasks", "BOARDS", ACCOUNT)
     code, out, message = command(*words, "--api-token", stdin=f"{secret}\n")

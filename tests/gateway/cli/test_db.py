@@ -103,7 +103,7 @@ def test_a_store_of_a_newer_gateway_is_left_alone(run, deployed, tmp_path):
 
 
 @on_both
-def test_a_restore_brings_back_what_was_copied(run, deployed, rows, file):
+def test_a_restore_recovers_the_backup(run, deployed, rows, file):
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="first", created_at=0), a_token(1), a_token(2))
     made = read_json(run("db", "backup", file, "--json"))
@@ -193,7 +193,7 @@ def test_a_backup_replaces_a_file_only_with_force(run, deployed, file):
         pytest.param(b"", "is no copy of a store", id="an empty file"),
     ],
 )
-def test_a_file_that_is_no_copy_is_not_restored(run, rows, file, content, message):
+def test_a_file_that_is_not_a_backup_is_not_restored(run, rows, file, content, message):
     rows.add(Resource(name="kept", created_at=0))
     if content is not None:
         file.write_bytes(content)
@@ -258,7 +258,7 @@ def answering(value):
     return answer
 
 
-def test_a_copy_made_during_writes_is_one_snapshot(deployed, run, rows, file, tmp_path):
+def test_a_backup_during_writes_is_a_consistent_snapshot(deployed, run, rows, file, tmp_path):
     """Each writer's transaction adds a pair; a copy never has one without the other."""
     rows.add(*(Resource(name="x" * 200, created_at=0) for _ in range(300)))
     stop, written = threading.Event(), threading.Event()

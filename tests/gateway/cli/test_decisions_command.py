@@ -97,7 +97,7 @@ def test_the_newest_come_first(run, keep):
         (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
     ],
 )
-def test_filters_are_those_of_the_api(run, keep, options, names):
+def test_the_filters_match_the_api(run, keep, options, names):
     keep(
         decision("a"),
         decision("b", at=NOON + 1000, token_id=2),

@@ -144,7 +144,7 @@ def test_an_old_sqlite_is_a_warning(environment, checks, monkeypatch):
     assert (code, outcomes["sqlite"][0], outcomes["processes"][0]) == (1, "warn", "fail")
 
 
-def test_files_that_others_may_read(deployed, checks, tmp_path):
+def test_files_readable_by_others_are_reported(deployed, checks, tmp_path):
     (tmp_path / "gateway.db").chmod(0o644)
     _, outcomes = checks()
 
@@ -167,7 +167,7 @@ def test_a_database_that_does_not_answer(environment, checks):
     assert "a-password" not in str(outcomes)
 
 
-def test_an_old_schema_and_one_of_a_newer_gateway(deployed, checks, run, tmp_path):
+def test_an_old_schema_warns_and_a_newer_schema_fails(deployed, checks, run, tmp_path):
     run("db", "downgrade", "0001", "--yes")
     code, outcomes = checks()
     assert (code, outcomes["schema"][0]) == (0, "warn")
@@ -217,7 +217,7 @@ def test_upstreams_of_connections_are_reached_or_named(people, checks):
     assert outcomes["providers"][1].startswith("127.0.0.1: ")
 
 
-def test_a_clock_that_was_set_back_is_found(people, checks):
+def test_a_clock_behind_the_store_is_a_warning(people, checks):
     ahead = timestamps.now_ms() + 20_000
     people.add(
         AccessToken(

@@ -31,7 +31,7 @@ def run(*words):
 SEND = json.dumps({"to": [{"email": "x@y.example"}], "subject": "s", "body": "b"})
 
 
-def test_a_refusal_is_a_table_and_commands_that_lift_it(environment):
+def test_a_refusal_prints_its_layers_and_the_commands_that_lift_it(environment):
     arguments = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
     result = run(*arguments)
 

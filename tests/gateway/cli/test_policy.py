@@ -283,7 +283,7 @@ def test_a_refused_document_changes_nothing(run, apply, wanted, message):
     assert exported(run) == empty
 
 
-def test_a_file_that_is_no_json_is_refused(run, deployed):
+def test_a_file_that_is_not_json_is_refused(run, deployed):
     for text, message in (("{", "not JSON"), ('{"version": 1, "version": 1}', "stands twice")):
         refused = run("policy", "apply", "-", input=text)
         assert (refused.exit_code, refused.stdout) == (1, "")
@@ -331,7 +331,7 @@ def test_accounts_are_never_touched(apply, rows):
 
 
 @on_both
-async def test_of_concurrent_applies_one_makes_the_changes(deployed):
+async def test_only_one_of_concurrent_applies_changes_the_store(deployed):
     policy = Policy.model_validate(DOCUMENT)
 
     async def apply_once():

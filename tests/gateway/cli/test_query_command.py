@@ -58,7 +58,7 @@ def test_a_store_is_seeded_once(run, place, seeded):
     assert refused.stderr == "The store is not empty: there are operators.\n"
 
 
-def test_without_the_sandbox_there_is_nothing_to_seed(run, deployed):
+def test_seed_requires_the_sandbox(run, deployed):
     refused = run("seed")
 
     assert (refused.exit_code, refused.stdout) == (1, "")
@@ -183,7 +183,7 @@ def test_breaking_changes_of_the_schema_are_listed(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["type {", "type A { b: Missing }"])
-def test_a_file_that_is_no_schema_is_reported(run, text):
+def test_a_file_that_is_not_a_schema_is_reported(run, text):
     refused = run("schema", "check", "-", input=text)
 
     assert (refused.exit_code, refused.stdout) == (1, "")

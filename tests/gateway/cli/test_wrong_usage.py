@@ -56,7 +56,7 @@ MISFITS = [
 
 
 @pytest.mark.parametrize(("line", "message"), MISFITS, ids=[line for line, _ in MISFITS])
-def test_options_that_do_not_fit_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
+def test_incompatible_options_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
     run, token, people, tmp_path, line, message
 ):
     (tmp_path / "here").write_text("{ accessToken { id } }")

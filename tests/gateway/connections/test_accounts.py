@@ -40,7 +40,7 @@ def opened(monkeypatch):
 
 
 @pytest.mark.parametrize("surface", [*KINDS, "graphql"])
-def test_only_what_is_charged_is_opened(caller, opened, surface):
+def test_only_the_charged_connections_are_opened(caller, opened, surface):
     accounts = Accounts(None, None, None, {})
     for of in (
         accounts.mailbox_for,

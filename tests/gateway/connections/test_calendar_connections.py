@@ -13,7 +13,7 @@ async def probed(agendas, provider):
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_connection_that_works_says_so_after_one_read(agendas, provider):
+async def test_a_working_connection_is_active_after_one_read(agendas, provider):
     assert await probed(agendas, provider) == {
         "ok": True,
         "status": "active",
@@ -26,7 +26,7 @@ async def test_a_connection_that_works_says_so_after_one_read(agendas, provider)
 @pytest.mark.parametrize(
     ("provider", "upstream"), [("PROVIDER_A", "provider-a"), ("PROVIDER_B", "provider-b")]
 )
-async def test_a_connection_that_fails_says_so_and_is_then_named(agendas, provider, upstream):
+async def test_a_failing_connection_is_reported_and_named(agendas, provider, upstream):
     await agendas.world.fail(upstream, kind="500", count=2)
 
     probe = await probed(agendas, provider)
@@ -37,7 +37,7 @@ async def test_a_connection_that_fails_says_so_and_is_then_named(agendas, provid
     assert events.json()["authWarnings"][0].startswith(account)
 
 
-async def test_a_removed_connection_takes_its_events_along(agendas):
+async def test_removing_a_connection_removes_its_event_ids(agendas):
     from calendar_world import at, meeting
 
     agendas.plant("work", "one", meeting(at(1, "09:00"), at(1, "10:00"), "One"))

@@ -72,7 +72,7 @@ async def test_a_changed_token_counts_at_the_next_call(database, keyring, vault)
     assert await vault.for_connection(1).token() == "second"
 
 
-async def test_what_was_opened_is_opened_again_only_after_a_change(
+async def test_decrypted_credentials_are_cached_until_they_change(
     database, keyring, vault, monkeypatch
 ):
     opened, decrypt = [], Keyring.decrypt
@@ -90,7 +90,7 @@ async def test_what_was_opened_is_opened_again_only_after_a_change(
     assert len(opened) == 2
 
 
-async def test_an_api_token_stands_alone(database, keyring, vault):
+async def test_an_api_token_is_used_without_a_refresh(database, keyring, vault):
     await put(database, keyring, apiToken="secret")
     bare = vault.for_connection(1, scheme="")
 
@@ -142,7 +142,7 @@ async def test_a_renewed_token_is_stored_although_the_database_was_away(
     assert vault.endpoint.asked == ["renew"]
 
 
-async def test_a_database_that_stays_away_is_no_fault_of_the_provider(
+async def test_a_database_outage_is_not_reported_as_a_provider_failure(
     database, keyring, vault, monkeypatch
 ):
     async def away(*_arguments, **_options):
@@ -168,7 +168,7 @@ async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault):
     assert await status(database) == "needs_reauth"
 
 
-async def test_a_switched_off_connection_stays_off(database, keyring, vault):
+async def test_a_disabled_connection_stays_disabled(database, keyring, vault):
     async with database.writing() as session:
         row = await session.get(ConnectionRow, 1)
         row.status = "disabled"

@@ -87,7 +87,7 @@ async def test_a_consent_connects_the_account(admin, client, connect, provider):
     assert KINDS[provider][1] in now["grantedScopes"]
 
 
-async def test_the_page_runs_nothing_and_is_not_kept(admin, client, connect):
+async def test_the_page_runs_no_scripts_and_is_not_cached(admin, client, connect):
     back = await agree(client, await begin(admin, await connect()))
     page = await client.get(back)
 
@@ -140,7 +140,7 @@ async def test_another_account_is_refused(admin, client, connect, provider):
         pytest.param({"code": "x", "state": "<script>alert(1)</script>"}, id="markup"),
     ],
 )
-async def test_an_address_that_is_not_ours_changes_nothing(client, params):
+async def test_a_callback_without_a_valid_state_changes_nothing(client, params):
     page = await client.get("/oauth/callback", params=params)
 
     assert (page.status_code, "<script" in page.text) == (400, False)
@@ -156,7 +156,7 @@ async def test_a_refusal_uses_the_state_up(admin, client, connect):
     assert "used already" in (await client.get("/oauth/callback", params=denied)).text
 
 
-async def test_a_code_that_the_provider_refuses_connects_nothing(admin, client, connect):
+async def test_a_refused_authorization_code_leaves_the_connection_unchanged(admin, client, connect):
     connection = await connect()
     state = query(await begin(admin, connection))["state"]
     page = await client.get("/oauth/callback", params={"state": state, "code": "a guess"})
@@ -177,7 +177,7 @@ async def test_less_may_be_granted(admin, client, connect):
     assert (now["grantedScopes"], now["canWrite"]) == (read, False)
 
 
-async def test_a_connection_that_only_reads_asks_for_no_more(admin, connect):
+async def test_a_read_only_connection_requests_read_scopes_only(admin, connect):
     connection = await connect(grantedScopes=["https://www.googleapis.com/auth/gmail.readonly"])
 
     scopes = query(await begin(admin, connection))["scope"].split()
@@ -204,7 +204,7 @@ async def dead(admin, connect, new_token):
     return connection, {"Authorization": f"Bearer {made.json()['token']}"}
 
 
-async def test_a_dead_connection_shows_where_to_mend_it(admin, client, dead):
+async def test_a_dead_connection_has_a_reconnect_link(admin, client, dead):
     connection, holder = dead
     url = (await seen(admin, connection))["reconnectUrl"]
     own = (await client.get("/api/access/token", headers=holder)).json()["connections"]
@@ -232,7 +232,9 @@ async def test_a_link_cannot_be_made_up(admin, client, dead, change):
     assert (page.status_code, "location" in page.headers) == (410, False)
 
 
-async def test_a_mailbox_that_dies_in_a_call_names_its_link(client, connect, dead):
+async def test_a_mailbox_that_loses_its_consent_during_a_call_has_a_reconnect_link(
+    client, connect, dead
+):
     connection = await connect("PROVIDER_B", "me@studio.example")
     answer = await client.get("/api/access/email/messages", headers=dead[1])
 

@@ -92,7 +92,7 @@ def of(gateway, time):
     return ConnectionRecheck(database, Leases(database, clock=time), gateway.services.accounts.test)
 
 
-async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time):
+async def test_a_recovered_upstream_is_noticed(mailbox, recovery, time):
     await mailbox.break_("provider-a", kind="403")
     assert await mailbox.test() == "error"
     assert await mailbox.read() == 403
@@ -106,7 +106,7 @@ async def test_an_upstream_that_is_well_again_is_noticed(mailbox, recovery, time
     assert await mailbox.read() == 200
 
 
-async def test_a_refresh_token_that_is_taken_again_is_noticed(mailbox, recovery):
+async def test_a_refresh_token_accepted_again_is_noticed(mailbox, recovery):
     """It was refused once, which a process remembers, so as not to offer it in a loop."""
     await mailbox.break_("oauth", kind="401", reason="invalid_grant")
     assert await mailbox.test() == "needs_reauth"
@@ -130,14 +130,14 @@ async def test_a_dead_refresh_token_is_offered_rarely(sandbox, gateway, mailbox,
     assert await mailbox.status() == "needs_reauth"
 
 
-async def test_what_an_operator_switched_off_is_not_tried(sandbox, mailbox, recovery):
+async def test_a_disabled_connection_is_not_rechecked(sandbox, mailbox, recovery):
     await mailbox.change(status="disabled")
 
     assert await recovery.recheck_due() == 0
     assert not sandbox.upstreams["oauth"].calls
 
 
-async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gateway, mailbox):
+async def test_a_recheck_does_not_overwrite_a_concurrent_reconnect(gateway, mailbox):
     database = gateway.services.database
     async with database.reading() as session:
         seen = (await session.get(ConnectionRow, mailbox.number)).updated_at
@@ -149,7 +149,7 @@ async def test_bad_news_of_an_account_that_was_reconnected_meanwhile_is_old(gate
     assert await mailbox.status() == "active"
 
 
-async def test_leases_that_ended_long_ago_are_forgotten(gateway, time):
+async def test_expired_leases_are_deleted(gateway, time):
     leases = Leases(gateway.services.database, clock=time)
     assert await leases.take_turn("recovery:1", 60) is True
     assert await leases.take_turn("recovery:1", 60) is False

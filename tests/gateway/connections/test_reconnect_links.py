@@ -59,7 +59,7 @@ def test_a_link_is_for_its_own_connection(hand):
         links(hand).verify(f"8.{day}.{signature}")
 
 
-def test_only_what_consent_can_mend_has_a_link(hand):
+def test_only_connections_that_need_consent_have_a_reconnect_link(hand):
     made = links(hand)
     facts = {"provider": "COLLAB", "mode": "delegated", "status": "needs_reauth"}
 

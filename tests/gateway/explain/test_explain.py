@@ -83,7 +83,7 @@ def outcomes(explanation):
     return {layer["layer"]: layer["outcome"] for layer in explanation["layers"]}
 
 
-async def test_an_allowed_call_is_told_layer_by_layer(explain, world):
+async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
     explanation = await explain(
         {**LIST, "query": {"q": "lease", "limit": 5}}, visibleEmailFields=["to"]
     )
@@ -198,7 +198,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case[0])
-async def test_a_refusal_names_its_layer_and_what_lifts_it(explain, case):
+async def test_a_refusal_names_its_layer_and_the_change_that_lifts_it(explain, case):
     layer, call, settings, expected, change = case
     explanation = await explain(call, **settings)
 
@@ -273,7 +273,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case[0])
-async def test_what_no_setting_can_change_is_said_in_words(explain, world, case):
+async def test_a_refusal_that_no_setting_lifts_is_described_as_unchangeable(explain, world, case):
     layer, call, more, expected, words = case
     if layer == "token":
         await world.token({})
@@ -301,7 +301,7 @@ async def test_an_expired_token_may_live_on(explain):
     assert explanation["change"]["expiresAt"] > "2026-11-20"
 
 
-async def test_everything_that_is_needed_comes_together_and_nothing_else(explain):
+async def test_the_proposed_change_is_complete_and_minimal(explain):
     explanation = await explain(
         {**LIST, "query": {"q": "lease", "to": "me"}},
         emailAccessEnabled=False,
@@ -320,7 +320,7 @@ async def test_everything_that_is_needed_comes_together_and_nothing_else(explain
     assert explanation["rehearsals"] <= 20
 
 
-async def test_what_would_stop_it_after_a_change_is_told_with_the_change(explain):
+async def test_a_remaining_refusal_is_reported_with_the_partial_change(explain):
     explanation = await explain({**SEND, "body": {**MAIL, "to": []}}, allowedEmailOperations=[])
 
     assert (explanation["error"], explanation["change"]) == ("OPERATION_NOT_ALLOWED", None)
@@ -356,7 +356,7 @@ async def test_a_full_quota_is_raised_to_what_the_call_needs(limited):
     assert body["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
 
 
-async def test_a_full_address_is_told(limited):
+async def test_an_exhausted_address_limit_is_reported(limited):
     world = limited
     text = await world.token({})
     token_id = await newest(world)
@@ -404,7 +404,7 @@ async def test_no_write_reaches_upstream(explain, world):
     assert (world.sent("provider-a"), world.sent("provider-b")) == ([], [])
 
 
-async def test_a_question_is_no_use_of_the_token(explain, world):
+async def test_an_explanation_does_not_count_as_use_of_the_token(explain, world):
     explanation = await explain(LIST)
     token_id = await newest(world)
     stored = (await world.admin.get(f"/api/access-tokens/{token_id}")).json()
@@ -469,7 +469,7 @@ fragment From on Email { from { email } }
 fragment Sites on Query { collabSites(limit: 1) { hasMore } }"""
 
 
-async def test_what_a_document_leaves_out_is_not_explained(explain, world):
+async def test_skipped_fields_of_a_document_are_not_explained(explain, world):
     request = {
         "document": LEFT_OUT,
         "operationName": "Asked",
@@ -518,7 +518,7 @@ async def test_a_mutation_is_not_carried_out(explain, world):
     ("document", "error"),
     [("query {", "GRAPHQL_PARSE_FAILED"), ("{ nothing }", "GRAPHQL_VALIDATION_FAILED")],
 )
-async def test_a_document_that_cannot_run_is_told_so(explain, document, error):
+async def test_an_invalid_document_is_refused_at_the_input_layer(explain, document, error):
     explanation = await explain({"document": document})
 
     assert (explanation["status"], explanation["error"], explanation["fields"]) == (400, error, [])
@@ -560,7 +560,7 @@ async def test_a_window_is_widened_by_as_many_days_as_the_event_needs(explain, m
     assert explanation["change"]["settings"] == {"timeframePastDays": 5}
 
 
-async def test_a_calendar_that_is_kept_out_is_let_in_by_its_id(explain, agendas, meeting):
+async def test_an_excluded_calendar_is_allowed_by_its_id(explain, agendas, meeting):
     ids = await agendas.ids()
     call = {"method": "GET", "path": f"/api/access/calendar/events/{meeting}"}
     explanation = await explain(call, calendarAccessEnabled=True, allowedCalendarIds=[ids["Club"]])
@@ -599,7 +599,7 @@ async def test_the_level_of_a_calendar_is_its_operation(explain, agendas):
         ({**LIST, "query": {"limit": {}}}, "query"),
     ],
 )
-async def test_what_cannot_be_asked_is_400(world, question, field):
+async def test_an_invalid_question_is_400(world, question, field):
     await world.token({})
     path = f"/api/access-tokens/{await newest(world)}/explain"
     answer = await world.admin.post(path, json=question)
@@ -608,7 +608,7 @@ async def test_what_cannot_be_asked_is_400(world, question, field):
     assert answer.json()["details"][0]["field"] == field
 
 
-async def test_only_the_admin_may_ask_and_only_about_a_token_that_is_there(world):
+async def test_explaining_requires_the_admin_and_an_existing_token(world):
     async with world.client(await world.token({})) as client:
         mine = await client.post("/api/access-tokens/1/explain", json=LIST)
     unknown = await world.admin.post("/api/access-tokens/999/explain", json=LIST)
@@ -617,7 +617,7 @@ async def test_only_the_admin_may_ask_and_only_about_a_token_that_is_there(world
     assert (unknown.status_code, unknown.json()["error"]) == (404, "TOKEN_NOT_FOUND")
 
 
-async def test_no_answer_of_upstream_is_told(explain, world):
+async def test_an_explanation_contains_no_upstream_content(explain, world):
     answer = await explain(
         {"method": "GET", "path": f"/api/access/email/messages/{world.id('lease')}"}
     )

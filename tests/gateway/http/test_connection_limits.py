@@ -196,7 +196,7 @@ async def test_data_that_are_not_http_are_400_in_the_error_shape(connect):
     assert (status(answer), body(answer)["error"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_a_body_that_stops_is_408(connect):
+async def test_an_incomplete_body_is_408(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 9\r\n\r\nabc")
     answer = await read_to_end(reader)
@@ -339,7 +339,7 @@ async def test_proxies_and_loopback_have_no_limit_per_address():
     assert [table.add(Peer("127.0.0.1")) for _ in range(5)] == [True] * 5
 
 
-async def test_the_longest_silent_connection_makes_room():
+async def test_the_longest_idle_connection_is_closed_for_a_new_one():
     table = await open_connections(connections=3)
     first, second, third, fourth = (Peer(f"192.0.2.{n}") for n in range(4))
     for peer in (first, second, third):

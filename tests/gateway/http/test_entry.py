@@ -103,7 +103,7 @@ async def test_a_full_address_bucket_is_429_before_a_bad_token_is_401(client):
     assert response.status_code == 429
 
 
-async def test_graphql_is_charged_where_rest_would_be(admin, client, token):
+async def test_graphql_is_charged_to_the_same_limits_as_rest(admin, client, token):
     mine = {"Authorization": f"Bearer {token['token']}"}
     twice = {"query": "{ a: emails { totalCount } b: emails { totalCount } }"}
     response = await client.post("/graphql", json=twice, headers=mine)

@@ -262,7 +262,7 @@ async def test_collab_connections_have_a_mode(admin, new_connection):
 
 
 @pytest.mark.parametrize("change", [{"mode": "selected_sites"}, {"selectedSiteIds": []}])
-async def test_a_mail_connection_gets_no_sites(admin, connection, change):
+async def test_a_mail_connection_accepts_no_sites(admin, connection, change):
     url = f"/api/connections/{connection['id']}"
     response = await admin.patch(url, json=change)
 

@@ -84,7 +84,7 @@ async def test_a_rule_can_be_changed_but_not_into_another_one(admin, rules):
     assert typed.status_code == 400
 
 
-async def test_put_replaces_all_or_nothing(admin, rules):
+async def test_put_replaces_rules_atomically(admin, rules):
     await admin.post(rules, json=RULE)
     new = [{"ruleType": "list_id", "pattern": GUID, "action": "block"}, RULE]
 

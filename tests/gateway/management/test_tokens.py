@@ -306,7 +306,7 @@ async def test_an_empty_value_counts_as_absent(admin, token):
     assert [listed["id"] for listed in response.json()["tokens"]] == [token["id"]]
 
 
-async def test_a_limit_above_the_maximum_is_lowered_and_a_header_says_so(admin, token):
+async def test_a_limit_above_the_maximum_is_lowered_and_reported_in_a_header(admin, token):
     response = await admin.get(TOKENS, params={"limit": 201})
 
     assert response.status_code == 200

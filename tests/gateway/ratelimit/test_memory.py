@@ -49,13 +49,13 @@ def test_a_limit_below_the_number_of_processes_is_closed(limiter):
     )
 
 
-def test_what_passed_before_the_loss_counts(limiter):
+def test_calls_before_the_loss_of_redis_count(limiter):
     limiter.count([charge(cost=14)], "before")
 
     assert passed(limiter, 100) == 1
 
 
-def test_a_share_that_is_used_up_refuses(limiter, clock):
+def test_an_exhausted_share_refuses(limiter, clock):
     for n in range(40):
         limiter.count([charge()], f"before{n}")
         clock.now += 1

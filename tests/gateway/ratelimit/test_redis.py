@@ -119,7 +119,7 @@ async def test_the_verdict_is_about_the_tightest_window(limiters):
     assert before + 10 <= verdict.reset <= after + 11
 
 
-async def test_a_refusal_tells_when_enough_slots_are_free(limiters, redis):
+async def test_a_refusal_states_when_enough_slots_are_free(limiters, redis):
     limiter = limiters()
     seconds, microseconds = await redis.time()
     now = seconds * 1_000_000 + microseconds
@@ -246,7 +246,7 @@ async def test_a_frozen_redis_is_tried_once_a_second(lonely, monkeypatch):
     assert calls == 1
 
 
-async def test_a_returned_redis_learns_what_passed_without_it(lonely):
+async def test_a_recovered_redis_receives_the_calls_of_the_outage(lonely):
     server, limiter = lonely
     assert await passed(limiter, 10) == 10
     server.kill()

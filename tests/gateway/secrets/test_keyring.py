@@ -20,7 +20,7 @@ PLACES = st.builds(
 
 
 @given(st.binary(max_size=200), PLACES)
-def test_what_is_encrypted_opens_in_its_place(plain, where):
+def test_a_sealed_value_opens_in_its_own_context(plain, where):
     sealed = RING.encrypt(plain, place=where)
 
     assert RING.decrypt(sealed, place=where) == plain

@@ -10,7 +10,7 @@ from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow, OAuthAttempt, Operator, Resource
 
 
-async def test_one_process_sweeps_per_hour(database, time):
+async def test_only_one_process_cleans_up_per_hour(database, time):
     done = []
 
     async def sweep():
@@ -49,7 +49,7 @@ async def test_a_failed_sweep_runs_again_an_hour_later(database, time, monkeypat
     assert caplog.messages == ["old rows could not be taken out"]
 
 
-async def test_a_consent_that_nobody_came_back_from_leaves_no_row(database, time):
+async def test_an_abandoned_consent_is_deleted(database, time):
     keyring = Keyring.read("a secret key of the tests")
     flow = OAuthFlow(database, keyring, endpoints=None, clock=time)
     async with database.writing() as session:

@@ -74,7 +74,7 @@ async def test_calendars_get_ids_in_the_order_they_are_met(known):
     assert await ids.calendars([]) == {}
 
 
-async def test_another_process_and_a_restart_know_the_same_ids(known, store):
+async def test_ids_are_the_same_in_another_process_and_after_a_restart(known, store):
     calendar_ids = await EventIds(known).calendar_ids([WORK, HOME])
     elsewhere = Database.open(store)
     try:
@@ -88,7 +88,7 @@ async def test_another_process_and_a_restart_know_the_same_ids(known, store):
         await elsewhere.close()
 
 
-async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
+async def test_concurrent_processes_assign_the_same_calendar_ids(known, store):
     elsewhere = Database.open(store)
     try:
         wanted = [CalendarKey(1, f"calendar {number}") for number in range(40)]
@@ -106,7 +106,7 @@ async def test_processes_that_meet_a_calendar_at_once_agree(known, store):
     assert len(await rows(known, CalendarRow)) == 40
 
 
-async def test_an_event_that_was_kept_is_found(known, store):
+async def test_a_stored_event_is_resolved_by_its_id(known, store):
     ids = EventIds(known)
     await ids.calendar_ids([WORK])
     events = places("event", 1201)
@@ -159,7 +159,7 @@ async def test_the_cache_is_bounded_and_eviction_loses_no_id(known, monkeypatch)
     assert len(await rows(known, EventRow)) == 20
 
 
-async def test_more_calendars_than_the_cache_holds_all_get_ids(known, monkeypatch):
+async def test_calendars_beyond_the_cache_size_get_ids(known, monkeypatch):
     monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(5)]
 
@@ -174,7 +174,7 @@ async def test_calendars_of_a_removed_connection_are_left_out(known):
     assert await ids.calendar_ids([WORK]) == {WORK: 1}
 
 
-async def test_ids_of_a_removed_connection_are_never_given_out_again(known):
+async def test_ids_of_a_removed_connection_are_never_reused(known):
     ids = EventIds(known)
     await ids.calendar_ids([OTHER])
     events = places("event", 3, OTHER)
@@ -229,7 +229,7 @@ async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
         ),
     ],
 )
-def test_an_events_id_is_made_of_its_place_alone(place, native, expected):
+def test_an_event_id_depends_only_on_its_calendar_and_native_id(place, native, expected):
     """These values are in the hands of clients: they may never change."""
     made = merged_calendars.event_id(place, native)
 

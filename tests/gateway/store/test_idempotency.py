@@ -96,7 +96,7 @@ async def test_a_second_call_waits_while_the_first_runs(ledger):
     assert isinstance(await ledger.begin(intent()), InProgress)
 
 
-async def test_of_many_calls_at_once_one_begins(process):
+async def test_only_one_of_concurrent_calls_begins(process):
     ledgers = [process() for _ in range(8)]
 
     begun = await asyncio.gather(*(ledger.begin(intent()) for ledger in ledgers))
@@ -104,7 +104,7 @@ async def test_of_many_calls_at_once_one_begins(process):
     assert sorted(type(outcome).__name__ for outcome in begun) == ["Attempt"] + ["InProgress"] * 7
 
 
-async def test_a_kept_answer_is_replayed_whole(ledger):
+async def test_a_stored_response_is_replayed_completely(ledger):
     begun = await ledger.begin(intent())
     await ledger.complete(begun, SENT)
 
@@ -114,7 +114,7 @@ async def test_a_kept_answer_is_replayed_whole(ledger):
     assert again.response == SENT
 
 
-async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
+async def test_a_stored_response_is_encrypted_at_rest(ledger, database):
     await ledger.complete(await ledger.begin(intent()), SENT)
 
     async with database.reading() as session:
@@ -123,7 +123,9 @@ async def test_a_kept_answer_is_not_readable_at_rest(ledger, database):
     assert b"success" not in outcome
 
 
-async def test_an_answer_whose_key_is_gone_is_unknown_and_never_sent_again(database, ledger, clock):
+async def test_a_response_without_its_secret_key_is_unknown_and_never_resent(
+    database, ledger, clock
+):
     await ledger.complete(await ledger.begin(intent()), SENT)
     rekeyed = IdempotencyStore(database, Keyring(["quite another secret key"]), clock=clock)
 
@@ -164,7 +166,7 @@ async def test_a_released_intent_runs_again_under_its_seed(ledger):
     assert (second.seed, second.number, second.maybe_sent) == (first.seed, 2, False)
 
 
-async def test_a_release_remembers_that_something_may_have_been_sent(ledger):
+async def test_a_release_records_that_the_request_may_have_been_sent(ledger):
     await ledger.release(await ledger.begin(intent()), maybe_sent=True)
 
     second = await ledger.begin(intent())
@@ -203,7 +205,7 @@ async def test_an_abandoned_attempt_is_not_renewed(ledger, clock):
     assert isinstance(await ledger.begin(intent()), Attempt)
 
 
-async def test_of_many_takers_one_takes_over(process, clock):
+async def test_only_one_of_concurrent_calls_takes_over(process, clock):
     await process().begin(intent())
     clock.now += LEASE_MS
     ledgers = [process() for _ in range(8)]
@@ -241,7 +243,7 @@ async def test_an_entry_expires_after_24_hours(ledger, clock):
     assert again.seed != first.seed
 
 
-async def test_sweeping_deletes_what_is_past_its_time_and_not_what_runs(ledger, clock):
+async def test_cleanup_deletes_expired_intents_and_not_running_ones(ledger, clock):
     await ledger.complete(await ledger.begin(intent(key="old")), SENT)
     await ledger.begin(intent(key="long upload"))
     clock.now += RETENTION_MS

@@ -220,7 +220,7 @@ async def test_a_revocation_is_late_in_none_of_50_rounds(two):
     assert late == 0
 
 
-async def test_a_change_of_settings_holds_in_the_other_process_at_once(two):
+async def test_a_settings_change_takes_effect_in_the_other_process_at_once(two):
     first, second = two
     token = await made(first)
     path = f"/api/access-tokens/{token['id']}"
@@ -276,7 +276,7 @@ async def at_once(*calls):
     return [answer.status_code for answer in await asyncio.gather(*calls)]
 
 
-async def test_changes_of_one_resource_at_once_wait_for_each_other(two):
+async def test_concurrent_changes_of_a_resource_are_serialised(two):
     token = await made(two[0])
     url, change = (
         f"/api/resources/{token['resourceIds'][0]}",
@@ -299,7 +299,7 @@ async def somebody_waits(database):
             await connection.rollback()
 
 
-async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(two):
+async def test_a_waiting_token_change_keeps_concurrent_changes(two):
     token = await made(two[0])
     url, resources = f"/api/access-tokens/{token['id']}", token["resourceIds"]
     late = {"resourceIds": resources, "settings": {"emailAccessEnabled": True}}
@@ -315,7 +315,7 @@ async def test_a_change_of_a_token_that_waits_keeps_what_was_changed_meanwhile(t
         assert (settings["emailAccessEnabled"], settings["calendarAccessEnabled"]) == (True, True)
 
 
-async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwhile(two):
+async def test_a_waiting_resource_change_returns_concurrent_changes(two):
     token = await made(two[0])
     url = f"/api/resources/{token['resourceIds'][0]}"
     late = {"operatorIds": [token["operatorId"]]}
@@ -330,7 +330,7 @@ async def test_a_change_of_a_resource_that_waits_answers_what_was_changed_meanwh
         assert (await first.get(url)).json() == (await waiting).json()
 
 
-async def test_what_is_removed_twice_at_once_was_there_once(two):
+async def test_concurrent_deletions_succeed_once(two):
     async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
@@ -341,7 +341,7 @@ async def test_what_is_removed_twice_at_once_was_there_once(two):
                 assert sorted(await at_once(first.delete(url), second.delete(url))) == [204, 404]
 
 
-async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
+async def test_no_reference_to_a_concurrently_deleted_operator_remains(two):
     async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
@@ -361,7 +361,7 @@ async def test_nothing_refers_to_an_operator_who_is_removed_meanwhile(two):
             assert (await first.get(f"/api/resources/{resource}")).json()["operatorIds"] == []
 
 
-async def test_nothing_refers_to_a_resource_that_is_removed_meanwhile(two):
+async def test_no_reference_to_a_concurrently_deleted_resource_remains(two):
     async with over(two[0], headers=ADMIN) as first, over(two[1], headers=ADMIN) as second:
         for _ in range(ROUNDS):
             token = await made(two[0])
@@ -380,7 +380,7 @@ async def test_nothing_refers_to_a_resource_that_is_removed_meanwhile(two):
             assert (await first.get(mine)).json()["resourceIds"] == []
 
 
-async def test_who_gives_way_in_a_deadlock_may_try_again(database):
+async def test_the_victim_of_a_deadlock_may_retry(database):
     async with database.writing() as session:
         session.add_all([tables.Resource(name=name, created_at=1) for name in "ab"])
     both = asyncio.Barrier(2)
@@ -419,7 +419,7 @@ async def with_token(database):
     return database
 
 
-async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token):
+async def test_only_one_of_concurrent_calls_in_two_processes_begins(url, with_token):
     database = with_token
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
@@ -432,7 +432,7 @@ async def test_of_many_calls_at_once_in_two_processes_one_begins(url, with_token
     await other.close()
 
 
-async def test_an_answer_kept_by_one_process_is_replayed_by_the_other(url, with_token):
+async def test_a_response_stored_by_one_process_is_replayed_by_the_other(url, with_token):
     database = with_token
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
@@ -461,7 +461,7 @@ def decided(name, at=20_000 * DAY_MS):
     return Decision(**members)
 
 
-async def test_the_decisions_of_two_processes_are_one_log(url, database):
+async def test_two_processes_write_one_decision_log(url, database):
     other = Database.open(url)
     keyring = Keyring(["a secret of sufficient length"])
     logs = [DecisionLog(store, keyring, days=1) for store in (database, other)]
@@ -504,7 +504,7 @@ async def overloaded(caller):
     assert "Retry-After" not in answer.headers
 
 
-async def test_a_restart_is_noticed_by_nobody_who_comes_after_it(mortal):
+async def test_requests_after_a_server_restart_succeed(mortal):
     cluster, _, caller = mortal
     cluster.stop()
     cluster.start()
@@ -512,7 +512,7 @@ async def test_a_restart_is_noticed_by_nobody_who_comes_after_it(mortal):
     assert [(await caller.get(TOKEN)).status_code for _ in range(30)] == [200] * 30
 
 
-async def test_without_the_server_everybody_is_told_503(mortal):
+async def test_requests_are_503_without_the_server(mortal):
     cluster, gateway, caller = mortal
     cluster.stop()
     for _ in range(3):
@@ -525,7 +525,7 @@ async def test_without_the_server_everybody_is_told_503(mortal):
     assert (await caller.get(TOKEN)).status_code == 200
 
 
-async def test_a_frozen_server_is_given_up_and_comes_back(mortal):
+async def test_a_frozen_server_times_out_and_recovers(mortal):
     cluster, gateway, caller = mortal
     cluster.freeze()
     try:

@@ -61,7 +61,7 @@ async def test_no_secret_address_or_search_word_is_logged(client, admin, token, 
     assert "the-admin-token" not in written
 
 
-async def test_members_that_are_not_listed_are_dropped():
+async def test_unlisted_log_fields_are_dropped():
     record = logging.makeLogRecord(
         {"name": "gateway", "levelno": 20, "levelname": "INFO", "msg": "x", "subject": CANARY}
     )
