@@ -42,7 +42,7 @@ def run_tab(look):
     pytest.fail("The page never showed the answer.")
 
 
-def test_a_token_that_is_refused_opens_nothing(look):
+def test_a_refused_token_does_not_open_the_explorer(look):
     connect(look, "agw_nope")
 
     look.page.wait_for_function(

@@ -182,7 +182,7 @@ async def attempt(upstream: Upstream, method: str) -> ProviderFailure | None:
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["read", "write"])
-async def test_a_fault_ends_as_the_contract_says(
+async def test_each_fault_maps_to_its_specified_failure(
     *, row, method, stub, origins, upstream, clock, caplog
 ):
     stub.script = row.script
@@ -238,7 +238,7 @@ async def test_an_unknown_host_is_unreachable_and_surely_not_sent(origins):
     assert caught.value.sent is False
 
 
-async def test_a_place_that_never_comes_is_a_timeout_of_what_was_not_sent(origins, stub):
+async def test_a_pool_timeout_is_an_unsent_timeout(origins, stub):
     stub.script = silence
     upstream = Upstream(origins, stub.url, connection=1, concurrency=1)
     first = asyncio.create_task(upstream.call("GET", "first"))
@@ -320,7 +320,7 @@ async def test_a_spent_body_is_not_sent_again_after_a_renewal(stub, origins):
     assert len(stub.asked) == 1
 
 
-async def test_nothing_is_asked_before_a_throttle_is_over(stub, upstream, clock):
+async def test_no_call_is_made_before_a_throttle_ends(stub, upstream, clock):
     stub.script = once(status(429, "Retry-After: 30\r\n"))
     waits = []
     for seconds in (0, 10, 19.5, 1):
@@ -334,7 +334,7 @@ async def test_nothing_is_asked_before_a_throttle_is_over(stub, upstream, clock)
     assert len(stub.asked) == 2
 
 
-async def test_calls_that_queued_up_do_not_go_out_into_a_throttle(stub, origins):
+async def test_queued_calls_are_not_sent_during_a_throttle(stub, origins):
     stub.script = status(429, "Retry-After: 30\r\n")
     upstream = Upstream(origins, stub.url, connection=1, concurrency=1)
     results = await asyncio.gather(
@@ -410,7 +410,7 @@ async def test_a_link_on_our_own_origin_is_followed_as_it_is(stub, origins):
     assert stub.asked[0].target == "/v1.0/me/messages?$skiptoken=a%2Fb%3D&$top=5"
 
 
-async def test_a_failing_upstream_sees_no_more_than_it_was_offered_and_a_tenth(stub, origins):
+async def test_retries_add_at_most_a_tenth_to_the_calls(stub, origins):
     """With the breaker out of the way: the budget alone bounds the retries."""
     stub.script = status(500)
     upstream = Upstream(origins, stub.url, connection=1)
@@ -423,7 +423,7 @@ async def test_a_failing_upstream_sees_no_more_than_it_was_offered_and_a_tenth(s
     assert len(stub.asked) <= 300 * 1.1 + health.budget.MAX
 
 
-async def test_a_failing_upstream_is_left_alone_and_asked_again_by_one_call(stub, origins, clock):
+async def test_an_open_circuit_is_probed_by_one_call(stub, origins, clock):
     stub.script = status(500)
     upstream = Upstream(origins, stub.url, connection=1, concurrency=50)
     for _ in range(100):
@@ -450,7 +450,7 @@ async def test_a_failing_upstream_is_left_alone_and_asked_again_by_one_call(stub
     assert (await upstream.call("GET", "a")).status == 200
 
 
-async def test_cancelled_calls_say_nothing_about_upstream(stub, origins):
+async def test_cancelled_calls_do_not_count_as_upstream_failures(stub, origins):
     stub.script = silence
     upstream = Upstream(origins, stub.url, connection=1, concurrency=5)
     for _ in range(10):

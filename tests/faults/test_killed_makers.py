@@ -52,7 +52,7 @@ def both(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_what_was_made_gets_its_rule_although_its_maker_was_killed(both):
+def test_a_created_resource_gets_its_rule_after_the_process_was_killed(both):
     """
     Each case has a token of its own, and meets a process that kills itself.
 

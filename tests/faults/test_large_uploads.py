@@ -107,7 +107,7 @@ def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token):
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["announced", "counted"])
-def test_one_byte_more_is_told_413_and_leaves_nothing(both, token, chunked):
+def test_one_byte_over_the_limit_is_413_and_stores_nothing(both, token, chunked):
     files_before, bytes_before = both.names("houses"), left_behind(both)
 
     answer, _ = upload(both, token, f"too big {chunked}", MOST + 1, chunked=chunked)
@@ -139,7 +139,7 @@ def connected(both):
     return socket.create_connection(("127.0.0.1", int(both.base.rpartition(":")[2])), 30)
 
 
-def test_who_reads_nothing_before_everything_is_sent_is_told_413_as_well(both, token):
+def test_a_client_that_sends_everything_before_reading_receives_413(both, token):
     with connected(both) as client:
         client.sendall(head(both, token, "blind.bin", MOST + 1, "Connection: close"))
         for piece in pieces("blind", MOST + 1):
@@ -152,7 +152,7 @@ def test_who_reads_nothing_before_everything_is_sent_is_told_413_as_well(both, t
     assert "blind.bin" not in both.names("houses")
 
 
-def test_a_cut_connection_leaves_nothing(both, token):
+def test_an_interrupted_upload_stores_nothing(both, token):
     files_before, bytes_before = both.names("houses"), left_behind(both)
     with connected(both) as client:
         client.sendall(head(both, token, "cut.bin", 3 * MOST // 4))

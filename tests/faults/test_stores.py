@@ -92,7 +92,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("harm", "mend"), FAULTS)
-async def test_without_postgresql_everybody_is_told_503_until_it_is_back(served, harm, mend):
+async def test_requests_are_503_while_postgresql_is_down(served, harm, mend):
     postgres, _, ports, requests = served
     for _ in range(ROUNDS):
         async with traffic(ports, only(requests, "token", "mail", "revoked")) as calls:
@@ -131,7 +131,7 @@ async def test_without_postgresql_everybody_is_told_503_until_it_is_back(served,
 
 
 @pytest.mark.parametrize(("harm", "mend"), FAULTS)
-async def test_without_redis_limits_are_stricter_and_nobody_waits(served, harm, mend):
+async def test_without_redis_limits_are_stricter_and_no_request_waits(served, harm, mend):
     _, redis, ports, requests = served
     if harm == "stop":
         harm = "kill"  # it keeps nothing on disk: a restart is the same

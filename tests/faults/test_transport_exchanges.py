@@ -32,7 +32,7 @@ async def test_calls_that_wait_are_served_in_order(stub):
     assert [request.target for request in stub.asked] == [f"/{n}" for n in range(10)]
 
 
-async def test_a_place_that_does_not_come_in_time_is_a_pool_timeout(stub):
+async def test_waiting_too_long_for_a_connection_is_a_pool_timeout(stub):
     async def silent(wire, request, number):
         await wire.gone()
 
@@ -71,7 +71,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("answer", "closes"), ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("cut", [None, 1], ids=["at once", "byte by byte"])
-async def test_bodies_end_where_the_protocol_says(client, stub, answer, closes, cut):
+async def test_bodies_end_where_the_protocol_specifies(client, stub, answer, closes, cut):
     async def script(wire, request, number):
         for start in range(0, len(answer), cut or len(answer)):
             await wire.send(answer[start : start + (cut or len(answer))])
@@ -119,7 +119,7 @@ async def test_headers_keep_their_order_and_repetitions(client, stub):
     assert answer.headers.get_list("x-a") == ["1", "3"]
 
 
-async def test_what_comes_after_an_answer_is_never_the_next_answer(client, stub):
+async def test_surplus_data_is_never_the_next_response(client, stub):
     async def script(wire, request, number):
         good = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
         await wire.send(good + b"mine" + (good + b"evil" if number == 1 else b""))
@@ -166,7 +166,7 @@ NOT_HTTP = {
 
 
 @pytest.mark.parametrize("answer", NOT_HTTP.values(), ids=NOT_HTTP)
-async def test_what_is_not_http_is_a_protocol_error(client, stub, transport, answer):
+async def test_invalid_http_is_a_protocol_error(client, stub, transport, answer):
     async def script(wire, request, number):
         await wire.send(answer)
         await wire.gone()
@@ -188,7 +188,7 @@ async def test_headers_up_to_the_limit_are_read(client, stub):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_first_connection_that_breaks_is_not_tried_again(client, stub, method):
+async def test_a_failure_on_a_new_connection_is_not_retried(client, stub, method):
     async def script(wire, request, number):
         wire.close()
 
@@ -225,7 +225,7 @@ async def test_a_write_on_a_stale_connection_is_not(client, stub, method):
     assert [request.target for request in stub.asked] == ["/1", "/2"]
 
 
-async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
+async def test_a_write_uses_a_recently_used_connection(stub):
     transport = PooledTransport(write_reuse_seconds=0.02)
     async with httpx.AsyncClient(transport=transport, base_url=stub.url) as client:
         await client.get("/")
@@ -239,7 +239,7 @@ async def test_a_write_goes_over_a_connection_that_was_used_a_moment_ago(stub):
         assert stub.accepted == 2
 
 
-async def test_a_read_that_got_a_byte_of_its_answer_is_not(client, stub):
+async def test_a_read_with_a_partial_response_is_not_retried(client, stub):
     async def script(wire, request, number):
         if number == 2:
             await wire.send(b"H")
@@ -286,14 +286,14 @@ async def pieces(*parts):
         yield part
 
 
-async def test_a_body_of_unknown_length_goes_out_in_chunks(client, stub):
+async def test_a_body_of_unknown_length_is_sent_in_chunks(client, stub):
     await client.post("/", content=pieces(b"ab", b"", b"cde"))
 
     assert stub.asked[0].body == b"abcde"
     assert stub.asked[0].headers["transfer-encoding"] == "chunked"
 
 
-async def test_a_body_of_known_length_goes_out_as_it_is(client, stub):
+async def test_a_body_of_known_length_is_sent_with_content_length(client, stub):
     await client.post("/", content=pieces(b"ab", b"cde"), headers={"content-length": "5"})
 
     assert stub.asked[0].body == b"abcde"
@@ -303,7 +303,9 @@ async def test_a_body_of_known_length_goes_out_as_it_is(client, stub):
 
 
 @pytest.mark.parametrize("length", ["4", "6"], ids=["too long", "too short"])
-async def test_a_body_that_belies_its_length_is_not_completed(client, stub, transport, length):
+async def test_a_body_that_differs_from_its_length_is_not_completed(
+    client, stub, transport, length
+):
     with pytest.raises(httpx.LocalProtocolError):
         await client.post("/", content=pieces(b"ab", b"cde"), headers={"content-length": length})
 
@@ -323,7 +325,7 @@ async def test_a_body_whose_source_fails_is_not_completed(client, stub, transpor
     assert transport.busy == 0
 
 
-async def test_an_upload_takes_no_more_from_its_source_than_upstream_takes(stub, client):
+async def test_an_upload_reads_its_source_no_faster_than_upstream(stub, client):
     release = asyncio.Event()
     taken = 0
 
@@ -408,7 +410,7 @@ async def test_a_connection_that_was_held_back_to_the_end_reads_on_for_the_next(
     assert stub.accepted == 1
 
 
-async def test_a_download_left_early_frees_its_place(client, stub, transport):
+async def test_an_abandoned_download_frees_its_connection_slot(client, stub, transport):
     async def script(wire, request, number):
         await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 1000)
         await wire.gone()
@@ -453,7 +455,7 @@ async def test_silence_is_a_read_timeout(client, stub, transport):
 @pytest.mark.parametrize(
     "storms", [pytest.param(int(os.environ.get("CANCEL_STORMS", "30")), id="storms")]
 )
-async def test_cancelled_calls_leave_nothing_behind(stub, storms):
+async def test_cancelled_calls_leak_no_connections(stub, storms):
     """The stock pool stays full for good after this (encode/httpcore#1093)."""
 
     async def script(wire, request, number):

@@ -97,7 +97,7 @@ async def test_one_handshake_serves_calls_in_a_row(secure, stub, server_files):
     assert origins.transport.open == 0
 
 
-async def test_cancelled_handshakes_leave_nothing_behind(secure, server_files):
+async def test_cancelled_handshakes_leak_no_connections(secure, server_files):
     url, _ = await secure()
     transport = PooledTransport(max_connections=5, tls=trusting(server_files["right"]))
     async with httpx.AsyncClient(transport=transport, base_url=url, timeout=5) as client:
@@ -119,9 +119,7 @@ async def test_cancelled_handshakes_leave_nothing_behind(secure, server_files):
     [("wrong", "wrong"), ("right", "wrong"), ("right", None)],
     ids=["another host's name", "an unknown authority", "no private authority at all"],
 )
-async def test_a_certificate_that_does_not_fit_is_unreachable(
-    secure, stub, server_files, served, trusted
-):
+async def test_an_invalid_certificate_is_unreachable(secure, stub, server_files, served, trusted):
     url, _ = await secure(served)
     tls = tls_context() if trusted is None else trusting(server_files[trusted])
     origins = Origins(tls=tls)

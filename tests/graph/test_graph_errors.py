@@ -41,7 +41,7 @@ def test_a_missing_flag_is_422_on_collab_alone(surface, status):
     assert errors.status(Code.OPERATION_NOT_ALLOWED, surface) == status
 
 
-def test_a_refusal_is_described_with_all_it_knows():
+def test_a_refusal_is_reported_with_all_its_details():
     refusal = refusals.InvalidInput(
         "Wrong.",
         code=Code.VALIDATION_ERROR,
@@ -87,7 +87,7 @@ def test_extensions_of_each_problem(problem, more):
     assert errors.extensions(problem, **WHERE) == {"requestId": "req-1", **more}
 
 
-async def test_an_unexpected_exception_shows_and_logs_nothing_of_itself(ask, world, caplog):
+async def test_an_unexpected_exception_is_neither_shown_nor_logged(ask, world, caplog):
     world.mailboxes[1].failure = RuntimeError("password=hunter2 of ann@example.com")
 
     with caplog.at_level(logging.DEBUG):
@@ -129,7 +129,7 @@ async def test_refusals_and_failures_are_answers_not_faults(ask, world, caplog, 
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_an_error_of_ours_keeps_its_place():
+def test_a_gateway_error_keeps_its_path():
     error = GraphQLError("secret", path=["emails", "emails", 0], original_error=KeyError("secret"))
 
     assert errors.describe(error, **WHERE) == {

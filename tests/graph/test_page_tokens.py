@@ -38,7 +38,7 @@ async def test_limit_and_bodies_may_change_between_pages(ask, change):
         pytest.param({"unread": True}, id="one filter more"),
     ],
 )
-async def test_another_list_refuses_it(ask, world, change):
+async def test_a_token_of_another_list_is_refused(ask, world, change):
     token = await first_token(ask)
     calls = len(world.mailboxes[1].calls)
 
@@ -49,7 +49,7 @@ async def test_another_list_refuses_it(ask, world, change):
     assert len(world.mailboxes[1].calls) == calls
 
 
-async def test_another_token_refuses_it(ask, world):
+async def test_a_page_token_of_another_access_token_is_refused(ask, world):
     token = await first_token(ask)
     world.token_id = 8
 

@@ -201,7 +201,7 @@ async def test_errors_of_fields_leave_the_status_200(post):
         ),
     ],
 )
-async def test_the_media_type_asked_for_is_used(post, accept, kind):
+async def test_the_accepted_media_type_is_used(post, accept, kind):
     good = await post({"query": "{ __typename }"}, accept=accept)
     bad = await post({"query": "{"}, accept=accept)
 

@@ -69,7 +69,7 @@ async def test_each_root_field_is_logged_with_its_resource_id(left):
     ],
     ids=["a default", "null instead of it", "the narrower one", "the only one"],
 )
-async def test_the_id_is_the_narrowest_that_is_given(left, variables, resource):
+async def test_the_narrowest_given_id_is_logged(left, variables, resource):
     document = """query ($folder: String, $site: String = "collab:site:default") {
         collabFiles(folderId: $folder, siteId: $site) { hasMore }
     }"""
@@ -91,7 +91,7 @@ async def test_skipped_root_fields_are_not_logged(left):
     assert request_log.denials == {}
 
 
-async def test_each_field_has_the_ruling_that_stopped_it(left, world):
+async def test_each_denied_field_is_logged_with_its_layer(left, world):
     world.settings["allowedEmailOperations"] = ["search_emails", "view_email"]
     _, request_log = await left(
         """{

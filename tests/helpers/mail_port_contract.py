@@ -31,7 +31,7 @@ HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n"
 
 
 @pytest.mark.parametrize("limit", [1, 7, 20, 50])
-async def test_pages_lose_and_double_nothing(account, limit):
+async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
 
     emails = await account.every(MailQuery(limit=limit), wanted={"subject"})
@@ -41,7 +41,7 @@ async def test_pages_lose_and_double_nothing(account, limit):
     assert ranks == sorted(ranks)
 
 
-async def test_mail_that_arrives_between_pages_changes_nothing_of_them(account):
+async def test_mail_that_arrives_between_pages_does_not_change_them(account):
     ids = [account.add(f"Mail {number}", at=number // 3) for number in range(20)]
 
     def arrive(page):
@@ -52,7 +52,7 @@ async def test_mail_that_arrives_between_pages_changes_nothing_of_them(account):
     assert sorted(email.id for email in emails) == sorted(ids)
 
 
-async def test_one_moment_may_hold_more_than_a_page(account):
+async def test_messages_of_one_instant_may_fill_several_pages(account):
     ids = [account.add(f"Same {number}", at=5) for number in range(30)]
 
     emails = await account.every(MailQuery(limit=4), wanted={"subject"})
@@ -121,7 +121,7 @@ FILTERS = {
 
 
 @pytest.mark.parametrize(("query", "subjects"), FILTERS.values(), ids=FILTERS.keys())
-async def test_a_filter_finds(account, query, subjects):
+async def test_a_filter_returns_the_matching_messages(account, query, subjects):
     fill(account)
 
     matching = await account.subjects(limit=2, **query)
@@ -208,7 +208,7 @@ async def test_words_do_not_match_in_hidden_fields(account, fields, word):
 
 
 @pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
-async def test_what_is_found_in_hidden_fields_alone_leaves_no_trace(account, fields, word):
+async def test_matches_in_hidden_fields_change_no_result(account, fields, word):
     for minute in range(20):
         account.add(
             "The lease",
@@ -287,7 +287,7 @@ PICTURED = {
 
 
 @pytest.mark.parametrize(("text", "matching"), PICTURED.values(), ids=PICTURED.keys())
-async def test_pictures_are_words(account, text, matching):
+async def test_emoji_are_words(account, text, matching):
     account.add("Jam 🎉", at=2)
     account.add("Jam", at=1)
     account.add("News 🎉", at=0)
@@ -295,7 +295,7 @@ async def test_pictures_are_words(account, text, matching):
     assert await account.subjects(text=text, text_fields=TEXT) == matching
 
 
-async def test_markup_is_not_among_the_words_of_a_body(account):
+async def test_markup_is_not_searched(account):
     account.add(
         "The lease",
         author="Marmalade <desk@north.example>",
@@ -368,7 +368,7 @@ async def test_has_attachments_is_right_without_the_attachments(account):
     assert [email.has_attachments for email in emails] == [True, False]
 
 
-async def test_what_is_not_wanted_is_none(account):
+async def test_unwanted_attributes_are_none(account):
     name = account.add("Hello", labels=("Client Work",))
 
     email = await account.port.get(name, wanted=frozenset({"id"}))
@@ -391,7 +391,7 @@ SIEVES = {
 
 
 @pytest.mark.parametrize("query", SIEVES.values(), ids=SIEVES.keys())
-async def test_what_was_read_to_filter_by_is_not_told(account, query):
+async def test_attributes_read_only_for_filtering_are_none(account, query):
     account.add("Hello", labels=("Client Work",))
 
     (email,) = await account.every(MailQuery(**query), wanted={"importance"})
@@ -402,7 +402,7 @@ async def test_what_was_read_to_filter_by_is_not_told(account, query):
 
 
 @pytest.mark.parametrize("name", HOSTILE_IDS)
-async def test_an_id_that_is_none_is_missing_and_never_sent(account, name):
+async def test_an_invalid_id_is_missing_without_an_upstream_call(account, name):
     forward = Forward(to=(BOB,), message_id="f@gw.example")
     for call in (
         account.port.get(name, wanted=ALL),
@@ -446,7 +446,7 @@ async def test_a_thread_is_oldest_first_without_drafts_and_trash(account):
     assert all(email.body for email in answer.messages)
 
 
-async def test_a_long_thread_comes_whole(account):
+async def test_a_long_thread_is_read_completely(account):
     account.add("Plan", at=0)
     thread = account.stored()[0].thread_id
     for number in range(1, 70):
@@ -542,7 +542,7 @@ async def test_a_message_is_sent(account):
     assert b"<one.1@gw.example>" in mail.raw
 
 
-async def test_text_stays_text(account):
+async def test_text_bodies_stay_text(account):
     await account.port.send(draft(body="a < b\nc", body_type="text"))
 
     (mail,) = account.stored(folder="sent")
@@ -550,7 +550,7 @@ async def test_text_stays_text(account):
     assert b"text/html" not in mail.raw
 
 
-async def test_what_may_have_been_sent_is_looked_up_first(account):
+async def test_a_retry_first_looks_up_a_possibly_sent_message(account):
     await account.port.send(draft())
 
     await account.port.send(draft(maybe_sent=True))
@@ -558,13 +558,13 @@ async def test_what_may_have_been_sent_is_looked_up_first(account):
     assert len(account.stored(folder="sent")) == 1
 
 
-async def test_what_was_not_sent_is_sent_on_the_second_try(account):
+async def test_a_retry_sends_a_message_that_was_not_sent(account):
     await account.port.send(draft(maybe_sent=True))
 
     assert len(account.stored(folder="sent")) == 1
 
 
-async def test_a_lost_answer_is_found_again(account):
+async def test_a_message_sent_without_a_response_is_found(account):
     account.fault(kind="lostAnswer", count=1, match="send", method="POST")
 
     await account.port.send(draft())
@@ -573,7 +573,7 @@ async def test_a_lost_answer_is_found_again(account):
     assert account.stored(folder="drafts") == []
 
 
-async def test_a_throttled_send_is_throttled_and_leaves_nothing(account):
+async def test_a_throttled_send_leaves_no_draft(account):
     account.fault(kind="429", retryAfter=7, count=1, match="send", method="POST")
 
     with pytest.raises(Throttled) as caught:
@@ -644,7 +644,7 @@ async def test_a_reply_goes_to_the_author_within_the_thread(account):
     assert email.body.index("Fine.") < email.body.index("Shall we?")
 
 
-async def test_a_reply_to_all_leaves_the_account_out(account):
+async def test_a_reply_to_all_excludes_the_sending_account(account):
     name = original(account)
 
     await account.port.reply(name, reply(reply_all=True))
@@ -654,7 +654,7 @@ async def test_a_reply_to_all_leaves_the_account_out(account):
     assert [recipient.email for recipient in email.cc] == ["carl@east.example"]
 
 
-async def test_a_reply_goes_where_the_author_says(account):
+async def test_a_reply_goes_to_the_reply_to_address(account):
     name = original(account, headers=[("Reply-To", "Desk <desk@north.example>")])
 
     await account.port.reply(name, reply())
@@ -663,7 +663,7 @@ async def test_a_reply_goes_where_the_author_says(account):
     assert [recipient.email for recipient in email.to] == ["desk@north.example"]
 
 
-async def test_a_reply_to_ones_own_message_goes_to_its_recipients(account):
+async def test_a_reply_to_an_own_message_goes_to_its_recipients(account):
     name = original(account, author=account.address)
 
     await account.port.reply(name, reply())
@@ -672,7 +672,7 @@ async def test_a_reply_to_ones_own_message_goes_to_its_recipients(account):
     assert [recipient.email for recipient in email.to] == ["bob@south.example"]
 
 
-async def test_a_reply_to_nobody_is_refused(account):
+async def test_a_reply_without_recipients_is_refused(account):
     name = original(account, author=account.address, to=account.address, cc=None)
 
     for everyone in (False, True):
@@ -704,7 +704,7 @@ async def test_a_reply_is_sent_once(account):
 # -- forwards
 
 
-async def test_a_forward_takes_the_attachments_along(account):
+async def test_a_forward_includes_the_attachments(account):
     name = account.add(
         "Plan",
         html="<p>Shall we?</p>",
@@ -725,7 +725,7 @@ async def test_a_forward_takes_the_attachments_along(account):
     ]
 
 
-async def test_a_forward_tells_nothing_hidden(account):
+async def test_a_forward_omits_hidden_fields(account):
     name = account.add("Plan", body="Shall we?", cc="Dora Dean <dora@west.example>")
 
     await account.port.forward(
@@ -746,7 +746,7 @@ async def test_a_forward_tells_nothing_hidden(account):
 # -- failures
 
 
-async def test_a_throttle_is_told_with_its_wait(account):
+async def test_a_throttle_is_reported_with_its_wait(account):
     account.add("Hello")
     account.fault(kind="429", retryAfter=9)
 

@@ -63,7 +63,7 @@ async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
                 writer.close()
 
 
-def test_the_compose_file_and_the_image_start_what_there_is():
+def test_the_compose_file_and_the_image_start_existing_commands():
     root = REPOSITORY
     assert '"serve", "--workers", "2"' in (root / "compose.yaml").read_text()
     assert 'ENTRYPOINT ["python", "-m", "gateway"]' in (root / "Dockerfile").read_text()

@@ -97,7 +97,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_the_sentences_are_those_of_the_decision_table(row):
+def test_the_sentences_match_the_decision_table(row):
     surface, settings, expected = ROWS[row]
 
     assert access_info(surface, Grant.read(validate(settings))) == expected

@@ -165,7 +165,7 @@ def test_basic_mask_mode_allows_revealing_features():
     assert asking.hides(EmailField.FROM)
 
 
-def test_a_word_that_two_surfaces_share_hides_only_its_own():
+def test_a_mask_word_shared_by_two_surfaces_hides_only_its_surface():
     asking = caller(visibleCalendarFields=["title"])
 
     assert asking.hides(CalendarField.LABELS)

@@ -98,7 +98,7 @@ def test_composites_are_expanded_for_decisions_and_for_display():
         ({"defaultTaskProvider": 1}, "settings.defaultTaskProvider"),
     ],
 )
-def test_what_is_not_understood_is_refused_by_name(settings, field):
+def test_unknown_settings_are_refused_by_name(settings, field):
     with pytest.raises(InvalidInput) as refused:
         validate(settings)
 
@@ -201,7 +201,7 @@ def test_reading_never_fails_and_never_grants_more_than_the_widest(settings):
 
 
 @given(st.dictionaries(st.sampled_from(sorted(DEFAULTS)), json_values))
-def test_what_is_accepted_reads_back_unchanged(settings):
+def test_accepted_settings_are_read_back_unchanged(settings):
     try:
         stored = validate(settings)
     except InvalidInput:

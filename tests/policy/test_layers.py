@@ -96,7 +96,7 @@ def test_a_calendar_token_whose_level_is_too_low_is_refused_by_the_flags():
         (Facts(site_id="host,c,d"), None),
     ],
 )
-def test_the_rule_that_keeps_something_out_is_known(facts, rule):
+def test_the_blocking_rule_is_reported(facts, rule):
     rules = RuleSet.compile(
         [
             Rule(3, RuleType.SITE_ID, "host,a,b", RuleAction.BLOCK),

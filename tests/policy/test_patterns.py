@@ -79,5 +79,5 @@ def test_the_raw_form_is_its_own_raw_form(row):
     assert normalise(rule_type, raw, RuleAction.ALLOW) == raw
 
 
-def test_every_rule_type_says_what_it_takes():
+def test_every_rule_type_describes_its_patterns():
     assert set(ACCEPTED_FORMS) == set(RuleType)

@@ -163,7 +163,7 @@ def test_a_missing_provider_is_remedied_by_a_default_provider():
     ]
 
 
-def test_only_connections_that_the_settings_keep_out_can_be_let_in():
+def test_only_connections_excluded_by_settings_can_be_included():
     accounts = [
         Account(1),
         Account(2, status="needs_reauth"),
@@ -233,7 +233,7 @@ def rule(number, kind, pattern, action=RuleAction.BLOCK):
     return Rule(number, kind, pattern, action)
 
 
-def test_every_rule_that_blocks_goes_at_once_and_no_other():
+def test_exactly_the_blocking_rules_are_removed_together():
     rules = [
         rule(1, RuleType.FILE_ID, "i"),
         rule(2, RuleType.FILE_ID, "other"),
@@ -271,7 +271,7 @@ lost = st.sets(st.sampled_from(["item", "ancestors", "list_id", "mime_type", "la
 
 
 @given(patterns=st.lists(blocks, unique=True, max_size=8), lost=lost, labelled=st.booleans())
-def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, labelled):
+def test_exactly_the_rules_that_block_alone_are_removed(patterns, lost, labelled):
     rules = [rule(number, *pattern) for number, pattern in enumerate(patterns, 1)]
     facts = replace(FILE, content_type_id="0x01", label_ids=frozenset("g" if labelled else ""))
     facts = replace(facts, **dict.fromkeys(lost, UNKNOWN))
@@ -289,7 +289,7 @@ def test_the_rules_that_go_are_those_that_each_block_alone(patterns, lost, label
     assert [part.rule for part in remedy] == alone
 
 
-def test_a_rule_that_cannot_be_ruled_out_blocks_too():
+def test_a_rule_on_an_unknown_fact_blocks_too():
     rules = [rule(1, RuleType.SENSITIVITY_LABEL_ID, "g"), rule(2, RuleType.LIST_ID, "m")]
     lost = replace(FILE, label_ids=UNKNOWN)
     assert list(find_remedies(Blocked(1, facts=lost), standing(rules=rules))) == [
@@ -327,13 +327,13 @@ def test_the_narrowest_allow_comes_first(facts, action, first):
     assert find_remedies(refusal, standing())[0] == (first,)
 
 
-def test_without_a_rule_that_decided_none_goes():
+def test_without_a_deciding_rule_none_is_removed():
     rules = [rule(1, RuleType.FOLDER, "d:f")]
     [first, *_] = find_remedies(Blocked(facts=FILE), standing(rules=rules))
     assert first == (AddAllowRule(RuleType.FILE_ID, "d:i"),)
 
 
-def test_of_what_nothing_is_known_nothing_is_allowed():
+def test_an_item_without_facts_has_no_remedy():
     assert list(find_remedies(Blocked(), standing())) == []
 
 
@@ -360,7 +360,7 @@ def test_parts_are_applied_in_their_order_to_copies():
     )
 
 
-def test_what_the_management_api_takes_is_what_changes_give():
+def test_changes_are_accepted_by_the_management_api():
     every = [part for _, remedies in SIMPLE for opening in remedies for part in opening]
     settings = {**DEFAULTS, "taskBoards": [], "allowedConnectionIds": []}
     assert (

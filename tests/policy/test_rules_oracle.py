@@ -195,7 +195,7 @@ def test_every_kind_of_rule_and_loss_takes_part():
     }
 
 
-def test_a_thing_that_loses_every_fact_is_blocked_by_any_block():
+def test_an_item_without_facts_is_blocked_by_any_block_rule():
     chance = Random(3)
     world = generated_rules.world(chance)
     for thing in world.things:

@@ -33,7 +33,7 @@ def test_every_attribute_is_read_by_its_column():
     assert kind.records([], wanted) == []
 
 
-def test_what_is_not_wanted_or_is_given_is_not_read():
+def test_unwanted_and_overridden_attributes_are_not_read():
     kind = RecordBuilder(
         Participant,
         {"email": attribute("address"), "name": attribute("no_such_member")},

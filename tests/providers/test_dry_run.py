@@ -41,7 +41,7 @@ async def test_reads_are_sent_in_a_dry_run(upstream, asked):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_write_that_declares_nothing_ends_a_dry_run(method, upstream, asked):
+async def test_an_undeclared_write_ends_a_dry_run(method, upstream, asked):
     after = False
     with dry_run() as run:
         await upstream.call(method, "me")

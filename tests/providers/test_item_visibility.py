@@ -71,7 +71,7 @@ def test_without_a_better_column_the_next_kind_counts():
         ({"comments"}, set()),
     ],
 )
-def test_hiding_a_field_conceals_what_tells_it(hidden, expected):
+def test_hiding_a_field_hides_the_columns_that_reveal_it(hidden, expected):
     assert revealing_columns(BOARD, hidden) == expected
 
 

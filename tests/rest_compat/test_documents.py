@@ -63,7 +63,7 @@ def test_an_operation_is_named_like_its_file(row):
 
 
 @rows
-def test_the_root_field_is_the_result_and_takes_every_variable_under_its_own_name(row):
+def test_each_document_has_one_root_field_that_takes_its_variables_by_name(row):
     field = root_field(row)
 
     assert field.alias.value == "result"
@@ -101,7 +101,7 @@ def test_every_document_belongs_to_a_row():
     assert files == {row.document for row in ENDPOINTS}
 
 
-def test_no_row_hides_a_later_one():
+def test_no_route_shadows_a_later_route():
     taken = [(row.method, re.sub(r"{\w+}", "{}", row.path)) for row in ENDPOINTS]
     for at, (method, path) in enumerate(taken):
         hiding = re.compile(re.escape(path).replace(r"\{\}", "[^/]*"))
@@ -122,7 +122,7 @@ def test_no_row_hides_a_later_one():
         ("collab", "Endpoints", 25),
     ],
 )
-def test_the_rows_of_a_surface_are_those_of_the_specification(surface, heading, count):
+def test_the_routes_of_a_surface_match_the_specification(surface, heading, count):
     specified = [(method, *words(path)) for method, path, *_ in first_table(surface, heading)]
 
     rows = [

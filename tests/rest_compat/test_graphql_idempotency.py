@@ -32,7 +32,7 @@ def replayed(response):
     ids=["a field", "a fragment"],
 )
 @pytest.mark.caller(allowedEmailOperations=["send_email"])
-async def test_what_does_not_run_needs_no_permission_and_takes_no_key_away(client, world, query):
+async def test_a_skipped_field_needs_no_permission_and_uses_no_key(client, world, query):
     first = await post(client, query)
     second = await post(client, query)
 
@@ -42,7 +42,7 @@ async def test_what_does_not_run_needs_no_permission_and_takes_no_key_away(clien
 
 
 @pytest.mark.caller(allowedEmailOperations=["read_only"])
-async def test_what_the_token_may_not_do_takes_no_key(client, world):
+async def test_a_denied_mutation_uses_no_key(client, world):
     query = f"mutation {{ {SENDING} }}"
     refused = [(await post(client, query)) for _ in range(2)]
     own = (await client.get("/api/access/token")).json()["id"]
@@ -89,7 +89,7 @@ async def test_a_mutation_without_fields_calls_no_upstream(client, world, query,
         ),
     ],
 )
-async def test_what_became_of_the_root_field_decides(client, world, query, data):
+async def test_the_result_of_the_root_field_decides_the_intent(client, world, query, data):
     await world.fail("provider-a", kind="400", count=1, method="POST")
     refused = await post(client, query)
     sent = await post(client, query)

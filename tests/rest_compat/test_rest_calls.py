@@ -209,7 +209,7 @@ async def test_401_has_no_code_but_a_reason_and_a_challenge(client, gateway):
     assert gateway.steps() == ["admit"]
 
 
-async def test_429_has_no_code_but_says_when_to_come_back(client, gateway):
+async def test_429_has_no_code_but_a_retry_after(client, gateway):
     gateway.refuse_entry = Problem(
         "Too many requests.", {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 17}
     )
@@ -325,7 +325,7 @@ async def test_a_body_is_read_whatever_its_content_type(client, gateway):
         pytest.param(b"[]", ["$"], id="a list"),
     ],
 )
-async def test_a_bad_body_is_400_and_runs_nothing(client, gateway, body, fields):
+async def test_an_invalid_body_is_400_and_runs_no_operation(client, gateway, body, fields):
     response = await client.post(f"{MESSAGES}/send", content=body)
 
     assert response.status_code == 400
@@ -348,7 +348,7 @@ async def test_a_body_over_4_mib_is_413(client, gateway):
 @pytest.mark.parametrize(
     "sent", ["handling=strict", 'Handling="strict"; x=1', "wait=5, handling = strict"]
 )
-async def test_strict_handling_refuses_unknown_parameters_and_says_so(client, sent):
+async def test_strict_handling_refuses_unknown_parameters_and_is_announced(client, sent):
     response = await client.get(MESSAGES, params={"colour": "red"}, headers={"prefer": sent})
 
     assert response.status_code == 400
@@ -370,7 +370,7 @@ async def test_strict_handling_refuses_unknown_members(client):
     assert response.json()["details"] == [{"field": "colour", "message": "It is not known."}]
 
 
-async def test_lenient_handling_says_nothing(client):
+async def test_lenient_handling_is_not_announced(client):
     response = await client.get(MESSAGES, headers={"prefer": "handling=lenient, wait=5"})
 
     assert response.status_code == 200

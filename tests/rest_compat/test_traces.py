@@ -94,7 +94,7 @@ async def test_a_callers_trace_is_joined_by_its_numbers_alone(client, spans):
         f"ff-{TRACE}-{PARENT}-01",
     ],
 )
-async def test_a_malformed_one_is_not(client, spans, sent):
+async def test_a_malformed_traceparent_is_ignored(client, spans, sent):
     await client.get("/api/access/token", headers={"traceparent": sent})
 
     (request,) = spans()
@@ -102,7 +102,7 @@ async def test_a_malformed_one_is_not(client, spans, sent):
     assert f"{request.context.trace_id:032x}" != TRACE
 
 
-async def test_nothing_of_the_trace_goes_upstream(world, client):
+async def test_no_trace_header_is_sent_upstream(world, client):
     await client.get(f"/api/access/email/messages/{world.id('lease')}")
 
     header_names = {name.lower() for call in world.calls() for name in call["headers"]}

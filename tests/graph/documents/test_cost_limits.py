@@ -218,7 +218,7 @@ TWO = """mutation ($no: Boolean = false) { a: %s ...F @include(if: $no) ...F }
 fragment F on Mutation { b: %s }"""
 
 
-async def test_a_second_mutation_field_hides_behind_no_spread_that_does_not_hold(ask, world):
+async def test_a_second_mutation_field_in_an_inapplicable_spread_is_counted(ask, world):
     delete = 'deleteEmail(emailId: "providerA:a1") { success }'
 
     status, body = await ask(TWO % (delete, delete))

@@ -48,7 +48,7 @@ def test_a_mutation_has_alternative_operations_and_required_variables(graph):
         "fragment F on Email { id }",
     ],
 )
-def test_a_document_that_does_not_fit_is_refused_at_start_up(graph, text):
+def test_a_document_that_contradicts_the_schema_is_refused_at_start_up(graph, text):
     with pytest.raises(InvalidDocument):
         graph.prepare(text)
 

@@ -19,7 +19,9 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize(("operation", "document"), DOCUMENTS.items())
-async def test_a_missing_flag_comes_before_any_parameter(ask, world, operation, document):
+async def test_a_missing_flag_is_reported_before_invalid_parameters(
+    ask, world, operation, document
+):
     world.settings["allowedEmailOperations"] = []
 
     _, body = await ask(document)
@@ -36,7 +38,7 @@ async def test_a_missing_flag_comes_before_any_parameter(ask, world, operation, 
 
 
 @pytest.mark.parametrize("document", DOCUMENTS.values())
-async def test_a_closed_surface_comes_first(ask, world, document):
+async def test_a_disabled_surface_is_reported_first(ask, world, document):
     world.settings["emailAccessEnabled"] = False
     world.connections.clear()
 
@@ -75,7 +77,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("document", GOOD.values(), ids=GOOD)
-async def test_connections_that_are_all_inactive_or_excluded_are_no_provider(ask, world, document):
+async def test_without_a_usable_connection_there_is_no_provider(ask, world, document):
     world.connections[0] = replace(world.connections[0], status="disabled")
     world.settings["allowedConnectionIds"] = [1]
 
@@ -86,7 +88,7 @@ async def test_connections_that_are_all_inactive_or_excluded_are_no_provider(ask
 
 
 @pytest.mark.parametrize("document", GOOD.values(), ids=GOOD)
-async def test_a_caller_with_everything_gets_through(ask, document):
+async def test_a_caller_with_all_permissions_passes(ask, document):
     _, body = await ask(document)
 
     assert "errors" not in body

@@ -112,7 +112,7 @@ async def test_mailboxes_that_fail_on_different_pages_neither_lose_nor_repeat_me
     assert [len(page["authWarnings"] or ()) for page in pages[:7]] == [0, 1, 2, 3, 4, 5, 0]
 
 
-async def test_a_mailbox_that_is_out_of_order_for_a_page_goes_on_where_it_was(ask, world, inhabit):
+async def test_a_mailbox_that_fails_for_one_page_continues_at_its_position(ask, world, inhabit):
     inhabit(3, 60)
     first = await page(ask)
     lost, *others = world.connections
@@ -127,7 +127,7 @@ async def test_a_mailbox_that_is_out_of_order_for_a_page_goes_on_where_it_was(as
     assert sorted(ids([first, second, *rest])) == sorted(in_order(world))
 
 
-async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_asked_again(
+async def test_positions_too_long_for_a_token_are_an_error_after_which_the_page_can_be_requested_again(
     ask, world, inhabit
 ):
     inhabit(40, 2)
@@ -153,7 +153,7 @@ async def test_places_beyond_all_room_are_a_failure_after_which_the_page_can_be_
     assert sorted(ids(pages)) == sorted(everything)
 
 
-async def test_a_hundred_mailboxes_fit_wherever_each_of_them_stands(ask, world, inhabit):
+async def test_positions_of_a_hundred_mailboxes_fit_in_a_token(ask, world, inhabit):
     inhabit(100, 1)
     for at, account in enumerate(world.mailboxes.values()):
         account.emails = account.emails[:1] if at == 0 else []
@@ -183,7 +183,9 @@ def scanning(mailbox, scanned_to):
     return search
 
 
-async def test_more_than_a_hundred_mailboxes_are_refused_before_one_is_asked(ask, world, inhabit):
+async def test_more_than_a_hundred_mailboxes_are_refused_before_any_upstream_call(
+    ask, world, inhabit
+):
     inhabit(101, 1)
 
     status, body = await ask(PAGE)
@@ -209,7 +211,7 @@ async def test_a_token_with_more_mailboxes_may_be_narrowed_to_a_hundred(ask, wor
     assert (await page(ask))["totalCount"] == 100
 
 
-async def test_an_id_that_no_token_has_room_for_is_the_providers_failure(ask, world, email):
+async def test_an_id_too_long_for_a_token_is_a_provider_error(ask, world, email):
     world.mailboxes[1].emails = [email("x" * 4000, 1), email("y" * 4000, 2)]
 
     status, body = await ask(PAGE, {"limit": 1})

@@ -54,7 +54,7 @@ def refusal(body):
     return error["extensions"]["code"], error["extensions"]["httpStatus"]
 
 
-async def test_it_sends_once_from_the_first_connection_that_may_write(ask, world):
+async def test_a_message_is_sent_once_from_the_first_writable_connection(ask, world):
     world.connections[0] = replace(world.connections[0], can_write=False)
 
     status, body = await ask(SEND, {"input": LETTER}, delivery=DELIVERY)
@@ -78,7 +78,7 @@ async def test_it_sends_once_from_the_first_connection_that_may_write(ask, world
     ]
 
 
-async def test_it_sends_from_the_connection_named(ask, world):
+async def test_a_message_is_sent_from_the_named_connection(ask, world):
     letter = LETTER | {
         "connectionId": 2,
         "cc": [{"email": "c@y.example"}],
@@ -407,7 +407,7 @@ async def test_each_half_of_a_change_needs_its_own_flag(ask, world, granted, cha
         pytest.param({"addLabels": ["Home"], "removeLabels": ["home"]}, "removeLabels", id="both"),
     ],
 )
-async def test_a_change_that_makes_no_sense(ask, world, change, field):
+async def test_a_contradictory_change_is_refused(ask, world, change, field):
     _, body = await ask(MODIFY, {"id": "providerA:a1", "input": change})
 
     assert refusal(body) == ("VALIDATION_ERROR", 400)

@@ -78,7 +78,7 @@ async def test_it_shows_every_field_of_an_email(ask):
     }
 
 
-async def test_a_list_leaves_bodies_out_unless_asked(ask, world):
+async def test_a_list_omits_bodies_unless_requested(ask, world):
     _, without = await ask("{ emails(limit: 1) { emails { body bodyType } } }")
     _, with_body = await ask("{ emails(limit: 1, includeBody: true) { emails { body bodyType } } }")
 
@@ -217,7 +217,7 @@ async def test_a_warning_says_where_to_reconnect(ask, world):
     ]
 
 
-async def test_a_mailbox_that_is_out_of_order_is_a_warning_too(ask, world):
+async def test_an_unhealthy_mailbox_is_a_warning(ask, world):
     world.connections[1] = replace(world.connections[1], status="needs_reauth")
 
     _, body = await ask(PAGE)

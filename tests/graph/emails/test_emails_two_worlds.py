@@ -69,7 +69,7 @@ async def test_a_hidden_value_changes_nothing(graph, world, email, word):
 
 
 @pytest.mark.parametrize("word", OTHER)
-async def test_a_hidden_field_is_never_asked_for(graph, world, word):
+async def test_a_hidden_field_is_never_requested_upstream(graph, world, word):
     world.settings["visibleEmailFields"] = [field for field in EmailField if field is not word]
 
     for document in DOCUMENTS:
@@ -144,7 +144,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
     ],
 )
 @pytest.mark.parametrize("mode", ["strict", "basic"])
-async def test_a_filter_on_a_hidden_field_is_a_side_door(ask, world, argument, word, mode):
+async def test_a_filter_on_a_hidden_field_is_refused(ask, world, argument, word, mode):
     world.settings["visibleEmailFields"] = [field for field in EmailField if field != word]
     world.settings["maskMode"] = mode
 
@@ -193,7 +193,7 @@ async def test_hidden_fields_are_not_searched(ask, world, hidden, mode, looked):
     assert (query.text_beyond, query.recipient_in_cc) == looked
 
 
-async def test_free_text_with_nowhere_to_look_is_refused(ask, world):
+async def test_free_text_without_a_visible_text_field_is_refused(ask, world):
     world.settings["visibleEmailFields"] = ["labels"]
 
     _, body = await ask('{ emails(q: "x") { hasMore } }')

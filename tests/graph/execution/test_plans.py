@@ -92,7 +92,7 @@ async def test_an_unexpected_value_is_completed_by_graphql_core(graph, world, em
     assert subjects == ["Subject a1", "Subject b1", "7"]
 
 
-async def test_an_unexpected_null_has_the_path_and_place_of_graphql_core(graph, world, email):
+async def test_an_unexpected_null_has_the_path_and_location_of_graphql_core(graph, world, email):
     world.mailboxes[1].emails = [email("a1", 1, is_read=None)]
 
     outcome = await graph.prepare("{ emails { emails { id isRead } } }").run({}, world.context())

@@ -95,7 +95,7 @@ async def listed_b(*items, wanted=EVERYTHING):
 # -- provider A
 
 
-async def test_a_asks_by_the_documented_parameters():
+async def test_provider_a_is_called_with_the_documented_parameters():
     port, wire = open_a({})
 
     await port.events("me@x.example", WEEK, include_cancelled=False, wanted=frozenset({"title"}))
@@ -114,7 +114,7 @@ async def test_a_asks_by_the_documented_parameters():
     }
 
 
-async def test_an_event_of_a_is_told_whole():
+async def test_an_event_of_provider_a_is_read_completely():
     (event,) = await listed_a(
         a_event(
             status="tentative",
@@ -197,7 +197,7 @@ VIDEO = {"entryPoints": [
         ),
     ],
 )
-async def test_what_a_tells_is_understood(members, attribute, expected):
+async def test_event_members_of_provider_a_are_mapped(members, attribute, expected):
     (event,) = await listed_a(a_event(**members))
 
     assert getattr(event, attribute) == expected
@@ -213,7 +213,7 @@ async def test_an_event_of_a_without_any_time_is_left_out_of_lists_and_missing_a
 
 
 @pytest.mark.parametrize("text", ["soon", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00"])
-async def test_times_of_a_that_cannot_be_read_break_the_answer(text):
+async def test_unreadable_times_of_provider_a_are_a_broken_response(text):
     with pytest.raises(Broken):
         await listed_a(a_event(start={"dateTime": text}))
 
@@ -234,7 +234,7 @@ async def test_a_is_read_page_by_page_though_pages_are_empty():
 
 
 @pytest.mark.parametrize("opener", [open_a, open_b])
-async def test_pages_that_go_round_in_circles_break_the_answer(opener):
+async def test_repeating_pages_are_a_broken_response(opener):
     answer = {"nextPageToken": "again", "@odata.nextLink": f"{BASE}/v1.0/me/again"}
     port, _ = opener(answer)
 
@@ -272,7 +272,7 @@ async def test_a_calendar_of_a_is_known_by_the_name_its_owner_gave_it():
         ({"start": None}, False),
     ],
 )
-async def test_when_a_is_taken(members, busy):
+async def test_busy_periods_of_provider_a(members, busy):
     port, _ = open_a({"items": [a_event(**members)]})
 
     periods = await port.busy("c", WEEK, own_responses=True)
@@ -280,7 +280,7 @@ async def test_when_a_is_taken(members, busy):
     assert len(periods) == busy
 
 
-async def test_a_is_asked_for_the_owners_answers_only_when_they_may_be_told():
+async def test_provider_a_is_asked_for_own_responses_only_when_visible():
     port, wire = open_a({})
 
     await port.busy("c", WEEK, own_responses=True)
@@ -297,7 +297,7 @@ async def test_a_is_asked_for_the_owners_answers_only_when_they_may_be_told():
 # -- provider B
 
 
-async def test_b_asks_by_the_documented_parameters():
+async def test_provider_b_is_called_with_the_documented_parameters():
     port, wire = open_b({})
 
     await port.events("A=", WEEK, include_cancelled=False, wanted=frozenset({"title", "status"}))
@@ -313,7 +313,7 @@ async def test_b_asks_by_the_documented_parameters():
     assert wire.requests[0].headers["prefer"] == PREFER
 
 
-async def test_an_event_of_b_is_told_whole():
+async def test_an_event_of_provider_b_is_read_completely():
     (event,) = await listed_b(
         b_event(
             subject="Talk",
@@ -398,7 +398,7 @@ async def test_answers_of_b_are_translated(response, expected):
         pytest.param({"organizer": None}, "organizer", None, id="nobody organises"),
     ],
 )
-async def test_what_b_tells_is_understood(members, attribute, expected):
+async def test_event_members_of_provider_b_are_mapped(members, attribute, expected):
     (event,) = await listed_b(b_event(**members))
 
     assert getattr(event, attribute) == expected
@@ -413,12 +413,12 @@ async def test_what_b_tells_is_understood(members, attribute, expected):
         {"dateTime": "0001-01-01T00:00:00+14:00", "timeZone": "UTC"},
     ],
 )
-async def test_times_of_b_that_are_not_utc_break_the_answer(start):
+async def test_times_of_provider_b_outside_utc_are_a_broken_response(start):
     with pytest.raises(Broken):
         await listed_b(b_event(start=start))
 
 
-async def test_cancelled_events_of_b_are_left_out_here():
+async def test_cancelled_events_of_provider_b_are_removed():
     port, _ = open_b({"value": [b_event(isCancelled=True), b_event(id="e2")]})
 
     listed = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
@@ -436,7 +436,7 @@ async def test_an_event_of_b_is_read_below_its_calendar():
     assert wire.requests[0].headers["prefer"] == PREFER
 
 
-async def test_long_ranges_of_b_are_asked_for_in_pieces():
+async def test_long_ranges_of_provider_b_are_read_in_parts():
     port, wire = open_b({"value": [b_event()]})
     span = Span(START, START + timedelta(days=4000))
 
@@ -464,13 +464,13 @@ async def test_long_ranges_of_b_are_asked_for_in_pieces():
         ({"showAs": "busy", "responseStatus": {"response": "none"}}, True),
     ],
 )
-async def test_when_b_is_taken(members, busy):
+async def test_busy_periods_of_provider_b(members, busy):
     port, _ = open_b({"value": [b_event(**members)]})
 
     assert len(await port.busy("c", WEEK, own_responses=True)) == busy
 
 
-async def test_b_is_asked_for_the_owners_answers_only_when_they_may_be_told():
+async def test_provider_b_is_asked_for_own_responses_only_when_visible():
     port, wire = open_b({})
 
     await port.busy("c", WEEK, own_responses=True)
@@ -500,7 +500,7 @@ async def test_calendars_of_b_are_read_over_pages_of_its_own_address():
 @pytest.mark.parametrize(
     "link", ["https://elsewhere.example/v1.0/me/calendars", "http://calendar.example/v1.0/me"]
 )
-async def test_links_of_b_that_lead_elsewhere_are_not_followed(link):
+async def test_next_links_of_provider_b_to_other_hosts_are_not_followed(link):
     port, wire = open_b({"value": [], "@odata.nextLink": link})
 
     with pytest.raises(Broken):
@@ -508,7 +508,7 @@ async def test_links_of_b_that_lead_elsewhere_are_not_followed(link):
     assert len(wire.requests) == 1
 
 
-async def test_ids_of_b_that_are_none_break_the_list():
+async def test_invalid_ids_of_provider_b_are_a_broken_response():
     port, _ = open_b({"value": [{"id": "a b", "name": "x"}]})
 
     with pytest.raises(Broken):
@@ -532,7 +532,7 @@ BOTH = pytest.mark.parametrize(
 
 
 @BOTH
-async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
+async def test_reading_stops_at_the_event_limit(monkeypatch, opener, page):
     monkeypatch.setattr(calendar_a, "MAX_EVENTS", 2)
     monkeypatch.setattr(calendar_b, "MAX_EVENTS", 2)
     port, wire = opener(page)
@@ -559,7 +559,7 @@ async def test_no_more_is_read_than_can_be_told(monkeypatch, opener, page):
         (httpx.Response(429, headers={"retry-after": "9"}), Throttled),
     ],
 )
-async def test_failures_are_told_apart(opener, answer, expected):
+async def test_failures_are_distinguished(opener, answer, expected):
     port, _ = opener(answer)
 
     with pytest.raises(expected):
@@ -570,7 +570,7 @@ async def test_failures_are_told_apart(opener, answer, expected):
 
 @pytest.mark.parametrize("opener", [open_a, open_b])
 @pytest.mark.parametrize("native", ["", ".", ".."])
-async def test_ids_that_are_no_segments_are_missing_without_a_call(opener, native):
+async def test_ids_that_are_not_path_segments_are_missing_without_a_call(opener, native):
     port, wire = opener({})
 
     with pytest.raises(Missing):

@@ -12,7 +12,7 @@ EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
 
 
 @given(st.integers(1), st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=9))
-def test_an_events_id_is_the_uuid_of_its_place(connection, calendar, native):
+def test_an_event_id_is_the_uuid_of_its_calendar_and_native_id(connection, calendar, native):
     made = event_id(CalendarKey(connection, calendar), native)
 
     assert made == str(uuid5(EVENTS, f"{connection}|{calendar}|{native}"))

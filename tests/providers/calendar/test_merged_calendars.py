@@ -89,7 +89,7 @@ async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agen
     assert (page.total, page.warnings) == (3, ())
 
 
-async def test_upstream_is_asked_for_a_day_more_on_either_side_in_whole_seconds(agenda, second):
+async def test_the_upstream_range_is_a_day_longer_on_either_side_in_whole_seconds(agenda, second):
     start, end = hour(1).replace(microsecond=5), hour(2).replace(microsecond=5)
 
     await agenda.events(query(span=Span(start, end)), wanted=ALL)
@@ -112,7 +112,7 @@ async def test_a_range_may_reach_as_far_as_dates_go(agenda, span):
     assert (await agenda.free_busy(span)).warnings == ()
 
 
-async def test_what_a_filter_needs_is_asked_for_as_well(agenda, second):
+async def test_attributes_needed_by_a_filter_are_requested_too(agenda, second):
     await agenda.events(
         query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)),
         wanted=ALL,
@@ -121,7 +121,7 @@ async def test_what_a_filter_needs_is_asked_for_as_well(agenda, second):
     assert second.calls[-1][-1] == {"title", "location", "attendees", "organizer"}
 
 
-async def test_the_same_event_twice_is_one(ids):
+async def test_a_duplicate_event_is_listed_once(ids):
     port = diary("a", events_of={"a": [event("twice"), event("twice"), event("once")]})
 
     page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
@@ -148,7 +148,7 @@ async def test_order_and_pages(agenda, ids, more, expected):
     assert len(ids.known) == len(expected)  # only what is returned is written down
 
 
-async def test_by_day_the_order_tells_no_time(ids):
+async def test_events_shown_by_day_are_ordered_without_their_time(ids):
     port = diary("a", events_of={"a": [event("late", 23, 24), event("early", 1, 2)]})
     agenda = MergedCalendars([(info(1), port)], ids)
     for newest_first in (False, True):
@@ -187,7 +187,7 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
     assert page.total == len(whole)
 
 
-async def test_people_are_found_among_attendees_and_organisers(ids):
+async def test_contacts_match_attendees_and_organisers(ids):
     ann = Attendee(email="Ann@X.example", name="Ann Bee")
     port = diary(
         "a",
@@ -258,7 +258,7 @@ async def test_a_calendar_that_is_gone_between_two_calls_does_not_exist(agenda, 
     assert named((await agenda.events(query(), wanted=ALL)).warnings) == [(1, 'calendar "A"')]
 
 
-async def test_an_account_is_asked_for_its_calendars_once_in_a_request(agenda, first, second):
+async def test_the_calendars_of_an_account_are_read_once_per_request(agenda, first, second):
     second.failure = Broken()
 
     await asyncio.gather(
@@ -288,7 +288,7 @@ async def test_accounts_without_an_allowed_calendar_are_left_alone(agenda, first
     assert page.warnings == ()
 
 
-async def test_two_connections_to_one_account_are_one(ids, first):
+async def test_two_connections_to_one_account_are_merged(ids, first):
     twice = [(info(number, account="me@x.example"), first) for number in (1, 2)]
     agenda = MergedCalendars(twice, ids)
 
@@ -332,7 +332,7 @@ async def test_an_event_of_another_tokens_connection_is_missing(agenda, ids, sec
 # -- failures
 
 
-async def test_what_failed_is_left_out_and_named(agenda, first, second):
+async def test_failing_calendars_are_omitted_and_named(agenda, first, second):
     second.failure = NeedsReauth()
     first.failures["a"] = TimedOut()
 
@@ -347,7 +347,7 @@ async def test_what_failed_is_left_out_and_named(agenda, first, second):
     assert named(listed.warnings) == [(2, None)]
 
 
-async def test_a_calendar_asked_for_that_fails_is_no_unknown_one(agenda, ids, first, second):
+async def test_a_failing_requested_calendar_is_not_reported_as_unknown(agenda, ids, first, second):
     await agenda.calendars()
     second.failure = Broken()
     later = MergedCalendars([(info(1), first), (info(2), second)], ids)
@@ -394,7 +394,7 @@ async def test_when_every_calendar_fails_it_is_the_failure(agenda, first, second
     assert raised.value.retry_after == 5
 
 
-async def test_who_has_no_calendars_at_all_gets_nothing(ids):
+async def test_without_calendars_there_are_no_events(ids):
     for agenda in (MergedCalendars([], ids), MergedCalendars([(info(1), diary())], ids)):
         assert (await agenda.events(query(), wanted=ALL)).events == ()
         assert (await agenda.calendars()).calendars == ()
@@ -415,7 +415,7 @@ async def test_patience_has_an_end(ids, first):
     assert [type(warning.failure) for warning in page.warnings] == [TimedOut]
 
 
-async def test_a_list_that_was_cut_off_is_told_and_shown(ids):
+async def test_a_truncated_list_is_reported_and_shown(ids):
     port = diary("a", events_of={"a": [event("a1")]}, complete=False)
 
     page = await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
@@ -431,7 +431,7 @@ async def test_our_own_faults_are_not_taken_for_upstreams(ids):
         await MergedCalendars([(info(1), port)], ids).events(query(), wanted=ALL)
 
 
-async def test_an_empty_range_asks_for_no_events(agenda, first):
+async def test_an_empty_range_makes_no_event_calls(agenda, first):
     nothing = Span(hour(2), hour(1))
 
     page = await agenda.events(query(span=nothing), wanted=ALL)

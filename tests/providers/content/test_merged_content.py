@@ -98,7 +98,7 @@ async def test_each_file_of_a_batch_comes_from_the_connection_that_sees_it(tenan
     ]
 
 
-async def test_files_that_a_failing_connection_may_see_are_unknown(tenant):
+async def test_files_behind_a_failing_connection_are_unknown(tenant):
     other = tenant.selected(tenant.board)
     content = merged(tenant.delegated(), other)
     tenant.fault(kind="500", match="$batch", count=2)
@@ -220,7 +220,7 @@ async def test_writes_go_to_the_writable_connection(tenant):
     assert content.can_write is True
 
 
-async def test_a_write_that_may_have_happened_is_not_tried_elsewhere(tenant):
+async def test_an_uncertain_write_is_not_tried_on_another_connection(tenant):
     content = merged(tenant.delegated(), tenant.delegated())
     tenant.fault(kind="lostAnswer", method="PATCH", count=1)
 
@@ -469,7 +469,7 @@ async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tena
     assert [file.parent_folder_name for file in page.items] == [tenant.inner.name]
 
 
-async def test_orders_that_upstream_refuses_are_sorted_here(tenant, sorted_folder):
+async def test_orders_refused_upstream_are_sorted_by_the_gateway(tenant, sorted_folder):
     tenant.fault(kind="400", match="$orderby", reason="invalidRequest")
 
     listed = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))

@@ -271,7 +271,7 @@ async def test_a_token_that_cannot_be_fetched_leaves_a_write_unsent(failure, exp
     ("method", "retry", "requests"),
     [("GET", None, 2), ("GET", False, 1), ("POST", None, 1), ("POST", True, 2), ("PUT", None, 1)],
 )
-async def test_only_calls_that_may_be_repeated_are_retried(method, retry, requests):
+async def test_only_repeatable_calls_are_retried(method, retry, requests):
     server = Server(httpx.ReadError("reset"), ok())
     upstream = connect(server)
     if requests == 1:

@@ -151,7 +151,7 @@ def filled(account):
 
 
 @pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
-async def test_a_search_finds_what_is_meant(provider):
+async def test_a_search_matches_the_oracle(provider):
     async with opened(provider) as account:
         names = filled(account)
         hits = 0
@@ -194,9 +194,7 @@ async def mailbox(request):
     beyond=st.booleans(),
     limit=st.sampled_from([2, 50]),
 )
-async def test_beginnings_of_words_are_found_where_they_may_be_seen(
-    mailbox, text, fields, beyond, limit
-):
+async def test_word_prefixes_match_in_visible_fields(mailbox, text, fields, beyond, limit):
     account, mails = mailbox
     query = MailQuery(text=text, text_fields=frozenset(fields), text_beyond=beyond, limit=limit)
 

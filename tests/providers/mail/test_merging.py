@@ -189,7 +189,7 @@ async def test_positions_are_the_end_of_the_page():
     }
 
 
-async def test_a_mailbox_of_the_provider_that_comes_first_stands_behind_the_whole_time():
+async def test_a_mailbox_of_the_first_provider_stays_behind_the_others():
     mailboxes = [
         (info(1), Shelf([(5, "a"), (1, "b")])),
         (info(2, "PROVIDER_B"), Shelf([(5, "a"), (1, "b")])),
@@ -220,7 +220,7 @@ async def test_pages_are_in_order_over_all_mailboxes_when_none_fails(made, limit
     assert (pages[-1].total, pages[-1].total_exact) == (len(ranks), True)
 
 
-async def test_a_mailbox_that_is_not_read_to_its_end_holds_back_what_it_may_precede():
+async def test_a_partly_read_mailbox_holds_back_later_messages():
     slow = Shelf([(9, "a"), (8, "b"), (3, "c")], scans=2, keeps=frozenset("c"))
     other = Shelf([(9, "x"), (5, "y")])
     mailbox = MergedMailbox([(info(1), slow), (info(2), other)])

@@ -51,7 +51,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), WORDS.values(), ids=WORDS.keys())
-def test_a_word_is_found(text, expected):
+def test_words_match_message_text(text, expected):
     query = MailQuery(text=text, text_fields=query_matching.TEXT_FIELDS)
 
     assert query_matching.matches(MAIL, query, text=True) is expected
@@ -83,7 +83,7 @@ def test_markup_reads_as_its_text(markup, text):
         ('jam🎉 "toast 🎉✨ jam"', ("jam", "toast")),
     ],
 )
-def test_upstream_is_asked_for_whole_words_and_no_pictures(text, expected):
+def test_upstream_terms_are_whole_words_without_emoji(text, expected):
     assert search_text.upstream_terms(text) == expected
 
 
@@ -99,11 +99,11 @@ def test_upstream_is_asked_for_whole_words_and_no_pictures(text, expected):
         ("ann", False),
     ],
 )
-def test_a_whole_address_is_told_from_a_part_of_one(value, address):
+def test_a_whole_address_is_distinguished_from_a_part(value, address):
     assert query_matching.is_address(value) is address
 
 
-def test_only_what_is_checked_is_needed():
+def test_only_checked_attributes_are_needed():
     query = MailQuery(
         sender="a", recipient="b", subject="c", label="trash", text="x", text_fields={"subject"}
     )
@@ -142,7 +142,7 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, st.integers(1, 9), st.integers(1, 12), st.sets(st.sampled_from("abcdef")))
-async def test_reading_from_position_to_position_finds_what_passes_in_order(
+async def test_reading_from_position_to_position_returns_matches_in_order(
     entries, size, limit, letters
 ):
     async def keep(emails):
@@ -163,7 +163,7 @@ async def test_reading_from_position_to_position_finds_what_passes_in_order(
     assert [scanning.position(email).rank for email in messages] == expected
 
 
-async def test_a_throttle_after_some_pages_ends_the_reading_where_it_stands():
+async def test_a_throttle_after_some_pages_ends_the_scan_at_its_position():
     entries = [(ms, f"m{ms:02}") for ms in range(30)]
 
     async def keep(emails):
@@ -183,7 +183,7 @@ async def test_a_throttle_at_once_is_raised():
         await scanning.scan(paged([], 10, failing=0), after=None, limit=5, keep=keep)
 
 
-async def test_a_slow_upstream_is_left_after_a_page_that_moved_on(monkeypatch):
+async def test_a_scan_of_a_slow_upstream_ends_after_a_page_with_progress(monkeypatch):
     monkeypatch.setattr(scanning, "MAX_SECONDS", -1)
 
     async def keep(emails):
@@ -195,7 +195,7 @@ async def test_a_slow_upstream_is_left_after_a_page_that_moved_on(monkeypatch):
     assert result.scanned_to == MailPosition(21, "~")
 
 
-async def test_what_could_not_be_checked_is_read_again():
+async def test_unchecked_messages_are_read_again():
     entries = [(ms, f"m{ms:02}") for ms in range(30)]
     calls = []
 

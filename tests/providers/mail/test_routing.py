@@ -116,7 +116,7 @@ async def test_an_id_keeps_everything_after_its_first_colon():
     assert email.id == "providerA:a:b"
 
 
-async def test_a_failing_mailbox_does_not_hide_the_one_that_has_it():
+async def test_a_failing_mailbox_does_not_hide_the_mailbox_with_the_message():
     email = await mailbox(Box(failure=NeedsReauth()), Box("x")).get(
         "providerA:x", wanted=frozenset()
     )
@@ -152,7 +152,7 @@ async def test_a_sent_message_of_provider_b_has_no_ids():
 @pytest.mark.parametrize(
     "failure", [Unreachable(sent=True), OutcomeUnknown(), Broken()], ids=["cut", "unknown", "5xx"]
 )
-async def test_no_other_mailbox_is_tried_after_a_write_that_may_have_happened(failure):
+async def test_no_other_mailbox_is_tried_after_an_uncertain_write(failure):
     second = Box("x")
 
     with pytest.raises(type(failure)):
@@ -161,7 +161,7 @@ async def test_no_other_mailbox_is_tried_after_a_write_that_may_have_happened(fa
     assert second.calls == []
 
 
-async def test_the_next_mailbox_is_tried_when_nothing_was_written():
+async def test_the_next_mailbox_is_tried_after_a_missing_message():
     for failure in (Missing(), NeedsReauth(), Throttled(1), Unreachable(sent=False)):
         second = Box("x")
 

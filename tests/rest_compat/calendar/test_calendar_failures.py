@@ -39,7 +39,7 @@ def titles(response):
     return [event["title"] for event in response.json()["events"]]
 
 
-async def test_an_account_that_fails_is_left_out_and_named(filled):
+async def test_a_failing_account_is_omitted_and_named(filled):
     await filled.world.fail("provider-b", kind="503")
 
     events = await filled.get("/events")
@@ -57,7 +57,7 @@ async def test_an_account_that_fails_is_left_out_and_named(filled):
         assert response.json()["authWarnings"] == [f"{B}: failed."]
 
 
-async def test_a_calendar_that_fails_is_left_out_and_named(filled):
+async def test_a_failing_calendar_is_omitted_and_named(filled):
     filled.plant("work", "today", meeting(at(0, "09:00"), at(0, "10:00"), "Today"))
     await filled.world.fail("provider-a", kind="500", match="calendars/me%40provider-a")
 
@@ -126,7 +126,7 @@ async def test_when_all_fail_it_is_the_failure(filled, path, kind, status, error
         )
 
 
-async def test_throttles_that_name_no_time_ask_for_a_second(filled):
+async def test_throttles_without_a_wait_have_a_retry_after_of_one_second(filled):
     for upstream in ("provider-a", "provider-b"):
         await filled.world.fail(upstream, kind="429")
 
@@ -177,7 +177,7 @@ async def test_partial_fail_turns_a_failed_calendar_into_an_error(filled, path):
     assert response.json()["message"] == f"{B}: failed."
 
 
-async def test_an_account_that_is_out_of_order_is_named_without_a_call(filled):
+async def test_an_unhealthy_account_is_named_without_an_upstream_call(filled):
     database = filled.world.gateway.services.database
     await connection_rows.set_status(database, filled.connections["PROVIDER_B"], "error", None)
 

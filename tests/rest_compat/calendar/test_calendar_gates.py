@@ -78,7 +78,7 @@ async def test_no_or_a_wrong_token_is_401(agendas, path, query):
 
 
 @every_call
-async def test_a_surface_that_is_off_is_422_before_anything_else(agendas, path, query):
+async def test_a_disabled_surface_is_422_before_any_other_check(agendas, path, query):
     token = await agendas.token(calendarAccessEnabled=False, calendarAccessLevel="free_busy_only")
 
     response = await agendas.get(path, token, limit="x", **query)
@@ -120,7 +120,7 @@ async def test_free_and_busy_only_is_403_before_parameters(agendas, path, query)
 
 
 @pytest.mark.parametrize("name", ["freebusy", "calendars"])
-async def test_free_and_busy_only_opens_the_rest_and_says_so(agendas, name):
+async def test_free_busy_only_denies_events_with_its_own_message(agendas, name):
     token = await agendas.token(calendarAccessLevel="free_busy_only")
     path, query = CALLS[name]
 
@@ -133,7 +133,7 @@ async def test_free_and_busy_only_opens_the_rest_and_says_so(agendas, name):
 
 @pytest.mark.parametrize("level", ["view_filtered", "view_only", "full_access"])
 @every_call
-async def test_every_other_level_opens_everything(agendas, level, path, query):
+async def test_every_other_level_permits_all_calls(agendas, level, path, query):
     token = await agendas.token(calendarAccessLevel=level)
 
     response = await agendas.get(path, token, **query)
@@ -360,7 +360,7 @@ async def test_an_unselected_field_is_not_requested_upstream(agendas):
     )
 
 
-async def test_a_filter_that_is_visible_asks_for_what_it_needs(agendas):
+async def test_a_visible_filter_requests_the_attributes_it_needs(agendas):
     await agendas.ask('{ calendarEvents(q: "x") { events { id } } }')
 
     assert all(

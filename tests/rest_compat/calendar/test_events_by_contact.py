@@ -100,7 +100,7 @@ async def test_the_whole_body(agendas):
         pytest.param({"email": "nobody"}, [], id="nobody"),
     ],
 )
-async def test_whom_it_finds(agendas, query, expected):
+async def test_events_are_matched_by_contact(agendas, query, expected):
     assert titles(await agendas.get("/events/by-contact", **query)) == expected
 
 
@@ -165,7 +165,7 @@ async def test_a_matching_event_can_be_read_by_its_id(agendas):
     assert {name: response.json()["event"][name] for name in listed} == listed
 
 
-async def test_it_asks_for_what_it_shows_and_looks_at_alone(agendas):
+async def test_only_shown_and_filtered_attributes_are_requested_upstream(agendas):
     await agendas.get("/events/by-contact", email="ana")
 
     fields = [

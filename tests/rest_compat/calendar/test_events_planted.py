@@ -64,7 +64,7 @@ async def test_without_a_range_it_is_today_and_six_days_more(agendas):
     ],
 )
 @pytest.mark.parametrize("calendar", ["work", "office"])
-async def test_what_overlaps_belongs_to_the_range(agendas, calendar, start, end, belongs):
+async def test_overlapping_events_belong_to_the_range(agendas, calendar, start, end, belongs):
     agendas.plant(calendar, "one", meeting(at(1, start), at(1, end), "One"))
 
     response = await agendas.get("/events", from_=text(at(1, "10:00")), to=text(at(1, "12:00")))
@@ -181,7 +181,7 @@ async def test_both_copies_of_a_meeting_are_events_of_their_own(agendas):
     assert events[0]["id"] != events[1]["id"]
 
 
-async def test_times_of_a_series_keep_their_ids_when_one_is_moved(agendas):
+async def test_occurrences_keep_their_ids_when_one_is_moved(agendas):
     stored = agendas.plant(
         "work",
         "series",

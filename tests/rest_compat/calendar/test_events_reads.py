@@ -162,7 +162,7 @@ async def test_an_id_is_read_in_any_case(filled):
         "٠0000000-0000-0000-0000-000000000000",
     ],
 )
-async def test_what_is_no_uuid_is_400(filled, event_id):
+async def test_an_id_that_is_not_a_uuid_is_400(filled, event_id):
     response = await filled.get(f"/events/{event_id}")
 
     assert response.status_code == 400
@@ -229,7 +229,7 @@ async def test_an_offset_and_a_date_alone_are_read(filled):
 
 @pytest.mark.parametrize("name", ["from_", "to"])
 @pytest.mark.parametrize("value", ["tomorrow", "2026-13-01", "2026-01-01T25:00:00Z", "1"])
-async def test_what_is_no_time_is_400(filled, name, value):
+async def test_an_invalid_time_is_400(filled, name, value):
     response = await filled.get("/events", **{name: value})
 
     assert response.status_code == 400
@@ -245,7 +245,7 @@ async def test_a_range_that_ends_before_it_starts_is_400(filled, start, end):
     assert response.json() == error(response, "INVALID_RANGE", "'to' must be after 'from'.")
 
 
-async def test_a_range_of_millennia_is_cut_to_what_is_near(filled):
+async def test_an_excessive_range_is_shortened(filled):
     response = await filled.get("/events", from_="0001-01-01", to="9999-12-31")
 
     assert titles(response) == ["Training", "Budget 2027", "Lease talk", *["Training"] * 1,
@@ -342,7 +342,7 @@ async def test_a_single_calendar_can_be_requested(filled):
 
 
 @pytest.mark.parametrize("value", ["x", "1.5", "99999999999999999999"])
-async def test_a_calendar_that_is_no_number_is_400(filled, value):
+async def test_a_calendar_id_that_is_not_a_number_is_400(filled, value):
     response = await filled.get("/events", calendarId=value)
 
     assert response.status_code == 400

@@ -100,7 +100,7 @@ async def test_all_calendars_are_returned_by_default_in_order_of_id(agendas):
         pytest.param({"status": "cancelled"}, False, id="cancelled"),
     ],
 )
-async def test_what_counts_as_taken(agendas, calendar, more, is_busy):
+async def test_events_that_count_as_busy(agendas, calendar, more, is_busy):
     agendas.plant(calendar, "one", meeting(at(0, "09:00"), at(0, "10:00"), "One", **more))
 
     periods = await busy(agendas, calendar)
@@ -171,7 +171,7 @@ async def test_minutes_are_rounded_down(agendas):
     ]
 
 
-async def test_what_has_no_length_takes_no_time(agendas):
+async def test_events_without_duration_are_not_busy(agendas):
     agendas.plant("work", "point", meeting(at(0, "09:00"), at(0, "09:00"), "Point"))
 
     assert await busy(agendas, "work") == []

@@ -155,7 +155,7 @@ async def test_every_response_has_the_rate_headers(client, row):
     assert "retry-after" not in first.headers
 
 
-async def test_the_61st_request_in_a_minute_is_429_and_asks_nothing(client, world):
+async def test_the_61st_request_in_a_minute_is_429_without_upstream_calls(client, world):
     for _ in range(60):
         await client.get("/api/access/email/nothing")
     world.forget_calls()
@@ -254,5 +254,5 @@ async def test_a_token_reads_its_own_settings(client, world):
 
 
 @pytest.mark.caller(emailAccessEnabled=False, allowedEmailOperations=[])
-async def test_a_token_that_opens_nothing_may_still_read_itself(client):
+async def test_a_token_without_permissions_may_read_itself(client):
     assert (await client.get("/api/access/token")).status_code == 200

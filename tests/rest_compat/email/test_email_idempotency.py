@@ -296,9 +296,7 @@ async def test_a_replay_has_the_accepted_content_type(client):
     assert second.headers["idempotent-replayed"] == "true"
 
 
-async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
-    client, world, api, monkeypatch
-):
+async def test_a_crash_after_the_send_does_not_send_twice(client, world, api, monkeypatch):
     send = MergedMailbox.send
 
     async def failing(*arguments):
@@ -317,9 +315,7 @@ async def test_a_bug_that_strikes_after_the_send_sends_nothing_twice(
     assert len(world.sent("provider-a")) == 1
 
 
-async def test_a_client_that_left_in_the_middle_sends_nothing_twice(
-    client, world, api, monkeypatch
-):
+async def test_a_client_disconnect_does_not_send_twice(client, world, api, monkeypatch):
     send, sent = MergedMailbox.send, asyncio.Event()
 
     async def hanging(*arguments):
@@ -355,7 +351,7 @@ async def overloaded(*_):
     [(IdempotencyStore, "_insert", unavailable), (DecisionLog, "wait_for_capacity", overloaded)],
     ids=["that it begins", "that it ran"],
 )
-async def test_nothing_is_sent_that_could_not_be_written_down(
+async def test_a_message_is_not_sent_when_its_intent_cannot_be_stored(
     client, world, api, monkeypatch, unwritten
 ):
     monkeypatch.setattr(*unwritten)

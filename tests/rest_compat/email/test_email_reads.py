@@ -140,7 +140,7 @@ async def test_following_the_page_tokens_reads_everything_once(client, world):
         pytest.param({"from": "bo@", "unread": "true"}, ["minutes"], id="filters are ANDed"),
     ],
 )
-async def test_a_filter_finds(client, world, params, expected):
+async def test_a_filter_returns_the_matching_messages(client, world, params, expected):
     response = await client.get(MESSAGES, params=params)
 
     assert response.status_code == 200, response.text
@@ -191,7 +191,9 @@ async def test_a_limit_above_the_maximum_is_lowered_and_reported(client, limit, 
         pytest.param([("q", "a"), ("q", "b")], "INVALID_PARAMETER", "q", id="q given twice"),
     ],
 )
-async def test_a_bad_parameter_is_400_and_asks_nothing_upstream(client, world, params, code, field):
+async def test_an_invalid_parameter_is_400_without_upstream_calls(
+    client, world, params, code, field
+):
     response = await client.get(MESSAGES, params=params)
 
     assert response.status_code == 400
@@ -232,7 +234,7 @@ async def test_limit_and_bodies_may_change_between_pages(client, world):
     assert names(world, response.json()) == NEWEST_FIRST[1:]
 
 
-async def test_a_failed_mailbox_is_named_beside_the_others_results(client, world):
+async def test_a_failed_mailbox_is_named_with_the_results_of_the_others(client, world):
     await world.fail("provider-b", kind="500")
 
     response = await client.get(MESSAGES)
@@ -330,7 +332,7 @@ async def test_a_masked_value_is_null_and_not_fetched(client, world):
     ],
     ids=lambda params: next(iter(params)),
 )
-async def test_a_filter_on_a_hidden_field_is_403_and_asks_nothing_upstream(client, world, params):
+async def test_a_filter_on_a_hidden_field_is_403_without_upstream_calls(client, world, params):
     response = await client.get(MESSAGES, params=params)
 
     assert response.status_code == 403

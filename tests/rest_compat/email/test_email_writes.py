@@ -44,7 +44,7 @@ def writes(world):
 # -- POST /messages/send -------------------------------------------------------------------------
 
 
-async def test_a_message_is_sent_from_the_first_mailbox_that_may_write(client, world):
+async def test_a_message_is_sent_from_the_first_writable_mailbox(client, world):
     response = await client.post(SEND, json=message())
 
     (sent,) = world.sent("provider-a")
@@ -332,7 +332,9 @@ async def test_a_bad_reply_or_forward_is_400(client, world, action, body, fields
 
 @pytest.mark.parametrize(("action", "body"), [("reply", REPLY), ("forward", FORWARD)])
 @pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
-async def test_replying_to_or_forwarding_nothing_is_404(client, world, action, body, email_id):
+async def test_replying_to_or_forwarding_an_unknown_message_is_404(
+    client, world, action, body, email_id
+):
     response = await client.post(f"{MESSAGES}/{email_id}/{action}", json=body)
 
     assert response.status_code == 404
@@ -372,7 +374,7 @@ async def test_a_deleted_message_is_in_the_trash_and_can_still_be_read(client, w
 
 
 @pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
-async def test_deleting_nothing_is_404(client, email_id):
+async def test_deleting_an_unknown_message_is_404(client, email_id):
     response = await client.delete(f"{MESSAGES}/{email_id}")
 
     assert response.status_code == 404
@@ -518,7 +520,7 @@ async def test_changing_without_either_operation_names_both(client, world):
 
 
 @pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense"])
-async def test_changing_nothing_is_404(client, email_id):
+async def test_changing_an_unknown_message_is_404(client, email_id):
     response = await client.patch(f"{MESSAGES}/{email_id}", json={"markAsRead": True})
 
     assert response.status_code == 404

@@ -56,7 +56,7 @@ async def test_odd_json_is_refused_or_taken_and_never_our_fault(fresh, client, t
         ("add_comment", {"itemId": "door", "input": {"body": "Twice?"}}),
     ],
 )
-async def test_an_intent_that_may_have_been_done_is_not_done_again(
+async def test_an_intent_that_may_have_completed_is_not_repeated(
     fresh, client, world, name, variables
 ):
     headers = [(b"authorization", client.headers["authorization"].encode())]

@@ -63,7 +63,7 @@ async def test_creating_needs_more_than_seeing(explain, tasks, listed):
     assert wanted == [*scope, entry(tasks["kitchen"], create=True)]
 
 
-async def test_one_column_that_the_board_lets_be_set_is_enough(explain, tasks):
+async def test_one_writable_column_is_sufficient(explain, tasks):
     fields = {"double": "4", "note": "x", "hours": "3"}
     explanation = await explain(
         "PATCH", f"/items/{tasks['door']}", body={"fields": fields}, writableTaskFields=[]
@@ -73,7 +73,7 @@ async def test_one_column_that_the_board_lets_be_set_is_enough(explain, tasks):
     assert explanation["change"]["settings"] == {"writableTaskFields": ["note"]}
 
 
-async def test_columns_that_nobody_can_set_are_no_matter_of_settings(explain, tasks):
+async def test_read_only_columns_are_not_a_matter_of_settings(explain, tasks):
     explanation = await explain(
         "PATCH", f"/items/{tasks['door']}", body={"fields": {"double": "4"}}
     )
@@ -92,7 +92,7 @@ async def test_a_provider_is_chosen_where_several_are_connected(explain, tasks):
     assert explanation["change"]["settings"] == {"defaultTaskProvider": "BOARDS"}
 
 
-async def test_an_unknown_board_is_no_matter_of_settings(explain):
+async def test_an_unknown_board_is_not_a_matter_of_settings(explain):
     explanation = await explain("GET", "/boards/4711")
 
     assert (explanation["error"], layer(explanation), explanation["change"]) == (

@@ -14,7 +14,7 @@ async def ask(client, query, **variables):
 
 
 @pytest.mark.caller(**ALL)
-async def test_only_what_is_selected_is_asked_for(tasks, client):
+async def test_only_selected_fields_are_requested_upstream(tasks, client):
     query = "query($b: String!) { taskItems(boardId: $b) { items { name status } } }"
     body = await ask(client, query, b=tasks["kitchen"])
 
@@ -29,7 +29,7 @@ async def test_only_what_is_selected_is_asked_for(tasks, client):
 
 
 @pytest.mark.caller(**ALL)
-async def test_a_board_selection_asks_for_its_columns_alone(tasks, client):
+async def test_a_board_selection_requests_only_its_columns(tasks, client):
     query = "query($b: String!) { taskBoard(boardId: $b) { board { columns { id } } } }"
     await ask(client, query, b=tasks["kitchen"])
 

@@ -74,7 +74,7 @@ async def test_a_mask_hides_its_member_and_the_columns_it_is_made_of(tasks, clie
 
 
 @pytest.mark.caller(**ALL, visibleTaskFields=but("assignees"))
-async def test_hidden_columns_are_not_asked_for(tasks, client):
+async def test_hidden_columns_are_not_requested_upstream(tasks, client):
     for path in (
         f"{ITEMS}/{tasks['door']}",
         f"{BOARDS}/{tasks['kitchen']}/items",
@@ -94,7 +94,7 @@ async def test_hidden_columns_are_not_asked_for(tasks, client):
 
 
 @pytest.mark.caller(**ALL, visibleTaskFields=["name"])
-async def test_a_nearly_blind_token_asks_for_next_to_nothing(tasks, client):
+async def test_a_token_with_few_visible_fields_requests_little(tasks, client):
     response = await client.get(f"{ITEMS}/{tasks['door']}")
 
     assert response.json()["item"] == {
@@ -169,7 +169,7 @@ async def test_the_basic_mode_filters_by_hidden_fields_and_still_hides_them(task
 
 
 @pytest.mark.caller(**ALL, visibleTaskFields=but("assignees", "status"))
-async def test_what_is_written_is_shown_masked(fresh, client):
+async def test_a_written_item_is_returned_masked(fresh, client):
     created = await client.post(
         f"{BOARDS}/{fresh['kitchen']}/items",
         json={"name": "Lamp", "fields": {"state": '{"label":"Done"}', "note": "x"}},

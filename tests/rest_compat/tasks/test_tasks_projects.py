@@ -151,7 +151,7 @@ async def test_projects_are_boards(tasks, client):
 
 
 @pytest.mark.caller(**PROJECTS)
-async def test_a_project_tells_its_sections_and_fields(tasks, client):
+async def test_a_project_has_its_sections_and_fields(tasks, client):
     board = (await client.get(f"{BOARDS}/{tasks['pavilion']}")).json()["board"]
 
     def column(name, title, kind, *, writable=True, options=None):
@@ -244,7 +244,7 @@ async def test_tasks_come_page_by_page(tasks, client, query):
 
 @pytest.mark.caller(**PROJECTS)
 @pytest.mark.parametrize("change", ["nothing", "a task before", "the last one seen"])
-async def test_paging_goes_on_when_the_offset_has_expired(fresh, client, world, change):
+async def test_paging_continues_after_an_expired_offset(fresh, client, world, change):
     path = f"{BOARDS}/{fresh['pavilion']}/items"
     token = (await client.get(f"{path}?limit=2")).json()["nextPageToken"]
     if change != "nothing":
@@ -258,7 +258,7 @@ async def test_paging_goes_on_when_the_offset_has_expired(fresh, client, world, 
 
 
 @pytest.mark.caller(**PROJECTS, visibleTaskFields=["name", "column_values", "status"])
-async def test_hidden_fields_are_not_asked_for(tasks, client):
+async def test_hidden_fields_are_not_requested_upstream(tasks, client):
     item = (await client.get(f"{ITEMS}/{tasks['roof']}")).json()["item"]
 
     texts = {
@@ -322,7 +322,7 @@ async def test_a_task_is_created_with_its_fields(fresh, client):
 
 
 @pytest.mark.caller(**PROJECTS)
-async def test_what_is_read_of_a_task_can_be_written_back(fresh, client):
+async def test_values_read_from_a_task_can_be_written_back(fresh, client):
     read = (await client.get(f"{ITEMS}/{fresh['roof']}")).json()["item"]
     fields = {
         column_value["columnId"]: column_value["value"]
@@ -392,7 +392,7 @@ async def test_a_task_is_commented_on_and_deleted(fresh, client):
 
 
 @pytest.mark.caller(**PROJECTS)
-async def test_projects_that_are_not_there_or_not_ours(tasks, client):
+async def test_unknown_and_inaccessible_projects_are_not_found(tasks, client):
     for board, status, error in (
         ("999", 404, "NOT_FOUND"),
         ("x", 404, "NOT_FOUND"),

@@ -65,7 +65,7 @@ async def test_auto_is_ambiguous_with_two_providers(tasks, client):
     ("spelling", "provider", "name"),
     [("BOARDS", "BOARDS", "Kitchen"), ("projects", "PROJECTS", "Pavilion")],
 )
-async def test_a_named_provider_is_asked_alone(tasks, client, spelling, provider, name):
+async def test_only_the_named_provider_is_called(tasks, client, spelling, provider, name):
     body = (await client.get(f"{BOARDS}?provider={spelling}")).json()
 
     assert body["provider"] == provider
@@ -80,7 +80,7 @@ async def test_the_tokens_default_decides_for_auto(tasks, client):
     assert (await client.get(f"{BOARDS}?provider=boards")).json()["provider"] == "BOARDS"
 
 
-async def test_a_stored_default_that_nobody_has_finds_no_provider(tasks, client, world):
+async def test_an_unknown_stored_default_is_no_provider(tasks, client, world):
     token = await world.token({**ALL, "defaultTaskProvider": "BOARDS"})
     async with world.gateway.services.database.writing() as session:
         rows = await session.exec(select(AccessToken).order_by(col(AccessToken.id).desc()))
@@ -97,7 +97,7 @@ async def test_a_stored_default_that_nobody_has_finds_no_provider(tasks, client,
 
 
 @pytest.mark.caller(**ALL)
-async def test_a_code_that_nobody_has_is_invalid(tasks, client):
+async def test_an_unknown_provider_code_is_invalid(tasks, client):
     response = await client.get(f"{BOARDS}?provider=elsewhere")
 
     assert response.status_code == 400
@@ -221,7 +221,7 @@ async def test_failures_of_the_provider(fresh, world, fault, expected, sentence)
 
 
 @pytest.mark.parametrize("kind", ["malformed", "html"])
-async def test_an_answer_that_is_none_is_the_providers_error(fresh, world, kind):
+async def test_an_unreadable_response_is_a_provider_error(fresh, world, kind):
     await world.fail("tasks", kind=kind)
     async with await _own(world, fresh) as client:
         read = await client.get(f"{ITEMS}/{fresh['door']}")
@@ -280,7 +280,7 @@ async def test_a_connection_can_be_tested(tasks, client, world):
         assert (answer.status_code, answer.json()["ok"]) == (200, True)
 
 
-async def test_accounts_out_of_order_are_told_of(fresh, client, world):
+async def test_unhealthy_accounts_are_reported(fresh, client, world):
     import task_world
 
     resource = await task_world.resource(world, "halved")

@@ -220,7 +220,7 @@ async def test_a_page_token_serves_the_same_filters_alone(tasks, client):
 
 
 @pytest.mark.caller(**ALL)
-async def test_one_board_tells_its_groups_columns_and_tags(tasks, client):
+async def test_a_board_has_its_groups_columns_and_tags(tasks, client):
     response = await client.get(f"{BOARDS}/{tasks['kitchen']}")
 
     color = tasks.boards.tags.find(tasks["urgent"]).color
@@ -277,7 +277,7 @@ async def test_an_archived_board_can_be_read(tasks, client):
 
 
 @pytest.mark.caller(**ALL)
-async def test_an_item_tells_everything(tasks, client):
+async def test_an_item_has_all_its_fields(tasks, client):
     response = await client.get(f"{ITEMS}/{tasks['door']}")
 
     assert response.status_code == 200
@@ -293,7 +293,7 @@ async def test_a_sub_item_belongs_to_the_board_above(tasks, client):
 
 
 @pytest.mark.caller(allowedTaskOperations=["view_items"])
-async def test_comments_are_not_even_asked_for_without_their_operation(tasks, client):
+async def test_comments_are_not_requested_without_their_operation(tasks, client):
     response = await client.get(f"{ITEMS}/{tasks['door']}")
 
     assert response.json()["item"] == door(tasks, comments=None)
@@ -366,7 +366,7 @@ async def test_items_come_page_by_page(tasks, client):
 
 @pytest.mark.caller(**ALL)
 @pytest.mark.parametrize("change", ["nothing", "an item before", "the last one seen"])
-async def test_paging_goes_on_when_the_cursor_has_expired(fresh, client, world, change):
+async def test_paging_continues_after_an_expired_cursor(fresh, client, world, change):
     path = f"{BOARDS}/{fresh['kitchen']}/items"
     token = (await client.get(f"{path}?limit=2")).json()["nextPageToken"]
     if change != "nothing":

@@ -142,7 +142,7 @@ async def test_projects_that_differ_in_what_is_hidden_look_the_same(fresh, world
 
 
 @pytest.mark.parametrize(("word", "shown"), [("due_date", None), ("comments", "6.25")])
-async def test_a_computed_field_of_a_project_goes_with_what_it_may_show(fresh, world, word, shown):
+async def test_a_computed_project_field_is_hidden_with_its_sources(fresh, world, word, shown):
     store, hours = fresh.projects, fresh["f-hours"]
     computed = CustomField(
         id=store.new_id(),

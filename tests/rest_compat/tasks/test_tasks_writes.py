@@ -44,7 +44,7 @@ async def test_an_item_is_created(fresh, client):
 
 
 @pytest.mark.caller(allowedTaskOperations=["create_items", "update_items"])
-async def test_the_item_is_not_told_to_who_may_not_view_items(fresh, client):
+async def test_the_item_is_omitted_without_permission_to_view_items(fresh, client):
     created = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "Lamp"})
     changed = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {"note": "x"}})
 
@@ -86,7 +86,9 @@ async def test_values_are_texts_or_written_as_json(fresh, client, written, store
         pytest.param("note", "null", "", id="null clears"),
     ],
 )
-async def test_a_column_takes_the_providers_own_json(fresh, client, column, written, text):
+async def test_a_column_accepts_the_native_json_of_the_provider(
+    fresh, client, column, written, text
+):
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {column: written}})
 
     values = {
@@ -98,7 +100,7 @@ async def test_a_column_takes_the_providers_own_json(fresh, client, column, writ
 
 
 @pytest.mark.caller(**ALL)
-async def test_what_is_read_can_be_written_back(fresh, client):
+async def test_values_read_from_an_item_can_be_written_back(fresh, client):
     read = (await client.get(f"{ITEMS}/{fresh['door']}")).json()["item"]
     fields = {
         column_value["columnId"]: column_value["value"]
@@ -125,7 +127,7 @@ async def test_the_name_is_changed_by_its_pseudo_column(fresh, client):
 
 
 @pytest.mark.caller(**ALL)
-async def test_columns_that_are_not_there_or_read_only_are_rejected_unasked(fresh, client):
+async def test_unknown_and_read_only_columns_are_rejected_without_an_upstream_call(fresh, client):
     fields = {"nothing": "1", "note": "new", "double": "4", "made": "x", "name": " "}
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
 
@@ -138,7 +140,7 @@ async def test_columns_that_are_not_there_or_read_only_are_rejected_unasked(fres
 
 
 @pytest.mark.caller(**ALL)
-async def test_what_the_provider_refuses_is_rejected_and_the_rest_is_done(fresh, client):
+async def test_values_refused_by_the_provider_are_rejected_and_the_others_written(fresh, client):
     fields = {"state": '{"label":"Nope"}', "note": "new", "due": "no day", "hours": "3"}
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
 
@@ -158,7 +160,7 @@ async def test_what_the_provider_refuses_is_rejected_and_the_rest_is_done(fresh,
         pytest.param({"state": '{"label":"Nope"}', "due": "no day", "zz": "1"}, id="several"),
     ],
 )
-async def test_an_update_of_which_everything_is_refused_is_no_success(fresh, client, fields):
+async def test_an_update_with_only_refused_values_fails(fresh, client, fields):
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
 
     assert response.status_code == 200
@@ -360,7 +362,7 @@ async def test_a_bad_comment_reaches_no_provider(fresh, client, body, why):
 
 
 @pytest.mark.caller(**ALL)
-async def test_writing_what_is_not_there_is_not_found(fresh, client):
+async def test_writing_to_an_unknown_item_is_not_found(fresh, client):
     calls = (
         client.patch(f"{ITEMS}/999", json={"fields": {"note": "x"}}),
         client.delete(f"{ITEMS}/999"),
@@ -386,14 +388,14 @@ async def test_creating_on_a_board_that_is_not_visible_is_denied(fresh, client, 
 
 
 @pytest.mark.caller(**ALL)
-async def test_a_name_that_the_provider_refuses_is_its_error(fresh, client):
+async def test_a_name_refused_by_the_provider_is_a_provider_error(fresh, client):
     response = await client.post(f"{BOARDS}/{fresh['kitchen']}/items", json={"name": "x" * 300})
 
     refused(response, 502, "PROVIDER_ERROR", "The provider refused the request.")
 
 
 @pytest.mark.caller(**ALL)
-async def test_a_board_that_somebody_else_locks_is_tried_again(fresh, client, world):
+async def test_a_locked_board_is_retried(fresh, client, world):
     await world.fail("tasks", kind="locked", match="mutation", count=1)
 
     response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": {"note": "x"}})
