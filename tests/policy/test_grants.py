@@ -98,7 +98,7 @@ def test_composites_are_expanded_for_decisions_and_for_display():
         ({"defaultTaskProvider": 1}, "settings.defaultTaskProvider"),
     ],
 )
-def test_unknown_settings_are_refused_by_name(settings, field):
+def test_invalid_settings_are_refused_by_name(settings, field):
     with pytest.raises(InvalidInput) as refused:
         validate(settings)
 

@@ -127,7 +127,7 @@ async def test_a_mailbox_that_fails_for_one_page_continues_at_its_position(ask, 
     assert sorted(ids([first, second, *rest])) == sorted(in_order(world))
 
 
-async def test_positions_too_long_for_a_token_are_an_error_after_which_the_page_can_be_requested_again(
+async def test_positions_too_long_for_a_token_are_an_error_and_the_page_can_be_repeated(
     ask, world, inhabit
 ):
     inhabit(40, 2)

@@ -161,7 +161,7 @@ async def test_no_other_mailbox_is_tried_after_an_uncertain_write(failure):
     assert second.calls == []
 
 
-async def test_the_next_mailbox_is_tried_after_a_missing_message():
+async def test_the_next_mailbox_is_tried_after_a_write_that_did_not_happen():
     for failure in (Missing(), NeedsReauth(), Throttled(1), Unreachable(sent=False)):
         second = Box("x")
 

@@ -120,7 +120,7 @@ async def test_free_and_busy_only_is_403_before_parameters(agendas, path, query)
 
 
 @pytest.mark.parametrize("name", ["freebusy", "calendars"])
-async def test_free_busy_only_denies_events_with_its_own_message(agendas, name):
+async def test_free_busy_only_permits_free_busy_calls_and_reports_the_limit(agendas, name):
     token = await agendas.token(calendarAccessLevel="free_busy_only")
     path, query = CALLS[name]
 
