@@ -19,7 +19,7 @@ from benchmarks.inside import (
     events_variables,
 )
 from benchmarks.table import Promise, Table
-from providers.mail.merged_mailbox import MailPage
+from providers.mail.merging import MailPage
 from rest_compat.documents import document
 
 Body = Callable[[], Awaitable[bytes]]

@@ -26,7 +26,8 @@ from policy.vocabulary import CalendarField, EmailField
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.http.client import Upstream
 from providers.http.response import Response
-from providers.mail.merged_mailbox import MailPage, MergedMailbox
+from providers.mail.merged_mailbox import MergedMailbox
+from providers.mail.merging import MailPage
 from providers.ports.calendar import CalendarKey, EventKey
 from providers.ports.connection import ConnectionInfo
 from providers.registry import CalendarRegistry, MailRegistry

@@ -7,7 +7,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from providers.mail.merged_mailbox import MailPage
+from providers.mail.merging import MailPage
 from providers.records.mail import Email, Participant
 
 _OPTIONS = orjson.OPT_UTC_Z

@@ -58,7 +58,6 @@ class RowKey(NamedTuple):
 
     @property
     def of(self) -> ListKey:
-        """The list it belongs to."""
         return ListKey(self.site, self.list)
 
 

@@ -5,20 +5,9 @@ from typing import Annotated, cast
 
 import strawberry
 
-from graph.collab import changes, ids
+from graph.collab import changes, ids, inputs
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
-from graph.collab.inputs import (
-    ConflictBehavior,
-    CreateDriveFolderInput,
-    FileContent,
-    MoveDriveFileInput,
-    RenameDriveFileInput,
-    UploadBody,
-    resolve_media_type,
-    validate_name,
-    validate_text,
-)
 from graph.collab.types import DriveOperationResult
 from graph.collab.views import DriveOperationResultView
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, open_write_access
@@ -42,7 +31,7 @@ Argument = strawberry.argument
 @translate_failures
 async def upload_file(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
-    content: Annotated[FileContent, Argument(name="input", description="The bytes.")],
+    content: Annotated[inputs.FileContent, Argument(name="input", description="The bytes.")],
     file_name: Annotated[str, Argument(description="1 to 255 characters.")],
     folder_id: Annotated[str, Argument(description="The folder to put it in.")],
     *,
@@ -51,20 +40,20 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     ] = None,
     description: Annotated[str | None, Argument(description="At most 1000 characters.")] = None,
     conflict_behavior: Annotated[
-        ConflictBehavior | None, Argument(description="What happens when the name is taken.")
-    ] = ConflictBehavior.FAIL,
+        inputs.ConflictBehavior | None, Argument(description="What happens when the name is taken.")
+    ] = inputs.ConflictBehavior.FAIL,
 ) -> DriveOperationResultView:
     """Store a file; at most 104857600 bytes over REST, 4 MiB here."""
-    context, body = info.context, cast("UploadBody", content)
-    name = validate_name(file_name, "fileName")
+    context, body = info.context, cast("inputs.UploadBody", content)
+    name = inputs.validate_name(file_name, "fileName")
     key = ids.parse_folder(folder_id)
     upload = Upload(
         name=name,
         chunks=body.chunks(),
         size=body.size,
-        mime_type=resolve_media_type(mime_type, announced=body.mime_type, name=name),
-        description=validate_text(description, "description", maximum=MAX_DESCRIPTION),
-        conflict=(conflict_behavior or ConflictBehavior.FAIL).value,
+        mime_type=inputs.resolve_media_type(mime_type, announced=body.mime_type, name=name),
+        description=inputs.validate_text(description, "description", maximum=MAX_DESCRIPTION),
+        conflict=(conflict_behavior or inputs.ConflictBehavior.FAIL).value,
     )
     access = open_write_access(context)
     parent = await changes.read_destination(access, key)
@@ -99,12 +88,16 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
 @translate_failures
 async def create_folder(
     info: Info,
-    written: Annotated[CreateDriveFolderInput, Argument(name="input", description="The folder.")],
+    written: Annotated[
+        inputs.CreateDriveFolderInput, Argument(name="input", description="The folder.")
+    ],
 ) -> DriveOperationResultView:
     """Make a folder."""
     context = info.context
-    name = validate_name(written.name, "input.name")
-    description = validate_text(written.description, "input.description", maximum=MAX_DESCRIPTION)
+    name = inputs.validate_name(written.name, "input.name")
+    description = inputs.validate_text(
+        written.description, "input.description", maximum=MAX_DESCRIPTION
+    )
     parent_id = written.parent_folder_id
     key = ids.parse_folder(parent_id, "parentFolderId") if parent_id else None
     access = open_write_access(context)
@@ -128,13 +121,15 @@ async def create_folder(
 async def rename_file(
     info: Info,
     file_id: FileId,
-    written: Annotated[RenameDriveFileInput, Argument(name="input", description="The new name.")],
+    written: Annotated[
+        inputs.RenameDriveFileInput, Argument(name="input", description="The new name.")
+    ],
     *,
     if_match: changes.IfMatch = None,
 ) -> DriveOperationResultView:
     """Give a file or folder another name."""
     context = info.context
-    key, name = ids.parse_file(file_id), validate_name(written.new_name, "input.newName")
+    key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
     target = await open_write_access(context).read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "renamed")
     etag = changes.parse_if_match(if_match) or target.file.etag
@@ -147,7 +142,7 @@ async def rename_file(
 async def move_file(
     info: Info,
     file_id: FileId,
-    written: Annotated[MoveDriveFileInput, Argument(name="input", description="Where to.")],
+    written: Annotated[inputs.MoveDriveFileInput, Argument(name="input", description="Where to.")],
     *,
     if_match: changes.IfMatch = None,
 ) -> DriveOperationResultView:

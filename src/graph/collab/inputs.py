@@ -63,7 +63,6 @@ class InlineBody:
         return len(self.content)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield everything at once."""
         yield self.content
 
 

@@ -11,17 +11,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, cast
 
+import graphql
 import msgspec
-from graphql import (
-    ExecutionResult,
-    GraphQLBoolean,
-    GraphQLError,
-    GraphQLInputType,
-    GraphQLNonNull,
-    is_non_null_type,
-    type_from_ast,
-    value_from_ast_untyped,
-)
 
 from graph import errors, request_log
 from graph.context import Context
@@ -46,7 +37,7 @@ class Variable:
     """
 
     name: str
-    type: GraphQLInputType
+    type: graphql.GraphQLInputType
     required: bool
     default: object = None
 
@@ -92,9 +83,9 @@ class Operation:
             Variable(
                 name=definition.variable.name.value,
                 type=type_,
-                required=is_non_null_type(type_) and definition.default_value is None,
+                required=graphql.is_non_null_type(type_) and definition.default_value is None,
                 default=definition.default_value
-                and value_from_ast_untyped(definition.default_value),
+                and graphql.value_from_ast_untyped(definition.default_value),
             )
             for definition in self.program.node.variable_definitions or ()
             if (type_ := self._input_type(definition.type)) is not None
@@ -193,11 +184,13 @@ class Operation:
     def _needs(self) -> list[Requirement]:
         return [self.requirements[name] for name in self._roots.values()]
 
-    def _input_type(self, node: Any) -> GraphQLInputType | None:
-        return cast("GraphQLInputType | None", type_from_ast(self.program.schema, node))
+    def _input_type(self, node: Any) -> graphql.GraphQLInputType | None:
+        return cast(
+            "graphql.GraphQLInputType | None", graphql.type_from_ast(self.program.schema, node)
+        )
 
     def _result(
-        self, result: ExecutionResult, given: Mapping[str, Any], context: Context
+        self, result: graphql.ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> OperationResult:
         if not result.errors:
             return OperationResult(result.data)
@@ -223,7 +216,9 @@ class Operation:
 
     def _variables_error(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
         types = {variable.name: variable.type for variable in self.variables}
-        types |= dict.fromkeys(self.program.conditions, GraphQLNonNull(GraphQLBoolean))
+        types |= dict.fromkeys(
+            self.program.conditions, graphql.GraphQLNonNull(graphql.GraphQLBoolean)
+        )
         optional = frozenset(variable.name for variable in self.variables if not variable.required)
         return self._request_error(variables.describe_mismatch(types, optional, given), context)
 
@@ -238,7 +233,7 @@ class Operation:
             ),
         }
 
-    def _surface_at(self, error: GraphQLError) -> Surface | None:
+    def _surface_at(self, error: graphql.GraphQLError) -> Surface | None:
         if not error.path:
             return None
         name = self._roots.get(str(error.path[0]), "")

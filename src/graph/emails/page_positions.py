@@ -13,7 +13,7 @@ from graph.emails.filters import Filters
 from policy.gates import Connection
 from policy.refusals import Conflict
 from policy.vocabulary import Code
-from providers.mail.merged_mailbox import ConnectionPosition
+from providers.mail.merging import ConnectionPosition
 from providers.ports.mail import MailPosition
 
 MAX_MAILBOXES = 100  # of one search, to fit a page token; docs/spec/email.md#mailbox-limit

@@ -18,7 +18,8 @@ from policy.refusals import NotFound
 from policy.vocabulary import EmailOp, Surface
 from providers import ids
 from providers.failures import Missing
-from providers.mail.merged_mailbox import AllFailed, MailPage
+from providers.fanout import AllFailed
+from providers.mail.merging import MailPage
 from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})

@@ -35,7 +35,6 @@ class AncestorCache:
         self._paths: dict[ItemKey, FolderPath] = {}  # of folders, as their children tell them
 
     def add(self, file: records.File) -> None:
-        """Remember the parent of a file."""
         if file.parent is UNKNOWN:
             return
         self._parents[file.key] = file.parent

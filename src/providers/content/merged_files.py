@@ -127,11 +127,9 @@ class MergedFiles(MergedSites):
         return link
 
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
-        """Return the permissions on a file."""
         return await self._router.first(lambda port: port.files.permissions(key))
 
     async def shared_with(self, key: ItemKey) -> tuple[records.DriveUser, ...]:
-        """Return the people with whom a file is shared."""
         return records.shared_with(await self.permissions(key))
 
     async def parent_name(self, file: records.File) -> str | None:
@@ -219,13 +217,11 @@ class MergedFiles(MergedSites):
         return await self._router.write(key, lambda port: port.file_writes.share(key, share))
 
     async def update_permission(self, key: ItemKey, permission_id: str, role: str) -> None:
-        """Change a permission's role."""
         await self._router.write(
             key, lambda port: port.file_writes.update_permission(key, permission_id, role)
         )
 
     async def delete_permission(self, key: ItemKey, permission_id: str) -> None:
-        """Remove a permission."""
         await self._router.write(
             key, lambda port: port.file_writes.delete_permission(key, permission_id)
         )

@@ -31,7 +31,6 @@ class MergedLists(MergedSites):
         )
 
     async def site_list(self, key: ListKey) -> records.SiteList:
-        """Read one list with its columns."""
         return await self._router.first(lambda port: port.lists.get(key))
 
     async def lists_by_id(

@@ -10,14 +10,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from providers.failures import (
-    Broken,
-    Missing,
-    OutcomeUnknown,
-    ProviderFailure,
-    Throttled,
-    TimedOut,
-)
+from providers import failures
 from providers.outcomes import may_have_happened
 from providers.records import mail as mail_records
 
@@ -49,16 +42,16 @@ async def send_once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_re
         return sent
     try:
         return await send()
-    except ProviderFailure as failure:
+    except failures.ProviderFailure as failure:
         if not is_ambiguous(failure):
             raise
         counted = _CountedLookUp(look_up)
         sent = await poll(counted)
         if sent is not None:
             return sent
-        if isinstance(failure, Broken) and failure.failed and counted.successes:
+        if isinstance(failure, failures.Broken) and failure.failed and counted.successes:
             raise
-        raise OutcomeUnknown from failure
+        raise failures.OutcomeUnknown from failure
 
 
 class _CountedLookUp:
@@ -79,9 +72,9 @@ def is_message_id(text: str) -> bool:
     return len(text) <= 900 and _MESSAGE_ID.fullmatch(text) is not None
 
 
-def is_ambiguous(failure: ProviderFailure) -> bool:
+def is_ambiguous(failure: failures.ProviderFailure) -> bool:
     """Tell whether a message must be looked up after a failed send; true of a 5xx as well."""
-    return isinstance(failure, Broken) or may_have_happened(failure)
+    return isinstance(failure, failures.Broken) or may_have_happened(failure)
 
 
 async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
@@ -90,18 +83,22 @@ async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
         await asyncio.sleep(pause)
         try:
             result = await look_up()
-        except ProviderFailure:
+        except failures.ProviderFailure:
             continue
         if result is not None:
             return result
     return None
 
 
-def failure_of_change(failure: ProviderFailure) -> ProviderFailure:
+def failure_of_change(failure: failures.ProviderFailure) -> failures.ProviderFailure:
     """
     Return the failure that a failed change or deletion is reported as.
 
     Callers see 404 for everything but throttles and timeouts:
     docs/spec/email.md#change-and-delete-failures.
     """
-    return failure if isinstance(failure, Throttled | TimedOut) else Missing()
+    return (
+        failure
+        if isinstance(failure, failures.Throttled | failures.TimedOut)
+        else failures.Missing()
+    )

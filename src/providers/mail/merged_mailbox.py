@@ -9,34 +9,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from providers import ids
+from providers import fanout, ids
 from providers.failures import Missing, ProviderFailure
-from providers.fanout import (
-    CONNECTION_TIMEOUT_SECONDS,
-    AllFailed,
-    ConnectionWarning,
-    combined_failure,
-    gather_results,
-    with_timeout,
-)
 from providers.first_holder import read_from_first_holder, write_to_first_holder
-from providers.mail.merging import (
-    ConnectionPosition,
-    MailboxSlice,
-    MailPage,
-    build_page,
-    merge_slices,
-    with_prefixed_ids,
-)
+from providers.mail import merging
 from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
 
-__all__ = ["AllFailed", "ConnectionPosition", "ConnectionWarning", "MailPage", "MergedMailbox"]
-
 T = TypeVar("T")
 
-_BEGINNING = ConnectionPosition()
+_BEGINNING = merging.ConnectionPosition()
 
 
 class MergedMailbox:
@@ -46,7 +29,7 @@ class MergedMailbox:
         self,
         connections: Sequence[tuple[ConnectionInfo, mail.MailPort]],
         *,
-        timeout_seconds: float = CONNECTION_TIMEOUT_SECONDS,
+        timeout_seconds: float = fanout.CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
         """Take the usable connections and their ports; the timeout is that of each mailbox."""
         self._connections = tuple(sorted(connections, key=_connection_id))
@@ -56,9 +39,9 @@ class MergedMailbox:
         self,
         query: mail.MailQuery,
         *,
-        positions: Mapping[int, ConnectionPosition],
+        positions: Mapping[int, merging.ConnectionPosition],
         wanted: AbstractSet[str],
-    ) -> MailPage:
+    ) -> merging.MailPage:
         """
         Search every mailbox from its position on, and merge the results.
 
@@ -73,26 +56,26 @@ class MergedMailbox:
         distinct = self._distinct()
         before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
         unread = [(info, port) for info, port in distinct if not before[info.id].exhausted]
-        results = await gather_results(
+        results = await fanout.gather_results(
             [
-                with_timeout(
+                fanout.with_timeout(
                     port.search(query, after=before[info.id].after, wanted=wanted),
                     self._timeout_seconds,
                 )
                 for info, port in unread
             ]
         )
-        slices: list[MailboxSlice] = []
-        warnings: list[ConnectionWarning] = []
+        slices: list[merging.MailboxSlice] = []
+        warnings: list[fanout.ConnectionWarning] = []
         for (info, _), result in zip(unread, results, strict=True):
             if isinstance(result, ProviderFailure):
-                warnings.append(ConnectionWarning(info, result))
+                warnings.append(fanout.ConnectionWarning(info, result))
             else:
-                slices.append(MailboxSlice(info, result, before[info.id]))
+                slices.append(merging.MailboxSlice(info, result, before[info.id]))
         if unread and not slices:
-            raise combined_failure(warnings)
-        chosen = merge_slices(slices, query.limit)
-        return build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
+            raise fanout.combined_failure(warnings)
+        chosen = merging.merge_slices(slices, query.limit)
+        return merging.build_page(chosen, slices, before, warnings=warnings, wanted=wanted)
 
     async def get(self, email_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """
@@ -106,7 +89,7 @@ class MergedMailbox:
             return await port.get(native, wanted=wanted)
 
         provider, email = await self._first_holder(email_id, read)
-        return with_prefixed_ids([email], provider, wanted)[0]
+        return merging.with_prefixed_ids([email], provider, wanted)[0]
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """
@@ -123,7 +106,7 @@ class MergedMailbox:
         return mail_records.Thread(
             id=ids.join_mail_id(provider, thread.id),
             provider=provider,
-            messages=tuple(with_prefixed_ids(thread.messages, provider, wanted)),
+            messages=tuple(merging.with_prefixed_ids(thread.messages, provider, wanted)),
         )
 
     async def send(self, connection_id: int, draft: mail.Draft) -> mail_records.SentMessage:

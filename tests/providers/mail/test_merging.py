@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from providers import ids
 from providers.failures import Broken, NeedsReauth, ProviderFailure, Throttled, TimedOut
+from providers.fanout import AllFailed
 from providers.mail.lazy_records import LazyRecords
-from providers.mail.merged_mailbox import AllFailed, MergedMailbox
+from providers.mail.merged_mailbox import MergedMailbox
 from providers.mail.scanning import end_of_millisecond
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPosition, MailQuery, MailSlice

@@ -16,7 +16,6 @@ class PlanCache:
         return len(self._plans)
 
     def get_or_make(self, key: Hashable, make: Callable[[], Plan | None]) -> Plan | None:
-        """Return the plan of *key*; *make* it if it is not cached."""
         try:
             plan = self._plans[key]
         except KeyError:

@@ -192,7 +192,6 @@ class Planner:
         details: FieldDetailsList,
         fits: Callable[[GraphQLField], bool],
     ) -> None:
-        """Prepare the call of a field if it *fits*."""
         defined = owner.fields.get(details[0].node.name.value)
         if defined is not None and fits(defined):
             call = FieldCall.of(defined, [detail.node for detail in details])

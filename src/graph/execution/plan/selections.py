@@ -76,7 +76,6 @@ class SelectionSplitter:
     _splits: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
 
     def split(self, owner: graphql.GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
-        """Split the selection of *owner* in *details*."""
         key = owner.name, id(details)
         if key not in self._splits:
             self._splits[key] = self._split(owner, self.collect(owner, details))

@@ -38,7 +38,6 @@ class TtlCache(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Cache *value*."""
         self._entries[key] = (time.monotonic(), value)
 
     def drop(self, key: K) -> None:

@@ -135,7 +135,6 @@ class SiteReader:
     # -- access
 
     def sees(self, site_id: str) -> bool:
-        """Whether the connection may use a site."""
         return not self._context.is_selected or site_id in self._selected
 
     def admit_site(self, site_id: str) -> None:
