@@ -65,7 +65,7 @@ def test_comments_in_comments_are_no_addresses():
     ],
     ids=["a subject", "a body", "a file name"],
 )
-def test_half_a_character_is_replaced(raw):
+def test_an_incomplete_character_is_replaced(raw):
     tree = parse(raw)
 
     assert "?" in (tree.header("subject") or tree.filename or tree.text)

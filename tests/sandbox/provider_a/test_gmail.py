@@ -129,7 +129,7 @@ async def test_a_bad_parameter_is_refused(client, query, expected):
     assert reason(answer) == expected
 
 
-async def test_each_format_shows_its_share(client, mails):
+async def test_each_format_has_its_members(client, mails):
     raw = letter(html="<p>Hi</p>", files=[("a.pdf", b"%PDF-1")])
     mail = mails.add("provider-a", raw, folder="inbox", received_ms=1_700_000_000_123)
 
@@ -446,7 +446,7 @@ async def test_the_profile_counts(client, mails):
     }
 
 
-async def test_history_tells_what_came_and_went(client, mails):
+async def test_history_lists_added_changed_and_deleted_messages(client, mails):
     old = mails.add("provider-a", letter(), folder="inbox")
     start = mails.last_change()
     new = mails.add("provider-a", letter(), folder="inbox")

@@ -150,7 +150,7 @@ def test_a_query_finds(candidate, text):
 
 
 @pytest.mark.parametrize("text", MISSED)
-def test_a_query_passes_over(candidate, text):
+def test_a_query_does_not_match(candidate, text):
     assert not search_query.parse(text, now=NOW).test(candidate)
 
 
@@ -173,5 +173,5 @@ def test_only_some_queries_look_into_trash_and_spam(text, reaches):
 @pytest.mark.parametrize(
     "text", ["(", ")", "-", "{", "from:", "OR", "a OR", '"', "-(", "subject:("]
 )
-def test_whatever_is_typed_is_read(candidate, text):
+def test_any_text_is_a_valid_query(candidate, text):
     assert search_query.parse(text, now=NOW).test(candidate) in {True, False}

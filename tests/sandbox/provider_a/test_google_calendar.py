@@ -138,7 +138,7 @@ async def test_a_plain_list_has_the_series_and_what_is_off_in_it(client, world):
     }
 
 
-async def test_an_event_has_what_it_says(client, world):
+async def test_an_event_has_every_member(client, world):
     (found,) = await items(client, iCalUID=world.keel.uid)
 
     me = {"email": "me@x.test", "displayName": "Me", "self": True}
@@ -185,7 +185,7 @@ async def test_an_event_has_what_it_says(client, world):
     ],
     ids=["UTC", "Tokyo", "the calendar's own"],
 )
-async def test_times_are_told_by_the_clock_that_was_asked_for(client, world, zone, start):
+async def test_times_are_in_the_requested_zone(client, world, zone, start):
     parameters = {"timeZone": zone} if zone else {}
 
     found = (await client.get(f"{EVENTS}/{world.keel.id}", params=parameters)).json()
@@ -193,7 +193,7 @@ async def test_times_are_told_by_the_clock_that_was_asked_for(client, world, zon
     assert found["start"] == {"dateTime": start, "timeZone": ZONE}
 
 
-async def test_a_day_has_no_clock(client, world):
+async def test_a_whole_day_event_has_dates_only(client, world):
     found = (await client.get(f"{EVENTS}/{world.holiday.id}?timeZone=Asia/Tokyo")).json()
 
     assert (found["start"], found["end"]) == ({"date": "2026-01-06"}, {"date": "2026-01-07"})
@@ -217,7 +217,7 @@ async def test_a_window_bounds_the_end_from_below_and_the_start_from_above(
     assert (world.keel.id in [one["id"] for one in found]) is is_in
 
 
-async def test_what_is_cancelled_is_shown_when_asked_for(client, world):
+async def test_cancelled_events_are_listed_on_request(client, world):
     found = await items(client, showDeleted="true", **EXPANDED)
 
     off = {one["id"]: one for one in found if one["status"] == "cancelled"}
@@ -259,7 +259,7 @@ async def test_pages_follow_each_other_though_events_arrive_between(client, worl
         ("keel mast", []),
     ],
 )
-async def test_words_are_looked_for_in_all_texts_and_people(client, words, found):
+async def test_a_search_covers_texts_and_people(client, words, found):
     assert [item["summary"] for item in await items(client, q=words, singleEvents="true")] == found
 
 
@@ -274,7 +274,7 @@ async def test_the_page_tells_about_the_calendar(client):
     }
 
 
-async def test_a_sync_token_brings_what_has_changed_since(client, world):
+async def test_a_sync_token_lists_later_changes(client, world):
     token = (await client.get(EVENTS)).json()["nextSyncToken"]
     await client.delete(f"{EVENTS}/{world.keel.id}")
 
@@ -323,7 +323,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("asked", "status", "why"), REFUSED.values(), ids=REFUSED)
-async def test_a_bad_question_is_refused(client, asked, status, why):
+async def test_an_invalid_parameter_is_rejected(client, asked, status, why):
     answer = await client.get(EVENTS, params=asked)
 
     assert (answer.status_code, reason(answer)) == (status, why)
@@ -389,7 +389,7 @@ def timed(start="2026-03-28T09:00:00", end="2026-03-28T10:00:00", zone=ZONE, **m
     }
 
 
-async def test_a_series_is_made_and_follows_its_clock(client):
+async def test_a_new_series_keeps_its_local_time(client):
     body = timed(summary="Mast", recurrence=["RRULE:FREQ=DAILY;COUNT=3"])
 
     made = (await client.post(EVENTS, json=body)).json()
@@ -422,7 +422,7 @@ async def test_a_patch_keeps_and_an_update_drops_what_it_lacks(client, world):
     assert (updated["summary"], "location" in updated, updated["sequence"]) == ("Keel?", False, 1)
 
 
-async def test_a_guest_changes_the_own_answer_alone(client, world):
+async def test_an_attendee_changes_only_the_own_response(client, world):
     theirs = content("2026-01-09T09:00", "2026-01-09T10:00", organiser=ANN, attendees=(ANN, ME))
     path = f"{EVENTS}/{world.add(theirs).id}"
     answer = [{"email": "me@x.test", "responseStatus": "declined"}]
@@ -458,7 +458,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize(("body", "why"), BAD_BODIES.values(), ids=BAD_BODIES)
-async def test_a_bad_event_is_refused_and_nothing_is_kept(client, world, body, why):
+async def test_an_invalid_event_is_rejected_and_not_stored(client, world, body, why):
     before = world.store.last_change()
 
     answer = await client.post(EVENTS, json=body)
@@ -482,7 +482,7 @@ async def test_a_calendar_of_somebody_else_is_not_changed(client, world):
     assert world.store.events(world.theirs) == (world.tide,)
 
 
-async def test_a_stale_tag_is_refused(client, world):
+async def test_a_stale_etag_is_rejected(client, world):
     path = f"{EVENTS}/{world.keel.id}"
     tag = (await client.get(path)).json()["etag"]
 
@@ -521,7 +521,7 @@ async def test_the_list_comes_in_pages(client, world):
     assert "nextPageToken" not in second
 
 
-async def test_busy_is_what_takes_time_joined_and_cut(client, world):
+async def test_busy_periods_are_merged_and_clipped(client, world):
     for start, end, more in (
         ("09:30", "11:00", {}),
         ("11:00", "11:30", {"status": "tentative"}),
@@ -563,7 +563,7 @@ async def test_busy_is_what_takes_time_joined_and_cut(client, world):
     ],
     ids=["too long", "empty", "no start", "too many", "no list"],
 )
-async def test_a_bad_busy_question_is_refused(client, change, why):
+async def test_an_invalid_free_busy_request_is_rejected(client, change, why):
     body = {"timeMin": "2026-01-07T00:00:00Z", "timeMax": "2026-01-08T00:00:00Z", "items": []}
 
     answer = await client.post("/freeBusy", json={**body, **change})
@@ -587,7 +587,7 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize(("scope", "method", "path", "status"), ALLOWED.values(), ids=ALLOWED)
-async def test_a_token_does_what_it_was_given_for(world, scope, method, path, status):
+async def test_scopes_limit_what_a_token_may_do(world, scope, method, path, status):
     body = {**timed(), "timeMin": JANUARY["timeMin"], "timeMax": JANUARY["timeMax"]}
     async with world.client(scope) as client:
         answer = await client.request(method, path, json=body if method == "POST" else None)
@@ -612,7 +612,7 @@ NAMES = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=st.dictionaries(NAMES, VALUES, max_size=5))
-async def test_any_question_has_an_answer(client, asked):
+async def test_any_parameters_get_a_response(client, asked):
     answer = await client.get(EVENTS, params=asked)
 
     assert answer.status_code in {200, 400, 410}
@@ -640,7 +640,7 @@ MEMBERS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.dictionaries(MEMBERS, JSON, max_size=5))
-async def test_any_event_is_kept_or_refused(client, world, body):
+async def test_any_event_is_stored_or_rejected(client, world, body):
     made = await client.post(EVENTS, json=body)
     changed = await client.patch(f"{EVENTS}/{world.keel.id}", json=body)
     listed = await client.get(EVENTS, params=EXPANDED)

@@ -145,7 +145,7 @@ async def test_a_part_that_is_never_answered_breaks_the_batch(client, world):
         ("503", 503, "serviceNotAvailable"),
     ],
 )
-async def test_faults_speak_the_words_of_the_wire(client, world, kind, status, code):
+async def test_faults_have_the_error_codes_of_graph(client, world, kind, status, code):
     await control(client, "PUT", "/faults/provider-b", json={"kind": kind, "count": 1})
 
     response = await client.get("/me/messages")

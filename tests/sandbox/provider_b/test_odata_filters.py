@@ -82,7 +82,7 @@ BOX = {
         "  ( size eq 12 )  ",
     ],
 )
-def test_it_matches(text):
+def test_a_filter_matches(text):
     assert parse(text, THING).matches(BOX)
 
 
@@ -104,7 +104,7 @@ def test_it_matches(text):
         "contains(name,'it''s') and size eq 0",
     ],
 )
-def test_it_does_not_match(text):
+def test_a_filter_does_not_match(text):
     assert not parse(text, THING).matches(BOX)
 
 
@@ -137,7 +137,7 @@ def test_it_does_not_match(text):
         ("not " * 50 + "isOpen", "The node count limit"),
     ],
 )
-def test_it_refuses(text, message):
+def test_an_invalid_filter_is_rejected(text, message):
     with pytest.raises(QueryError) as refused:
         parse(text, THING)
 

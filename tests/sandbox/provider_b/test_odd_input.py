@@ -77,7 +77,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("label", ODD)
-async def test_an_odd_letter_can_be_listed_found_and_answered(client, world, label):
+async def test_a_malformed_message_can_be_listed_found_and_answered(client, world, label):
     mail = world.mails.add("provider-b", ODD[label], folder="inbox")
     everything = {
         "$expand": "attachments",

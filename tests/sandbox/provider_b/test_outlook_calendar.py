@@ -147,7 +147,7 @@ async def test_every_calendar_has_a_view_of_its_own(client, diary):
     assert "Site" not in [one["subject"] for one in await view(client)]
 
 
-async def test_an_event_has_what_it_says(client, diary):
+async def test_an_event_has_every_member(client, diary):
     found = (await client.get(f"/me/events/{diary.keel.id}")).json()
 
     place = {
@@ -203,7 +203,7 @@ async def test_an_event_has_what_it_says(client, diary):
         ("Pacific Standard Time", "2026-01-07T00:00:00.0000000"),
     ],
 )
-async def test_times_are_told_by_the_clock_that_is_preferred(client, diary, zone, start):
+async def test_times_are_in_the_preferred_zone(client, diary, zone, start):
     headers = {"prefer": f'outlook.timezone="{zone}"'}
 
     answer = await client.get(f"/me/events/{diary.keel.id}", headers=headers)
@@ -250,7 +250,7 @@ async def test_pages_are_followed_by_their_links(client, diary):
     assert names == {"@odata.etag", "id", "subject"}
 
 
-async def test_ten_are_a_page(client, diary):
+async def test_the_default_page_has_ten_events(client, diary):
     for number in range(12):
         diary.add(content("2026-01-10T09:00", "2026-01-10T10:00", title=str(number)))
 
@@ -276,7 +276,7 @@ async def test_a_filter_chooses(client, diary, text, found):
     assert [one["subject"] for one in shown] == found
 
 
-async def test_times_of_making_cannot_be_chosen_in_a_view(client, diary):
+async def test_creation_times_cannot_be_selected_in_a_view(client, diary):
     (one, *_) = await view(client, **{"$select": "subject,createdDateTime"})
 
     assert one.keys() == {"@odata.etag", "id", "subject"}
@@ -301,7 +301,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("asked", "why"), REFUSED.values(), ids=REFUSED)
-async def test_a_bad_question_is_refused(client, diary, asked, why):
+async def test_an_invalid_parameter_is_rejected(client, diary, asked, why):
     answer = await client.get("/me/calendarView", params=asked)
 
     assert (answer.status_code, code(answer)) == (400, why)
@@ -328,7 +328,7 @@ async def test_a_window_counts_at_utc_unless_it_says_otherwise(client, diary, gi
 # One event
 
 
-async def test_what_is_gone_or_never_was_is_not_found(client, diary):
+async def test_deleted_and_unknown_events_are_not_found(client, diary):
     series = diary.standup.id
     (first, *_) = (
         one
@@ -419,7 +419,7 @@ def weekly(**stretch):
     }
 
 
-async def test_a_series_is_made_and_follows_its_clock(client, diary):
+async def test_a_new_series_keeps_its_local_time(client, diary):
     answer = await client.post("/me/events", json=timed(recurrence=weekly()))
     made = answer.json()
     asked = {"startDateTime": "2026-03-01", "endDateTime": "2026-05-01"}
@@ -487,7 +487,7 @@ async def test_an_invitation_is_answered_by_a_guest_only(client, diary):
     assert (await client.get(path)).status_code == 404
 
 
-async def test_the_organiser_calls_off_and_nothing_is_left(client, diary):
+async def test_a_cancelled_meeting_is_removed_for_the_organizer(client, diary):
     answer = await client.post(f"/me/events/{diary.keel.id}/cancel", json={"Comment": "Rain"})
     not_mine = await client.post(f"/me/events/{diary.theirs.id}/cancel", json={})
 
@@ -512,7 +512,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize("body", BAD_BODIES.values(), ids=BAD_BODIES)
-async def test_a_bad_event_is_refused_and_nothing_is_kept(client, diary, body):
+async def test_an_invalid_event_is_rejected_and_not_stored(client, diary, body):
     before = diary.store.last_change()
 
     answer = await client.post("/me/events", json=body)
@@ -527,7 +527,7 @@ async def test_an_end_before_the_start_is_refused(client, diary):
     assert code(answer) == "ErrorCalendarEndDateIsEarlierThanStartDate"
 
 
-async def test_a_stale_tag_is_refused(client, diary):
+async def test_a_stale_etag_is_rejected(client, diary):
     path = f"/me/events/{diary.keel.id}"
     tag = (await client.get(path)).json()["@odata.etag"]
 
@@ -576,7 +576,7 @@ def busy_question(**more):
     }
 
 
-async def test_a_schedule_tells_when_somebody_is_taken(client, diary):
+async def test_a_schedule_lists_busy_times(client, diary):
     diary.add(content("2026-01-07T10:30", "2026-01-07T11:30", shows_as="oof", is_private=True))
 
     answer = await client.post("/me/calendar/getSchedule", json=busy_question())
@@ -605,13 +605,13 @@ async def test_a_schedule_tells_when_somebody_is_taken(client, diary):
     ],
     ids=["too long", "backwards", "too fine", "nobody", "no time"],
 )
-async def test_a_bad_schedule_question_is_refused(client, diary, change, why):
+async def test_an_invalid_schedule_request_is_rejected(client, diary, change, why):
     answer = await client.post("/me/calendar/getSchedule", json=busy_question(**change))
 
     assert (answer.status_code, code(answer)) == (400, why)
 
 
-async def test_a_token_does_what_it_was_given_for(client_with, diary):
+async def test_scopes_limit_what_a_token_may_do(client_with, diary):
     reader, basic, mail = (
         client_with(scope) for scope in ("Calendars.Read", "Calendars.ReadBasic", "Mail.Read")
     )
@@ -660,7 +660,7 @@ MEMBERS = st.sampled_from(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.dictionaries(MEMBERS, JSON, max_size=6))
-async def test_any_event_is_kept_or_refused(client, diary, body):
+async def test_any_event_is_stored_or_rejected(client, diary, body):
     made = await client.post("/me/events", json=body)
     changed = await client.patch(f"/me/events/{diary.keel.id}", json=body)
 

@@ -384,7 +384,7 @@ async def test_a_change_answers_with_the_message_and_a_new_tag(client, world):
     assert (stored.is_read, stored.labels, stored.is_starred) == (True, ("Blue", "new one"), True)
 
 
-async def test_a_stale_tag_is_refused(client, world):
+async def test_a_stale_etag_is_rejected(client, world):
     mail = world.arrive("Lease")
     tag = (await client.get(f"{MESSAGES}/{mail.id}")).json()["@odata.etag"]
     await client.patch(f"{MESSAGES}/{mail.id}", json={"isRead": True})
