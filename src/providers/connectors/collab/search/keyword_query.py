@@ -96,7 +96,7 @@ Term: TypeAlias = Phrase | Condition | All | Either | Not
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchDocument:
     """
-    What is known of an object that may match.
+    The known fields of an object that may match.
 
     Attributes:
         fields: Texts by field name in lower case; times in ISO.
