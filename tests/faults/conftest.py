@@ -1,4 +1,4 @@
-"""A byte-level HTTP server on loopback that answers as it is told, and clients for it."""
+"""A byte-level HTTP server on loopback that answers by a script, and clients for it."""
 
 import asyncio
 import contextlib

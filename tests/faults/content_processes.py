@@ -1,5 +1,5 @@
 """
-The collaboration content over sockets: its sandbox and a gateway, each in a process of its own.
+The collaboration content over sockets: its sandbox and a gateway, each in its own process.
 
     python tests/faults/content_processes.py sandbox PORT FOLDER
     python tests/faults/content_processes.py gateway PORT [before|after]
@@ -173,7 +173,7 @@ def answering(url: str, process: subprocess.Popen[bytes], seconds: float = 60) -
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -196,7 +196,7 @@ def _environment(both: Processes) -> dict[str, str]:
 
 
 def serve_sandbox(port: int, folder: Path) -> None:
-    """Serve the content of `content_world` over a store in *folder*, and tell its ids."""
+    """Serve the content of `content_world` over a store in *folder*; write its ids to a file."""
     sys.path.insert(0, str(HERE.parents[1] / "helpers"))
     import content_world
 

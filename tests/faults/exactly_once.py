@@ -57,7 +57,7 @@ MARK = re.compile(rb"(?im)^Subject: (?:.*)key-(\d+)-end")
 @dataclass
 class Run:
     """
-    One run: what it was asked, and what was seen.
+    One run: its settings and its observations.
 
     Attributes:
         shared: Settings of what several processes share.
@@ -261,15 +261,15 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
         "body": "Once.",
         "connectionId": run.connections[own],
     }
-    door, path, asked = "rest", "/api/access/email/messages/send", message
+    door, path, body = "rest", "/api/access/email/messages/send", message
     if key % 4 > 1:  # of each mailbox every other key
-        door, path, asked = "graphql", "/graphql", {"query": SEND, "variables": {"input": message}}
+        door, path, body = "graphql", "/graphql", {"query": SEND, "variables": {"input": message}}
     base = run.bases[(key + run.tries[key]) % len(run.bases)]
     run.tries[key] += 1
     try:
         answer = await client.post(
             f"{base}{path}",
-            json=asked,
+            json=body,
             headers={"idempotency-key": f"key-{key}"},
         )
     except httpx.HTTPError:
@@ -293,7 +293,7 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
 
 
 def outcome(answer: httpx.Response) -> int:
-    """Return what became of the send: GraphQL tells of failures under 200."""
+    """Return the outcome of the send: GraphQL reports failures under 200."""
     errors = answer.json().get("errors")
     return int(errors[0]["extensions"]["httpStatus"]) if errors else answer.status_code
 
@@ -352,7 +352,7 @@ def say(line: str) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -23,7 +23,7 @@ CASES = (
 
 
 def make(both, client, kind, name):
-    """Make something; the answer never comes."""
+    """Create a resource; the response never arrives."""
     if kind == "folder":
         return client.post("/folders", json={"name": name, "parentFolderId": both.ids["boats"]})
     if kind == "list item":

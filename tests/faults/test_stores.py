@@ -1,7 +1,7 @@
 """
 PostgreSQL and Redis are killed, restarted and frozen while two gateways are under load.
 
-Without PostgreSQL every call is told 503, and nobody passes or is told no; without Redis limits are
+Without PostgreSQL every call is 503, neither allowed nor refused; without Redis limits are
 stricter and never open; either way all is well soon after the server is back. The rules:
 docs/spec/reliability.md#database-restart-or-freeze and #loss-of-redis.
 """

@@ -50,7 +50,7 @@ class Milliseconds:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory):
-    """Migrate once; everybody copies the file."""
+    """Migrate once; every test copies the file."""
     path = tmp_path_factory.mktemp("store") / "gateway.db"
 
     async def migrate():

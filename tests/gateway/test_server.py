@@ -64,7 +64,7 @@ def rows(folder):
 
 
 def until(condition):
-    """Wait for what must come, and tell it."""
+    """Wait until *condition* is true; return its value."""
     for _ in range(600):
         if result := condition():
             return result

@@ -32,7 +32,7 @@ EVERYTHING = {
 
 @dataclass
 class RecordMailbox:
-    """A mail port over records; it remembers every call, and fails when told to."""
+    """A mail port over records; it remembers every call, and raises `failure` when it is set."""
 
     emails: list[mail_records.Email]
     calls: list[tuple] = field(default_factory=list)

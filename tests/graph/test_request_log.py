@@ -1,4 +1,4 @@
-"""The request log: the root fields that a request asked for, and the layer that denied it."""
+"""The request log: the root fields of a request, and the layer that denied it."""
 
 import pytest
 

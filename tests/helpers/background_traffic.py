@@ -1,4 +1,4 @@
-"""Callers that ask all the time while something breaks, and what they were told when."""
+"""Callers that send requests continuously during a failure, and the responses with their times."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ class Traffic:
         return [call for call in self.seen if start <= call.began < end]
 
     def statuses(self) -> Mapping[str, Counter[int]]:
-        """Return how often each status was told, by kind."""
+        """Return the number of responses per status, by kind."""
         counts: dict[str, Counter[int]] = {}
         for call in self.seen:
             counts.setdefault(call.kind, Counter())[call.status] += 1

@@ -153,7 +153,7 @@ class Agendas:
         return {item["calendarName"]: item["calendarId"] for item in listed}
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return what the upstreams were asked since `world.forget_calls`."""
+        """Return the upstream calls since `world.forget_calls`."""
         return self.world.calls()
 
 

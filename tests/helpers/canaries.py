@@ -178,7 +178,7 @@ def _figures(metrics: Metrics) -> list[str]:
 
 @cache
 def _vocabulary() -> str:
-    """Everything that is said in our own name."""
+    """All text that the gateway itself produces."""
     files = [_ROOT / name for name in ("openapi.json", "schema.graphql")]
     files += [_ROOT / "src/policy/vocabulary.py", _ROOT / "src/providers/registry.py"]
     files += [_ROOT / "src/gateway/http/health.py", _ROOT / "src/gateway/http/pages.py"]

@@ -119,7 +119,7 @@ def client(gateway, secret):
     )
 
 
-async def asked(gateway, method, path, **more):
+async def send(gateway, method, path, **more):
     """Ask the management API."""
     secret = gateway.services.settings.admin_token.get_secret_value()
     async with client(gateway, secret) as admin:
@@ -197,7 +197,7 @@ async def made(call, holding, change):
             if value is not None
         },
     }
-    answer = await asked(call.gateway, "POST", "/api/access-tokens", json=body)
+    answer = await send(call.gateway, "POST", "/api/access-tokens", json=body)
     assert answer.status_code == 201, answer.text
     known = answer.json()
     remaining = [
@@ -207,14 +207,14 @@ async def made(call, holding, change):
     ]
     path = f"/api/access-tokens/{known['id']}/collab-rules"
     wanted = {"rules": [*remaining, *change["addRules"]]}
-    put = await asked(call.gateway, "PUT", path, json=wanted)
+    put = await send(call.gateway, "PUT", path, json=wanted)
     assert put.status_code == 200, put.text
     return known["id"], known["token"]
 
 
 async def explained(call, token_id):
     path = f"/api/access-tokens/{token_id}/explain"
-    answer = await asked(call.gateway, "POST", path, json=question(call))
+    answer = await send(call.gateway, "POST", path, json=question(call))
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -248,8 +248,8 @@ def expected_layer(code, call, explanation):
     return LAYER_BY_CODE[code].value
 
 
-def told(response, call):
-    """Return what the caller is told: (status, word)."""
+def expected_answer(response, call):
+    """Return (status, error code) of the response."""
     if call.url.path == "/graphql":
         first = (response.json().get("errors") or [{}])[0]
         return response.status_code, first.get("extensions", {}).get("code")
@@ -268,7 +268,7 @@ async def proved(call):
     if explanation["outcome"] == "allowed" and not reads(call):
         assert "It would be sent now" in str(explanation["layers"]), explanation
         return "upstream refuses the change itself, which a rehearsal does not send"
-    assert (explanation["status"], explanation["error"]) == told(response, call), (
+    assert (explanation["status"], explanation["error"]) == expected_answer(response, call), (
         explanation,
         response.text,
     )
@@ -277,7 +277,7 @@ async def proved(call):
     assert layer == expected_layer(code, call, explanation), (layer, code)
     if explanation["change"] is None:
         if explanation["partialChange"] is not None:
-            await lifts(call, holding, explanation)
+            await check_partial_change(call, holding, explanation)
         return f"{code}: {explanation['unchangeable']}"
     change = explanation["change"]
     assert change["settings"] or change["addRules"] or change["removeRules"], explanation
@@ -308,7 +308,7 @@ async def passes(call, holding, change):
         tally["really repeated"] += 1
 
 
-async def lifts(call, holding, explanation):
+async def check_partial_change(call, holding, explanation):
     """See that a change that does not do is worth its name: something else stops the call then."""
     copy_id, _ = await made(call, holding, explanation["partialChange"])
     again = await explained(call, copy_id)

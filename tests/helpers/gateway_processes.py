@@ -29,7 +29,7 @@ MAIL = {
 
 
 def tell(**figures: object) -> None:
-    """Write figures down, for those who run a test with `-s`."""
+    """Print figures, shown when a test runs with `-s`."""
     sys.stdout.write(f"{json.dumps(figures)}\n")
 
 
@@ -101,7 +101,7 @@ class Upstreams:
 
 @contextmanager
 def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
-    """Run the sandbox; with a *latency* (seconds), every answer is worked out once, then told."""
+    """Run the sandbox; with a *latency* (seconds), responses are computed once, then replayed."""
     store = folder / "sandbox"
     store.mkdir()
     state = open_state(store)

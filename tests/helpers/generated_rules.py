@@ -32,7 +32,7 @@ CONTENT_TYPES = ("0x0101", "0x0120", "0x01aa")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
     """
-    Something with a place in the world; "" is what it surely has not.
+    A resource with its location in the world; "" means that it has none.
 
     Attributes:
         parent: The item id of the folder above it, "" at the top.
@@ -74,7 +74,7 @@ def world(chance: Random, *, policies: int = 6, lose: float = 0.12) -> RuleWorld
 
 
 def facts(thing: Thing, parents: Mapping[tuple[str, str], str]) -> Facts:
-    """Say what is known of *thing*; *parents* says what lies in what."""
+    """Return the facts of *thing*; *parents* maps each item to its folder."""
     known = Facts(
         item=(thing.drive, thing.item) if thing.item else None,
         drive_id=thing.drive or None,

@@ -35,7 +35,7 @@ class MemoryIds:
 
 @dataclass
 class Diary:
-    """A calendar port over records; it remembers every call, and fails when told to."""
+    """A calendar port over records; it records its calls and raises `failure` if set."""
 
     listed: list = field(default_factory=list)
     events_of: dict = field(default_factory=dict)

@@ -14,7 +14,7 @@ from sandbox.app import create
 
 
 class Repeating:
-    """Tells what *app* answered before, *latency* seconds after it was asked."""
+    """A replay of the responses of *app*, *latency* seconds after each request."""
 
     def __init__(self, app, latency):
         self._app = app

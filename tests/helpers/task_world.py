@@ -83,7 +83,7 @@ class TaskWorld:
         ]
 
     def fields(self) -> list[str]:
-        """Return what the project provider was asked to show, one entry per path."""
+        """Return the fields requested from the project provider, one entry per path."""
         return [
             name
             for call in self.sandbox.upstreams["projects"].calls

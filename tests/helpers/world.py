@@ -188,7 +188,7 @@ class World:
         return f"{self.id(name).partition(':')[0]}:{self.mails[name].thread_id}"
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return what both mail upstreams were asked since `forget_calls`."""
+        """Return the calls to both mail upstreams since `forget_calls`."""
         return [call for name in ("providerA", "providerB") for call in self._upstream(name).calls]
 
     def forget_calls(self) -> None:
@@ -267,10 +267,10 @@ async def opened(
     chosen = _settings(folder).model_copy(update=settings)
     gateway = assemble(chosen, sandbox=sandbox)
     mails = {
-        name: found
+        name: mail
         for mailbox, named in MAILS.items()
         for name in named
-        if (found := sandbox.state.mails.find(mailbox, known["mails"][name])) is not None
+        if (mail := sandbox.state.mails.find(mailbox, known["mails"][name])) is not None
     }
     async with gateway.running():
         yield World(

@@ -1,5 +1,5 @@
 """
-Many callers at once, in a process of their own: each asks again as soon as it was answered.
+Many callers at once, in a process of their own: each repeats its request after every response.
 
     python tests/load/callers.py PORT CALLERS SECONDS < requests.json > figures.json
 

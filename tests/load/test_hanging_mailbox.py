@@ -1,4 +1,4 @@
-"""A mailbox that hangs keeps nobody waiting but those who ask for it."""
+"""A hanging mailbox delays only the requests that read it."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -46,12 +46,12 @@ async def test_a_hanging_mailbox_does_not_shed_other_requests(tmp_path):
                 only(gateway.base, made, made.connections[name]) for name in upstream.tokens
             )
             stuck = [
-                asyncio.create_task(asked(gateway.port, f"{MESSAGES}?limit=1", hangs))
+                asyncio.create_task(status_of_call(gateway.port, f"{MESSAGES}?limit=1", hangs))
                 for _ in range(HANGING)
             ]
             await asyncio.sleep(2 * SLOT_SECONDS)
             answers = await asyncio.gather(
-                *(asked(gateway.port, f"{MESSAGES}?limit=1", works) for _ in range(HONEST))
+                *(status_of_call(gateway.port, f"{MESSAGES}?limit=1", works) for _ in range(HONEST))
             )
             over.set()
             await asyncio.gather(*stuck)
@@ -68,7 +68,7 @@ def only(base, made, connection):
     return {"Authorization": f"Bearer {answer.json()['token']}"}
 
 
-async def asked(port, path, headers):
+async def status_of_call(port, path, headers):
     """Ask on a connection of its own; return the status."""
     line = await Line.open(port)
     try:

@@ -77,7 +77,7 @@ class World:
         return renew
 
     def calls(self, name):
-        """Return what *name* was asked since then."""
+        """Return the calls to *name* since then."""
         return httpx.get(f"{self.upstream.process.base}/calls/{name}").json()["calls"]
 
     def renews(self, token):
@@ -98,7 +98,7 @@ class World:
             await database.close()
 
     async def ask(self, times):
-        """Ask *times* on every gateway at once; return how often each status was told."""
+        """Ask *times* on every gateway at once; return the number of responses per status."""
         written = request(f"{MESSAGES}?limit=1", self.made.bearer)
         async with lines([gateway.port for gateway in self.gateways] * times) as callers:
             answers = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""Two processes over PostgreSQL and Redis: one count, and slow clients in nobody's way."""
+"""Two processes over PostgreSQL and Redis: one count, and slow clients delay no request."""
 
 import asyncio
 import time

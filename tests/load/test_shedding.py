@@ -1,4 +1,4 @@
-"""400 clients on one worker: who is let in is answered in time, the rest is told 503."""
+"""400 clients on one worker: admitted requests are answered in time, the others are 503."""
 
 import json
 import os

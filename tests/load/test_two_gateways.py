@@ -30,8 +30,8 @@ HAMMERS = 2  # callers per gateway that use a token while it is revoked
 _hosts = itertools.count(1)
 
 
-def told(**values):
-    """Return the settings that the page says to export; *values* stand for its examples."""
+def documented_settings(**values):
+    """Return the settings that the page exports, with *values* in place of its examples."""
     exported = dict(re.findall(r"^export (\w+)=(\S+)", PAGE.read_text(), re.MULTILINE))
     assert values.keys() < exported.keys()
     return {**exported, **values}
@@ -42,7 +42,7 @@ def two(tmp_path_factory):
     """Both gateways, and what was made by the management API of the first."""
     folder = tmp_path_factory.mktemp("two")
     with ExitStack() as stack:
-        settings = told(
+        settings = documented_settings(
             AGW_DATABASE_URL=stack.enter_context(postgres_server()).url,
             AGW_REDIS_URL=stack.enter_context(redis_server(folder)).url,
             AGW_ADMIN_TOKEN=SECRET,
@@ -72,7 +72,7 @@ async def test_60_of_800_calls_at_once_pass(two):
 
 
 async def until_let_in(line, written):
-    """Return the status of the answer; who was turned away was not counted, and asks again."""
+    """Return the status of the response; repeat a call that was shed, which is not counted."""
     while True:
         status, _ = await line.ask(written)
         if status != 503:

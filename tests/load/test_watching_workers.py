@@ -1,4 +1,4 @@
-"""Figures of several workers are told as one, and spans reach a collector."""
+"""Metrics of several workers are merged, and spans reach a collector."""
 
 import re
 import threading

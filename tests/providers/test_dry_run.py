@@ -15,21 +15,21 @@ BASE = "https://up.test/v1.0"
 
 
 @pytest.fixture
-def asked():
+def methods_sent():
     """Return the calls to upstream."""
     return []
 
 
 @pytest.fixture
-def upstream(asked):
+def upstream(methods_sent):
     def answer(request):
-        asked.append(request.method)
+        methods_sent.append(request.method)
         return httpx.Response(200, stream=httpx.ByteStream(b"{}"))
 
     return Upstream(Origins(transport=httpx.MockTransport(answer)), BASE, connection=1)
 
 
-async def test_reads_are_sent_in_a_dry_run(upstream, asked):
+async def test_reads_are_sent_in_a_dry_run(upstream, methods_sent):
     with dry_run() as run:
         await upstream.call("GET", "me")
         await upstream.call("POST", "$batch", json={}, changes=False)
@@ -37,11 +37,11 @@ async def test_reads_are_sent_in_a_dry_run(upstream, asked):
             pass
 
     assert not run.ended
-    assert asked == ["GET", "POST", "GET"]
+    assert methods_sent == ["GET", "POST", "GET"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_an_undeclared_write_ends_a_dry_run(method, upstream, asked):
+async def test_an_undeclared_write_ends_a_dry_run(method, upstream, methods_sent):
     after = False
     with dry_run() as run:
         await upstream.call(method, "me")
@@ -49,19 +49,19 @@ async def test_an_undeclared_write_ends_a_dry_run(method, upstream, asked):
 
     assert run.ended
     assert not after
-    assert asked == []
+    assert methods_sent == []
 
 
-async def test_a_retryable_post_still_counts_as_a_write(upstream, asked):
+async def test_a_retryable_post_still_counts_as_a_write(upstream, methods_sent):
     with dry_run() as run:
         await upstream.call("PATCH", "me", json={}, retry=True)
 
     assert run.ended
-    assert asked == []
+    assert methods_sent == []
 
 
 @pytest.mark.parametrize("retryable", [False, True])
-async def test_a_streamed_write_ends_a_dry_run(retryable, upstream, asked):
+async def test_a_streamed_write_ends_a_dry_run(retryable, upstream, methods_sent):
     with dry_run() as run:
         way = (
             upstream.open_stream("PUT", f"{BASE}/x", content=b"x")
@@ -72,10 +72,10 @@ async def test_a_streamed_write_ends_a_dry_run(retryable, upstream, asked):
             pass
 
     assert run.ended
-    assert asked == []
+    assert methods_sent == []
 
 
-async def test_handlers_of_failures_do_not_continue_a_dry_run(upstream, asked):
+async def test_handlers_of_failures_do_not_continue_a_dry_run(upstream, methods_sent):
     with dry_run() as run:
         try:
             await upstream.call("DELETE", "x")
@@ -83,20 +83,20 @@ async def test_handlers_of_failures_do_not_continue_a_dry_run(upstream, asked):
             await upstream.call("GET", "x")
 
     assert run.ended
-    assert asked == []
+    assert methods_sent == []
 
 
-async def test_tasks_of_a_dry_run_belong_to_it(upstream, asked):
+async def test_tasks_of_a_dry_run_belong_to_it(upstream, methods_sent):
     with dry_run() as run:
         await asyncio.gather(
             *(upstream.call(method, "x") for method in ("GET", "POST")), return_exceptions=True
         )
 
     assert run.ended
-    assert asked == ["GET"]
+    assert methods_sent == ["GET"]
 
 
-async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, asked):
+async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, methods_sent):
     async def real():
         await upstream.call("POST", "x", json={})
 
@@ -106,7 +106,7 @@ async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, asked):
     await upstream.call("DELETE", "x")
 
     assert not run.ended
-    assert asked == ["POST", "DELETE"]
+    assert methods_sent == ["POST", "DELETE"]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,12 @@ async def test_concurrent_requests_outside_a_dry_run_are_sent(upstream, asked):
         (BatchRequest(("me",), method="DELETE"), False),
     ],
 )
-async def test_a_batch_is_a_write_when_one_of_its_calls_is(batched, is_sent, upstream, asked):
+async def test_a_batch_is_a_write_when_one_of_its_calls_is(
+    batched, is_sent, upstream, methods_sent
+):
     batch = {"read": BatchRequest(("you",)), "it": batched}
     with dry_run() as run, suppress(ProviderFailure):  # the response is not that of a batch
         await read_all(upstream, batch)
 
     assert run.ended is not is_sent
-    assert asked == (["POST"] if is_sent else [])
+    assert methods_sent == (["POST"] if is_sent else [])

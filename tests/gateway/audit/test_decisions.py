@@ -379,22 +379,22 @@ async def test_filters_and_pages(world):
         async with world.client(token) as client:
             await client.get(MESSAGES, headers={"X-Request-Id": name})
 
-    async def found(**filters):
+    async def matching_operations(**filters):
         return [name for (name,) in await rows(world, "requestId", **filters)]
 
     moments = dict(await rows(world, "requestId", "at"))
-    assert await found() == ["a", "b", "c", "d"]
+    assert await matching_operations() == ["a", "b", "c", "d"]
     (first_token, other_token, *_) = [token_id for (token_id,) in await rows(world, "tokenId")]
-    assert await found(tokenId=other_token) == ["b", "d"]
-    assert await found(outcome="allowed") == ["a", "c"]
-    assert await found(surface="email", layer="operation") == ["b", "d"]
-    assert await found(surface="tasks") == []
-    assert await found(code="OPERATION_NOT_ALLOWED", tokenId=first_token) == []
-    assert await found(operation="emails", requestId="c") == ["c"]
-    assert await found(since=moments["c"]) == [
+    assert await matching_operations(tokenId=other_token) == ["b", "d"]
+    assert await matching_operations(outcome="allowed") == ["a", "c"]
+    assert await matching_operations(surface="email", layer="operation") == ["b", "d"]
+    assert await matching_operations(surface="tasks") == []
+    assert await matching_operations(code="OPERATION_NOT_ALLOWED", tokenId=first_token) == []
+    assert await matching_operations(operation="emails", requestId="c") == ["c"]
+    assert await matching_operations(since=moments["c"]) == [
         name for name in "abcd" if moments[name] >= moments["c"]
     ]
-    assert await found(until=moments["c"]) == [
+    assert await matching_operations(until=moments["c"]) == [
         name for name in "abcd" if moments[name] < moments["c"]
     ]
 

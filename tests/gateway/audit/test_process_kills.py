@@ -30,7 +30,7 @@ def begun(store, name):
 
 
 def killed(process, *, after):
-    """Kill -9 a process as soon as it said *after* times what is stored; return the last word."""
+    """Kill -9 a process after it reported *after* times; return its last report."""
     for _ in range(after):
         process.stdout.readline()
     process.kill()

@@ -143,7 +143,7 @@ def test_verify_finds_changed_rows(run, keep, rows):
 
 @pytest.fixture
 def following(deployed, monkeypatch):
-    """Follow the log, as an async context; it is asked for the next names that come."""
+    """Follow the log, as an async context; call its value for the next names."""
     monkeypatch.setattr(decisions, "POLL_SECONDS", 0.01)
 
     @asynccontextmanager

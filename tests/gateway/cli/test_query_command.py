@@ -1,4 +1,4 @@
-"""`seed`, `query`, `schema` and `openapi`: what is asked of a gateway without a client."""
+"""`seed`, `query`, `schema` and `openapi`: requests to a gateway without a client."""
 
 import json
 import os

@@ -23,7 +23,7 @@ def gateway(sandboxed):
 
 
 class Mailbox:
-    """One connected account, its upstream, and who manages and uses it."""
+    """One connected account, its upstream, and clients of the admin and of a token."""
 
     def __init__(self, number, *, admin, client, holder):
         self.number = number

@@ -246,13 +246,13 @@ async def test_a_mailbox_recovers_when_its_401s_end(client, profile):
 
 
 async def test_a_search_finds_words_by_their_beginning(client, profile):
-    async def found(query):
+    async def search_titles(query):
         response = await client.get(f"{ACCESS}/email/messages?{query}", headers=profile("full"))
         return {email["id"] for email in response.json()["emails"]}
 
-    titled = await found("subject=thwarts")
+    titled = await search_titles("subject=thwarts")
     assert titled
-    assert titled <= await found("q=thwar")
+    assert titled <= await search_titles("q=thwar")
 
 
 async def test_a_throttle_ends_with_the_fault_that_made_it(client, profile):

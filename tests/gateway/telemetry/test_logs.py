@@ -1,4 +1,4 @@
-"""Logs name routes and cases, and nothing of what was said."""
+"""Logs name routes and cases, and contain no content."""
 
 import io
 import json

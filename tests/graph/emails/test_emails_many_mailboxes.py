@@ -62,7 +62,7 @@ async def page(ask, token=None, **variables):
 
 
 async def walk(ask, between=lambda pages: None):
-    """Read to the end; *between* is told after each page how many were read."""
+    """Read all pages; *between* is called after each with their number."""
     pages, token = [], None
     while not pages or pages[-1]["hasMore"]:
         pages.append(await page(ask, token))

@@ -79,7 +79,7 @@ DOCUMENTS = [
 
 
 class Honest(Diary):
-    """A connector: what was not wanted is not told; declined events are told when asked."""
+    """A connector that omits unwanted attributes and, on request, declined events."""
 
     async def events(self, calendar, span, *, include_cancelled, wanted):
         listed = await super().events(

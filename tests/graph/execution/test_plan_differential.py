@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:R
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_left():
-    """Let the collector find those coroutines here, not in the tests of others."""
+    """Collect unawaited coroutines in this test, not in a later one."""
     yield
     gc.collect()
 

@@ -1,4 +1,4 @@
-"""A mailbox is asked only for the attributes that the selection requests."""
+"""Only the attributes of the selection are requested from a mailbox."""
 
 import pytest
 

@@ -70,7 +70,7 @@ async def differences(
     subject: Subject, seed: str, tally: Tally, how_wrong: Sequence[float] = HOW_WRONG
 ) -> list[str]:
     """
-    Run the document of *seed* for several masks and variables; tell where the two differ.
+    Run the document of *seed* for several masks and variables; return the differences.
 
     *how_wrong* is how often values are wrong, 0 to 1, one of which is drawn per run.
     """

@@ -238,7 +238,7 @@ def required_variable_forgotten(patch):
     patch.setattr(
         VariableCoercer,
         "coerce",
-        lambda self, given: original(replace(self, required=frozenset()), given),
+        lambda self, values: original(replace(self, required=frozenset()), values),
     )
 
 

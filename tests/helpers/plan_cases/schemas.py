@@ -216,7 +216,7 @@ def _giving(*, asynchronous: bool) -> Callable:
 
 
 def _told(info) -> tuple:
-    """Return what else *info* tells a resolver, but for the schema and the context."""
+    """Return the rest of *info*, without the schema and the context."""
     return (
         info.field_name,
         str(info.return_type),

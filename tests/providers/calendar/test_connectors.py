@@ -23,7 +23,7 @@ PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-typ
 
 
 class Wire:
-    """An upstream that answers what it is told to, in order; the last answer stays."""
+    """An upstream that gives prepared responses in order and repeats the last."""
 
     def __init__(self, *answers):
         self.answers = list(answers)

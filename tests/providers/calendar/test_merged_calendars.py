@@ -201,15 +201,15 @@ async def test_contacts_match_attendees_and_organisers(ids):
     )
     agenda = MergedCalendars([(info(1), port)], ids)
 
-    async def found(**more):
+    async def matching_titles(**more):
         return sorted(titles(await agenda.events(query(**more), wanted=ALL)))
 
-    assert await found(addresses=("ann@x.EXAMPLE",)) == ["guest", "host"]
-    assert await found(addresses=("ann@x.example",), organizer_counts=False) == ["guest"]
-    assert await found(contact_email="ANN@") == ["guest", "host"]
-    assert await found(contact_email="ann@", contact_name="bee") == ["guest"]
-    assert await found(contact_name="bee") == ["guest"]
-    assert await found(contact_name="ann@") == []
+    assert await matching_titles(addresses=("ann@x.EXAMPLE",)) == ["guest", "host"]
+    assert await matching_titles(addresses=("ann@x.example",), organizer_counts=False) == ["guest"]
+    assert await matching_titles(contact_email="ANN@") == ["guest", "host"]
+    assert await matching_titles(contact_email="ann@", contact_name="bee") == ["guest"]
+    assert await matching_titles(contact_name="bee") == ["guest"]
+    assert await matching_titles(contact_name="ann@") == []
 
 
 # -- one calendar, some calendars

@@ -407,12 +407,12 @@ async def test_filters_of_files_by_time(tenant, sorted_folder):
     content = tenant.delegated().content
     edge = (await content.item(key(sorted_folder), wanted=FILE)).modified_time
 
-    async def found(**query):
+    async def matching_names(**query):
         return await names(content, [key(sorted_folder)], order=BY_NAME, **query)
 
     d_docx = edge.replace(month=2, day=6, hour=0)
-    assert await found(modified_after=d_docx) == ["É.txt"]
-    assert await found(modified_before=d_docx) == ["c", "a.txt", "b.txt"]
+    assert await matching_names(modified_after=d_docx) == ["É.txt"]
+    assert await matching_names(modified_before=d_docx) == ["c", "a.txt", "b.txt"]
 
 
 async def test_several_libraries_are_listed_together(tenant):

@@ -1,4 +1,4 @@
-"""A watcher is told of every try: whose, how, how long; never what for."""
+"""Every attempt is reported with its upstream, outcome and duration, without its content."""
 
 import asyncio
 import dataclasses

@@ -94,7 +94,7 @@ def meant(mail, query):
             query.get("has_attachment") in (None, mail.attached),
             "after" not in query or moment > query["after"],
             "before" not in query or moment < query["before"],
-            told(mail, query.get("text", ""), query.get("text_fields", TEXT)),
+            text_matches(mail, query.get("text", ""), query.get("text_fields", TEXT)),
         )
     )
 
@@ -108,7 +108,7 @@ def addressed(people, value):
     return any(value in name.lower() or value in address for name, address in people)
 
 
-def told(mail, text, fields):
+def text_matches(mail, text, fields):
     """Whether each word or phrase of *text* begins a word in one of the visible texts."""
     people = {"from_": mail.author, "to": mail.to, "cc": mail.cc or ()}
     texts = {"subject": mail.subject, "body": mail.body, "body_preview": mail.body}
@@ -200,5 +200,5 @@ async def test_word_prefixes_match_in_visible_fields(mailbox, text, fields, beyo
 
     emails = await account.every(query, wanted={"subject"})
 
-    expected = sorted(name for name, mail in mails.items() if told(mail, text, fields))
+    expected = sorted(name for name, mail in mails.items() if text_matches(mail, text, fields))
     assert sorted(email.id for email in emails) == expected

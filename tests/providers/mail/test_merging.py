@@ -80,7 +80,7 @@ class Shelf:
 
 
 async def read_to_the_end(mailbox, limit, *, between=lambda: None, patience=400):
-    """Read every page; a page on which all fail is asked for again, as a client would."""
+    """Read every page; a page on which all fail is requested again, as a client would."""
     pages, positions = [], {}
     for _ in range(patience):
         try:

@@ -81,7 +81,7 @@ def agendas(shared_calendars):
 
 
 async def answers(agendas, token):
-    """Return status and body of every question, all its pages, and what upstream was asked."""
+    """Return status and body of every read, with all pages, and the upstream calls."""
     agendas.world.forget_calls()
     responses = []
     for path, query in QUESTIONS:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_calendars(world_template, tmp_path_factory):
-    """The calendars with what these tests look at; nobody changes them."""
+    """The calendars with the events of these tests; no test changes them."""
     async with calendar_world.open_shared(
         world_template, tmp_path_factory.mktemp("agendas")
     ) as agendas:

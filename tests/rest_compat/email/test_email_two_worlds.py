@@ -112,7 +112,7 @@ async def get(world, token, path):
 
 
 async def answers(world, letters, token):
-    """Return the bodies of all reads, page tokens aside, and what upstream was asked."""
+    """Return the bodies of all reads, without page tokens, and the upstream calls."""
     world.forget_calls()
     responses = []
     for question in QUESTIONS:

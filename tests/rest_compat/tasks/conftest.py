@@ -37,7 +37,7 @@ async def tasks(world):
 
 @pytest.fixture
 def fresh(world, tasks):
-    """Boards and a project that nobody else has."""
+    """Boards and a project for one test."""
     import task_world
 
     return task_world.fill(world.sandbox, connections=tasks.connections)
