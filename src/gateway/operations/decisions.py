@@ -64,8 +64,8 @@ async def list_newest(
     before: tuple[int, int] | None = None,
 ) -> list[views.Decision]:
     """Return decisions, newest first; *before* is (milliseconds, id) of the last one returned."""
-    found = await reading.newest(database, wanted.filter(), limit=limit, before=before)
-    return [view(number, decision) for number, decision in found]
+    rows = await reading.newest(database, wanted.filter(), limit=limit, before=before)
+    return [view(number, decision) for number, decision in rows]
 
 
 async def follow(
@@ -81,10 +81,10 @@ async def follow(
     When the database does not answer, *warn* is called once and polling goes on.
     """
     log_filter = wanted.filter()
-    found = await reading.newest(database, log_filter, limit=max(last, 1))
-    for number, decision in found[:last][::-1]:
+    latest = await reading.newest(database, log_filter, limit=max(last, 1))
+    for number, decision in latest[:last][::-1]:
         yield view(number, decision)
-    start = newest = max((_position(row) for row in found), default=(0, 0))
+    start = newest = max((_position(row) for row in latest), default=(0, 0))
     seen, reachable = set[int](), True
     while True:
         try:
@@ -115,11 +115,11 @@ async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
             rows += 1
             yield row
 
-    found = [
+    chain_faults = [
         {"chain": fault.chain, "number": fault.number, "fault": fault.fault.value}
         async for fault in faults(keyring, counted(reading.in_chain_order(database)))
     ]
-    return {"rows": rows, "faults": found}
+    return {"rows": rows, "faults": chain_faults}
 
 
 def view(number: int, decision: Decision) -> views.Decision:

@@ -1,1 +1,6 @@
-"""Schema changes, oldest first, run from the package by Alembic."""
+"""
+Schema changes, oldest first, run from the package by Alembic.
+
+    env       runs every command on the connection that it gets
+    versions  one module per change
+"""

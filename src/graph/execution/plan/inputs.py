@@ -128,11 +128,11 @@ class FieldCall:
     @classmethod
     def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "FieldCall | None":
         """Prepare the call of *field* in *nodes*; None when graphql-core must do it."""
-        given = {argument.name.value: argument for argument in nodes[0].arguments or ()}
+        arguments = {argument.name.value: argument for argument in nodes[0].arguments or ()}
         fixed: dict[str, Any] = {}
         variable = []
         for name, argument in field.args.items():
-            written = given.get(name)
+            written = arguments.get(name)
             value = written.value if written else None
             out = argument.out_name or name
             if isinstance(value, VariableNode):

@@ -1,5 +1,5 @@
 """
-What is cached of a connection between requests: names and shapes, never what may be seen.
+Caches of a connection between requests: names and column types, never visibility.
 
 A library belongs to one site for good; names, columns and the label catalogue expire.
 """
