@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from benchmarks.rounds import Run
 from benchmarks.table import Promise, Table
-from policy.rules import Facts, Rule, RuleSet
+from policy.rule_facts import Facts, Rule
+from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType
 
 FEW = 10

@@ -7,6 +7,8 @@ Modules, in reading order:
     settings    default and reader of each token setting
     grants      `Grant`: the settings of one token, parsed
     gates       the checks that need no parameters: surface, connection, operation
+    rule_facts  the facts about a resource that rules are matched with
+    rule_index  the rules of one action, and the matchers of each rule type
     rules       `RuleSet`: which collab resources a token may reach
     patterns    accepted and stored forms of rule patterns
     timeframe   the calendar window of a token and the range of a call

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from policy.refusals import InvalidInput
-from policy.rules import ROOT
+from policy.rule_facts import ROOT
 from policy.vocabulary import Code, RuleAction, RuleType
 
 MAX_PATTERN_LENGTH = 1024  # characters; docs/spec/rules.md#patterns

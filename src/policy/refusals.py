@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
-from policy.rules import Facts
+from policy.rule_facts import Facts
 from policy.vocabulary import (
     LAYER_BY_CODE,
     Code,

@@ -18,7 +18,7 @@ from content_world import ANN, BOB, HOST, MAIN, PEOPLE, WHEN, WRITE, ContentWorl
 from generated_rules import MIME_PATTERNS, RuleWorld, Thing
 from world import World
 
-from policy.rules import Rule
+from policy.rule_facts import Rule
 from policy.vocabulary import RuleAction, RuleType
 from sandbox.collab import records as r
 from sandbox.collab.builders import ContentBuilder

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from policy.rules import UNKNOWN, Facts, Rule
+from policy.rule_facts import UNKNOWN, Facts, Rule
 from policy.vocabulary import RuleAction, RuleType
 
 FACTS = (

@@ -20,7 +20,8 @@ from policy.refusals import (
     SurfaceNotEnabled,
     Unauthenticated,
 )
-from policy.rules import UNKNOWN, Facts, Rule, RuleSet
+from policy.rule_facts import UNKNOWN, Facts, Rule
+from policy.rules import RuleSet
 from policy.vocabulary import (
     _CODES,
     LAYER_BY_CODE,

@@ -32,7 +32,8 @@ from policy.remedies import changes
 from policy.remedies.changes import AddAllowRule, AddEntry, ExtendLifetime, RemoveRule, SetValue
 from policy.remedies.obstacles import describe_obstacle
 from policy.remedies.settings import DAY, TokenState, find_remedies
-from policy.rules import UNKNOWN, Facts, Rule, RuleSet
+from policy.rule_facts import UNKNOWN, Facts, Rule
+from policy.rules import RuleSet
 from policy.vocabulary import (
     Code,
     CollabField,

@@ -16,7 +16,8 @@ import rule_oracle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policy.rules import Reason, Rule, RuleSet
+from policy.rule_facts import Rule
+from policy.rules import Reason, RuleSet
 from policy.vocabulary import RuleAction
 
 DECISIONS = int(os.environ.get("RULE_DECISIONS", "20000"))

@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from policy.rules import Facts, Rule, RuleSet
+from policy.rule_facts import Facts, Rule
+from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType
 
 FILE = Facts(

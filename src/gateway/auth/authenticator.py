@@ -21,7 +21,8 @@ from gateway.store.timestamps import ClockMs, from_ms, now_ms
 from policy.caller import NOTHING_ALLOWED, Caller
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
-from policy.rules import Rule, RuleSet
+from policy.rule_facts import Rule
+from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
 from providers.bounded_map import BoundedMap
 from providers.ports.connection import ConnectionInfo

@@ -15,7 +15,8 @@ from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.remedies import changes
 from policy.remedies.changes import AddAllowRule, ExtendLifetime, PolicyChange, RemoveRule
-from policy.rules import Decision, Facts, Rule, RuleSet
+from policy.rule_facts import Facts, Rule
+from policy.rules import Decision, RuleSet
 from policy.vocabulary import UnauthorizedReason
 from providers.ports.connection import ConnectionInfo
 

@@ -15,7 +15,8 @@ from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule
 from policy import patterns
 from policy.refusals import Conflict, Detail, InvalidInput
-from policy.rules import Decision, Facts, Rule, RuleSet
+from policy.rule_facts import Facts, Rule
+from policy.rules import Decision, RuleSet
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers import collab_ids
 

@@ -16,7 +16,7 @@ from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Info
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
-from policy.rules import UNKNOWN, Facts
+from policy.rule_facts import UNKNOWN, Facts
 from policy.vocabulary import Code, CollabOp
 from providers.collab_ids import ROOT, ItemKey
 from providers.content.fingerprints import FileFingerprint

@@ -21,7 +21,7 @@ from graph.context import Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from policy.refusals import Detail, InvalidInput
-from policy.rules import Facts
+from policy.rule_facts import Facts
 from policy.vocabulary import Code, CollabOp
 from providers.content.fingerprints import row_fingerprint
 from providers.failures import ProviderFailure

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from policy.rules import Rule
+from policy.rule_facts import Rule
 from policy.vocabulary import RuleAction, RuleType
 
 NEW_RULE_ID = -1  # id of rules that are not stored

@@ -5,7 +5,8 @@ from types import MappingProxyType
 
 from policy.refusals import Blocked, BlockedAction
 from policy.remedies.changes import AddAllowRule, PolicyChange, RemoveRule
-from policy.rules import MATCHERS, POSSIBLE_MATCHERS, UNKNOWN, Facts, Rule, RuleIndex
+from policy.rule_facts import UNKNOWN, Facts, Rule
+from policy.rule_index import MATCHERS, POSSIBLE_MATCHERS, RuleIndex
 from policy.vocabulary import RuleAction, RuleType
 
 

@@ -16,7 +16,7 @@ from policy.gates import Connection
 from policy.grants import Grant
 from policy.remedies import rules
 from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetValue
-from policy.rules import Rule
+from policy.rule_facts import Rule
 
 Remedy: TypeAlias = tuple[PolicyChange, ...]
 MAX_REMEDIES = 6  # alternatives per refusal: each costs a dry run

@@ -13,7 +13,7 @@ from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
 from policy import grants
 from policy.refusals import Unauthenticated
-from policy.rules import Facts
+from policy.rule_facts import Facts
 from policy.vocabulary import EmailOp
 
 NOW = 1_795_000_000_000

@@ -14,7 +14,8 @@ from typing import Literal, TypeVar
 from graph.collab.visibility.rule_facts import FactLoader
 from graph.context import Context
 from policy.refusals import Blocked, BlockedAction, NotFound, ReadOnlyConnection
-from policy.rules import UNKNOWN, Disclosure, Facts, RuleSet, UnknownFact
+from policy.rule_facts import UNKNOWN, Facts, UnknownFact
+from policy.rules import Disclosure, RuleSet
 from policy.vocabulary import Surface
 from providers.collab_ids import ItemKey, ListKey, RowKey
 from providers.content.merged_content import MergedContent

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import replace
 
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
-from policy.rules import UNKNOWN, Facts
+from policy.rule_facts import UNKNOWN, Facts
 from providers.collab_ids import ItemKey
 from providers.failures import Missing
 from providers.ports.collab import FileQuery, Order

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from policy.rules import UNKNOWN, Facts, ItemKey, RuleSet, TextFact, UnknownFact
+from policy.rule_facts import UNKNOWN, Facts, ItemKey, TextFact, UnknownFact
+from policy.rules import RuleSet
 from policy.vocabulary import RuleType
 from providers import collab_ids
 from providers.collab_ids import ItemKey as Key
