@@ -18,8 +18,20 @@ MAX_FUNCTION_LINES = 60
 MAX_MODULES = 22  # in one folder, its `__init__` included
 
 # Each exception says why.
-LONG_FILES: dict[str, str] = {}
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FILES = {
+    "src/policy/vocabulary.py": "every word of the API in one table",
+}
+LONG_FUNCTIONS = {
+    "src/graph/collab/file_queries.py:collab_files": "one parameter per documented argument",
+    "src/graph/collab/item_queries.py:collab_list_items": "one parameter per documented argument",
+    "src/graph/emails/queries.py:emails": "one parameter per documented argument",
+}
+# Their docstrings are descriptions in the served OpenAPI document, which keeps its wording.
+SERVED_DESCRIPTIONS = {
+    "src/gateway/explain/views.py",
+    "src/gateway/operations/settings_views.py",
+    "src/gateway/operations/views.py",
+}
 
 # Names that say nothing of what they hold.
 VAGUE = {"one", "found", "given", "said", "told", "here", "that", "those", "asks", "kept"}
@@ -93,7 +105,7 @@ def test_variables_say_what_they_hold():
 def test_docstrings_open_with_a_noun_or_a_verb():
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     riddles = {}
-    for name in MODULES:
+    for name in set(MODULES) - SERVED_DESCRIPTIONS:
         for node in ast.walk(tree(name)):
             if isinstance(node, documented):
                 line = (ast.get_docstring(node) or "").strip().partition("\n")[0]

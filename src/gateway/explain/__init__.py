@@ -8,6 +8,7 @@ Explains why a call is refused and which change of the token would let it pass (
     result     the result of a dry run, and what stopped it
     layers     the outcome of every layer
     search     finds the smallest change by trying
+    views      the response, member by member
     explainer  answers a question in the shape of the management API
 
 See docs/spec/management.md#explain.

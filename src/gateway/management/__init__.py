@@ -6,6 +6,7 @@ The management API: routes that only the holder of the admin token may call.
     bodies           request bodies as models
     paging           list queries and page tokens
     error_handlers   exceptions as error responses
-    operators … decisions   one module per collection of the API
+    operators, resources, connections, tokens, rules, decisions, explain
+                     one module per collection or call of the API
     routes           all of them
 """
