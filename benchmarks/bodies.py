@@ -11,13 +11,7 @@ from benchmarks.baselines import fastapi_app, hand_written, models, strawberry_r
 from benchmarks.baselines.fastapi_app import EXPAND_B, SELECT_B, SELECT_EVENT, Sends
 from benchmarks.baselines.stores import Token
 from benchmarks.corpus import AGENDA_ENDS, AGENDA_STARTS, CALENDAR, EVENTS_PER_ANSWER, PAGE, Corpus
-from benchmarks.inside import (
-    EMAIL,
-    EVENT_MASK,
-    MAIL_MASK,
-    Inside,
-    events_variables,
-)
+from benchmarks.inside import EMAIL, EVENT_MASK, MAIL_MASK, Inside, events_variables
 from benchmarks.table import Promise, Table
 from providers.mail.merging import MailPage
 from rest_compat.documents import document

@@ -45,10 +45,7 @@ class FromMemory(httpx.AsyncBaseTransport):
         """Return the response of the corpus."""
         body = await request.aread() if request.method == "POST" else b""
         reply = self._corpus.reply(request.url.raw_path.decode(), body)
-        headers = {
-            "content-type": reply.content_type,
-            "content-length": str(len(reply.body)),
-        }
+        headers = {"content-type": reply.content_type, "content-length": str(len(reply.body))}
         return httpx.Response(200, headers=headers, content=reply.body)
 
 

@@ -184,10 +184,7 @@ def events_b(
         to=span[1],
     )
     return models.EventPage(
-        events=events,
-        accessInfo=token.access_info,
-        currentUserCalendarEmail=email,
-        meta=meta,
+        events=events, accessInfo=token.access_info, currentUserCalendarEmail=email, meta=meta
     )
 
 

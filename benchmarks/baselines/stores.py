@@ -106,9 +106,7 @@ def allowed(token: int, settings: str, upstream: str) -> Token:
 
 
 @lru_cache(1024)
-def _policy(
-    settings: str,
-) -> tuple[bool, frozenset[str], str | None, tuple[tuple[int, int], ...]]:
+def _policy(settings: str) -> tuple[bool, frozenset[str], str | None, tuple[tuple[int, int], ...]]:
     """Return from the settings: whether mail may be read, hidden members, access info, limits."""
     read = json.loads(settings)
     visible = {*read["visibleEmailFields"]}

@@ -36,9 +36,7 @@ from msgraph.generated.drives.item.items.item.invite.invite_post_request_body im
 )
 from msgraph.generated.models.column_definition import ColumnDefinition
 from msgraph.generated.models.drive_item import DriveItem
-from msgraph.generated.models.drive_item_uploadable_properties import (
-    DriveItemUploadableProperties,
-)
+from msgraph.generated.models.drive_item_uploadable_properties import DriveItemUploadableProperties
 from msgraph.generated.models.drive_recipient import DriveRecipient
 from msgraph.generated.models.entity_type import EntityType
 from msgraph.generated.models.field_value_set import FieldValueSet
@@ -207,9 +205,7 @@ def asked(parameters=None, **headers):
 
 def control(facts, method, path, body=None):
     request = urllib.request.Request(
-        facts["url"] + path,
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
+        facts["url"] + path, method=method, data=None if body is None else json.dumps(body).encode()
     )
     with urllib.request.urlopen(request) as answer:
         text = answer.read()
@@ -308,9 +304,7 @@ async def changes(client, adapter, facts):
     drive = client.drives.by_drive_id(facts["subjects"]["drive"])
     items = drive.items
     wanted = DriveItem(
-        name="Peer",
-        folder=Folder(),
-        additional_data={"@microsoft.graph.conflictBehavior": "fail"},
+        name="Peer", folder=Folder(), additional_data={"@microsoft.graph.conflictBehavior": "fail"}
     )
     folder = strict(await items.by_drive_item_id("root").children.post(wanted))
     await refused(items.by_drive_item_id("root").children.post(wanted), 409, "nameAlreadyExists")

@@ -23,9 +23,7 @@ from msgraph.generated.users.item.calendar_view.calendar_view_request_builder im
 from msgraph.generated.users.item.calendars.item.calendar_view.calendar_view_request_builder import (
     CalendarViewRequestBuilder as OtherView,
 )
-from msgraph.generated.users.item.events.events_request_builder import (
-    EventsRequestBuilder as Many,
-)
+from msgraph.generated.users.item.events.events_request_builder import EventsRequestBuilder as Many
 from msgraph.generated.users.item.events.item.accept.accept_post_request_body import (
     AcceptPostRequestBody,
 )

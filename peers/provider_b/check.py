@@ -186,9 +186,7 @@ def asked(parameters=None, **headers):
 
 def control(facts, method, path, body=None):
     request = urllib.request.Request(
-        facts["url"] + path,
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
+        facts["url"] + path, method=method, data=None if body is None else json.dumps(body).encode()
     )
     with urllib.request.urlopen(request) as answer:
         text = answer.read()

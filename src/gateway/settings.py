@@ -148,8 +148,7 @@ class Settings(BaseSettings):
         description="Base URL of the task projects, before `/api/1.0`.",
     )
     oauth_a_url: BaseUrl = Field(
-        default="https://oauth2.googleapis.com/token",
-        description="Token endpoint of provider A.",
+        default="https://oauth2.googleapis.com/token", description="Token endpoint of provider A."
     )
     oauth_b_url: BaseUrl = Field(
         default="https://login.microsoftonline.com",

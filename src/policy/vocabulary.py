@@ -360,11 +360,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
     Layer.ADDRESS_LIMIT: (Code.RATE_LIMITED, Code.OVERLOADED),
     Layer.TOKEN: (Code.UNAUTHENTICATED, Code.ADMIN_REQUIRED),
     Layer.QUOTA: (),  # has the codes of the address limits
-    Layer.SURFACE: (
-        Code.EMAIL_NOT_ENABLED,
-        Code.CALENDAR_NOT_ENABLED,
-        Code.COLLAB_NOT_ENABLED,
-    ),
+    Layer.SURFACE: (Code.EMAIL_NOT_ENABLED, Code.CALENDAR_NOT_ENABLED, Code.COLLAB_NOT_ENABLED),
     Layer.CONNECTIONS: (
         Code.NO_EMAIL_PROVIDER,
         Code.NO_CALENDAR_PROVIDER,

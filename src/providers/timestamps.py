@@ -19,3 +19,8 @@ def parse_utc(text: str | None) -> datetime | None:
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def format_utc(time: datetime) -> str:
+    """Format a UTC time by RFC 3339, with "Z"."""
+    return time.isoformat().replace("+00:00", "Z")

@@ -66,9 +66,7 @@ async def _gather(receive: Receive, limit: int) -> bytes:
 
 def _too_large(limit: int) -> Problem:
     return problem(
-        Code.PAYLOAD_TOO_LARGE,
-        f"The request body is larger than {limit} bytes.",
-        status=413,
+        Code.PAYLOAD_TOO_LARGE, f"The request body is larger than {limit} bytes.", status=413
     )
 
 

@@ -123,9 +123,7 @@ def json_response(
 ) -> Response:
     """Build a JSON response."""
     return Response(
-        status=status,
-        body=orjson.dumps(content),
-        headers={"content-type": kind, **(headers or {})},
+        status=status, body=orjson.dumps(content), headers={"content-type": kind, **(headers or {})}
     )
 
 

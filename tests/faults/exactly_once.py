@@ -268,9 +268,7 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     run.tries[key] += 1
     try:
         answer = await client.post(
-            f"{base}{path}",
-            json=body,
-            headers={"idempotency-key": f"key-{key}"},
+            f"{base}{path}", json=body, headers={"idempotency-key": f"key-{key}"}
         )
     except httpx.HTTPError:
         run.statuses[f"{door}: none"] += 1

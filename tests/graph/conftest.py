@@ -24,10 +24,7 @@ from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-EVERYTHING = {
-    "emailAccessEnabled": True,
-    "allowedEmailOperations": ["all"],
-}
+EVERYTHING = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
 
 
 @dataclass
@@ -270,8 +267,7 @@ def world():
     made.mailboxes = {
         1: RecordMailbox([make_email("a1", 1), make_email("a2", 3)]),
         2: RecordMailbox(
-            [make_email("b1", 2, provider="PROVIDER_B")],
-            sent=mail_records.SentMessage(),
+            [make_email("b1", 2, provider="PROVIDER_B")], sent=mail_records.SentMessage()
         ),
     }
     return made

@@ -65,22 +65,12 @@ def test_a_refusal_is_reported_with_all_its_details():
             refusals.Unauthenticated(UnauthorizedReason.EXPIRED),
             {"code": "UNAUTHENTICATED", "httpStatus": 401, "reason": "EXPIRED"},
         ),
-        (
-            refusals.TooManyRequests(7),
-            {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 7},
-        ),
+        (refusals.TooManyRequests(7), {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 7}),
         (
             refusals.OperationNotAllowed(EmailOp.VIEW_EMAIL),
-            {
-                "code": "OPERATION_NOT_ALLOWED",
-                "httpStatus": 403,
-                "requiredOperation": "view_email",
-            },
+            {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "view_email"},
         ),
-        (
-            failures.Throttled(9),
-            {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 9},
-        ),
+        (failures.Throttled(9), {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 9}),
     ],
 )
 def test_extensions_of_each_problem(problem, more):

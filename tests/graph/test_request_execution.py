@@ -316,11 +316,7 @@ async def test_a_mutation_has_failed_when_its_root_field_has(graph, world, chang
         return world.context()
 
     reply = await respond(
-        graph,
-        json.dumps({"query": SEND}).encode(),
-        admit=admit,
-        request_id="req-1",
-        once=once,
+        graph, json.dumps({"query": SEND}).encode(), admit=admit, request_id="req-1", once=once
     )
 
     assert replies == [("mutation", reply)]

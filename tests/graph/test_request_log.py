@@ -125,11 +125,7 @@ async def test_an_upstream_throttle_is_logged_in_the_upstream_layer(left, world)
     [
         ("{ emails {", None, Code.GRAPHQL_PARSE_FAILED),
         ("{ nothing }", None, Code.GRAPHQL_VALIDATION_FAILED),
-        (
-            "query ($n: Int) { emails(limit: $n) { hasMore } }",
-            {"n": "x"},
-            Code.INVALID_PARAMETER,
-        ),
+        ("query ($n: Int) { emails(limit: $n) { hasMore } }", {"n": "x"}, Code.INVALID_PARAMETER),
         (
             'mutation { a: deleteEmail(emailId: "1") { success } '
             'b: deleteEmail(emailId: "2") { success } }',

@@ -234,11 +234,7 @@ def fill(agendas: Agendas) -> None:
             video_link="https://meet.example/lease",
         ),
     )
-    plant(
-        "home",
-        "fair",
-        whole_days(2, 4, "Book fair", shows_as="free"),
-    )
+    plant("home", "fair", whole_days(2, 4, "Book fair", shows_as="free"))
     plant(
         "office",
         "budget",

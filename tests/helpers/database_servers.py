@@ -133,10 +133,7 @@ class PostgresServer:
         server = self._process.pid
         os.kill(server, signal.SIGSTOP)
         listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(server)],
-            capture_output=True,
-            text=True,
-            check=False,
+            ["ps", "-o", "pid=", "--ppid", str(server)], capture_output=True, text=True, check=False
         )
         for pid in [*map(int, listed.stdout.split()), server]:
             os.kill(pid, number)

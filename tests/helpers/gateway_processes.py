@@ -162,9 +162,4 @@ def prepare(base: str, tokens: Mapping[str, str]) -> Prepared:
 def token_of(operator: str, resource: int) -> dict[str, Any]:
     """Return the body of a token that may do everything with mail."""
     settings = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
-    return {
-        "name": "load",
-        "operatorId": operator,
-        "resourceIds": [resource],
-        "settings": settings,
-    }
+    return {"name": "load", "operatorId": operator, "resourceIds": [resource], "settings": settings}

@@ -486,8 +486,7 @@ async def test_read_state_and_labels_change(account):
     name = account.add("Hello", labels=("Client Work", "Old"))
 
     changed = await account.port.change(
-        name,
-        MailChange(read=True, add_labels=("New One",), remove_labels=("OLD", "nowhere")),
+        name, MailChange(read=True, add_labels=("New One",), remove_labels=("OLD", "nowhere"))
     )
 
     mail = account.stored()[0]

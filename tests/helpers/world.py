@@ -104,10 +104,7 @@ MAILS: Mapping[str, Mapping[str, NewMail]] = {
             "Re: Lunch on Friday?",
             "Yes.\n",
             at="2026-11-17T12:30:00",
-            headers={
-                "In-Reply-To": "<lunch@world.example>",
-                "References": "<lunch@world.example>",
-            },
+            headers={"In-Reply-To": "<lunch@world.example>", "References": "<lunch@world.example>"},
             folder="sent",
         ),
         "junk": mail(
@@ -127,13 +124,7 @@ MAILS: Mapping[str, Mapping[str, NewMail]] = {
             headers={"Importance": "high"},
         ),
         "minutes": mail(
-            "minutes",
-            BO,
-            ME_B,
-            "Minutes",
-            "See below.\n",
-            at="2026-11-16T07:00:00",
-            is_read=False,
+            "minutes", BO, ME_B, "Minutes", "See below.\n", at="2026-11-16T07:00:00", is_read=False
         ),
     },
 }

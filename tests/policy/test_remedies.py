@@ -82,10 +82,7 @@ SIMPLE = [
             (AddEntry("allowedEmailOperations", "apply_labels"),),
         ],
     ),
-    (
-        OperationNotAllowed(TaskOp.VIEW_ITEMS),
-        [(AddEntry("allowedTaskOperations", "view_items"),)],
-    ),
+    (OperationNotAllowed(TaskOp.VIEW_ITEMS), [(AddEntry("allowedTaskOperations", "view_items"),)]),
     (
         AccessDenied("Free and busy times only.", layer=Layer.OPERATION),
         [(SetValue("calendarAccessLevel", "view_filtered"),)],
@@ -109,8 +106,7 @@ SIMPLE = [
         [
             (
                 AddEntry(
-                    "taskBoards",
-                    {"boardId": board, "provider": "BOARDS", "allowCreate": False},
+                    "taskBoards", {"boardId": board, "provider": "BOARDS", "allowCreate": False}
                 ),
             )
             for board in ("1", "2")

@@ -26,10 +26,7 @@ def grant(past=None, future=None):
 ROWS = {
     # words: (past, future, from, to) -> (start, end)
     "no restriction, nothing given": ((None, None, None, None), (day(0), day(7))),
-    "30/30, nothing given: today plus or minus 3 days": (
-        (30, 30, None, None),
-        (day(-3), day(4)),
-    ),
+    "30/30, nothing given: today plus or minus 3 days": ((30, 30, None, None), (day(-3), day(4))),
     "0/30, nothing given: from today": ((0, 30, None, None), (day(0), day(7))),
     "30/0, nothing given: the last 7 days": ((30, 0, None, None), (day(-6), day(1))),
     "1/1, nothing given: less than a week": ((1, 1, None, None), (day(-1), day(2))),

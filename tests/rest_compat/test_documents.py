@@ -3,13 +3,7 @@
 import re
 
 import pytest
-from graphql import (
-    FieldNode,
-    OperationDefinitionNode,
-    parse,
-    print_ast,
-    validate,
-)
+from graphql import FieldNode, OperationDefinitionNode, parse, print_ast, validate
 from spec_pages import first_table, section, words
 
 from graph import schema
@@ -171,10 +165,7 @@ def test_the_query_parameters_of_the_email_list_are_specified_in_this_order():
     ]
 
     variables = [
-        (
-            node.variable.name.value,
-            print_ast(node.default_value) if node.default_value else "none",
-        )
+        (node.variable.name.value, print_ast(node.default_value) if node.default_value else "none")
         for node in operation(ENDPOINTS[0]).variable_definitions
     ]
 

@@ -597,14 +597,7 @@ async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, gate
     response = await post(client)
 
     assert response.status_code == 200
-    assert gateway.steps() == [
-        "admit",
-        "check_gates",
-        "begin",
-        "mark_attempt",
-        "run",
-        "complete",
-    ]
+    assert gateway.steps() == ["admit", "check_gates", "begin", "mark_attempt", "run", "complete"]
     assert gateway.log[3] == ("mark_attempt", "seed", False)
     assert gateway.log[5] == ("complete", 200, response.content)
 

@@ -106,10 +106,7 @@ def test_headers_belong_to_their_status_alone():
 def test_an_endpoint_may_spell_a_code_of_its_own():
     problem = Problem("No.", {"code": "NOT_FOUND", "httpStatus": 404})
     shaped = error_response(
-        problem,
-        request_id="r",
-        surface=Surface.CALENDAR,
-        codes={"NOT_FOUND": "EVENT_NOT_FOUND"},
+        problem, request_id="r", surface=Surface.CALENDAR, codes={"NOT_FOUND": "EVENT_NOT_FOUND"}
     )
 
     assert orjson.loads(shaped.body)["error"] == "EVENT_NOT_FOUND"

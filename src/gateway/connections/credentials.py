@@ -153,11 +153,7 @@ class CredentialRepository:
         """Mark the connection as needing consent, unless newer credentials are stored."""
         try:
             await connection_rows.mark_needs_reauth(
-                self._database,
-                connection_id,
-                version,
-                self._keyring,
-                detail=NeedsReauth.sentence,
+                self._database, connection_id, version, self._keyring, detail=NeedsReauth.sentence
             )
         except StorageUnavailable:
             log.warning("a dead connection is not marked", extra={"connection_id": connection_id})

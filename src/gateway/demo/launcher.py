@@ -221,10 +221,7 @@ def _connection(
 
 
 def _credentials(
-    account: _Account,
-    scopes: list[str],
-    issued: Mapping[tuple[str, str], str],
-    sandbox: Sandbox,
+    account: _Account, scopes: list[str], issued: Mapping[tuple[str, str], str], sandbox: Sandbox
 ) -> dict[str, Any]:
     """
     Return the connection's credentials.

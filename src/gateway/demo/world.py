@@ -34,11 +34,7 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
         "Sites.ReadWrite.All",
         "InformationProtectionPolicy.Read",
     ),
-    ("collab", READ): (
-        "Files.Read.All",
-        "Sites.Read.All",
-        "InformationProtectionPolicy.Read",
-    ),
+    ("collab", READ): ("Files.Read.All", "Sites.Read.All", "InformationProtectionPolicy.Read"),
     ("tasks", WRITE): (
         "me:read",
         "boards:read",

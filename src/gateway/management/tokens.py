@@ -54,9 +54,7 @@ async def get_token(services: AppServices, token_id: str) -> views.ManagedAccess
 
 @router.patch("/{token_id}", openapi_extra=described(TokenChange, settings=settings_views.CHANGE))
 async def change_token(
-    services: AppServices,
-    token_id: str,
-    change: Annotated[TokenChange, Depends(body(TokenChange))],
+    services: AppServices, token_id: str, change: Annotated[TokenChange, Depends(body(TokenChange))]
 ) -> views.ManagedAccessToken:
     """Change a token; settings are merged key by key, null resets one to its default."""
     async with services.database.writing() as session:

@@ -57,11 +57,7 @@ def query(filters: Mapping[str, Any]) -> DecisionQuery:
 
 
 async def list_newest(
-    database: Database,
-    wanted: DecisionQuery,
-    *,
-    limit: int,
-    before: tuple[int, int] | None = None,
+    database: Database, wanted: DecisionQuery, *, limit: int, before: tuple[int, int] | None = None
 ) -> list[views.Decision]:
     """Return decisions, newest first; *before* is (milliseconds, id) of the last one returned."""
     rows = await reading.newest(database, wanted.filter(), limit=limit, before=before)
@@ -69,11 +65,7 @@ async def list_newest(
 
 
 async def follow(
-    database: Database,
-    wanted: DecisionQuery,
-    *,
-    last: int,
-    warn: Callable[[str], None],
+    database: Database, wanted: DecisionQuery, *, last: int, warn: Callable[[str], None]
 ) -> AsyncGenerator[views.Decision, None]:
     """
     Yield the *last* decisions, oldest first, and then each new one, without end.

@@ -135,10 +135,7 @@ async def create_token(
 
 
 async def _change_token(
-    session: AsyncSession,
-    stored: StoredToken,
-    entry: TokenEntry,
-    resource_ids: Mapping[str, int],
+    session: AsyncSession, stored: StoredToken, entry: TokenEntry, resource_ids: Mapping[str, int]
 ) -> None:
     token, members = stored.row, entry.model_fields_set
     if "expires_at" in members:

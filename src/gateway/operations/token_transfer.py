@@ -40,11 +40,7 @@ async def export_tokens(session: AsyncSession) -> dict[str, Any]:
     return {
         "version": VERSION,
         "tokens": [
-            {
-                **token_entry(token),
-                "keyId": token.row.key_id,
-                "digest": token.row.digest.hex(),
-            }
+            {**token_entry(token), "keyId": token.row.key_id, "digest": token.row.digest.hex()}
             for _, token in sorted(snapshot.tokens.items())
         ],
     }

@@ -52,12 +52,7 @@ class RuleIntentRecovery:
     """Resolves intents whose lease has expired. One per process."""
 
     def __init__(
-        self,
-        database: Database,
-        keyring: Keyring,
-        accounts: Accounts,
-        *,
-        clock: ClockMs = now_ms,
+        self, database: Database, keyring: Keyring, accounts: Accounts, *, clock: ClockMs = now_ms
     ) -> None:
         self._database = database
         self._keyring = keyring
@@ -154,8 +149,7 @@ class RuleIntentRecovery:
             result = await session.exec(
                 select(ConnectionRow)
                 .join(
-                    TokenResource,
-                    col(TokenResource.resource_id) == col(ConnectionRow.resource_id),
+                    TokenResource, col(TokenResource.resource_id) == col(ConnectionRow.resource_id)
                 )
                 .where(
                     col(TokenResource.token_id) == token_id,

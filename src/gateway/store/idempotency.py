@@ -18,6 +18,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
@@ -231,6 +232,13 @@ class IdempotencyStore:
         If the database does not answer, the entry stays until its lease expires: the operation has
         happened, so the caller still gets its response, and a retry looks the effect up.
         """
+        try:
+            await self._update(attempt, values)
+        except StorageUnavailable:
+            log.warning("the end of an idempotent call could not be stored")
+        await self.abandon(attempt)
+
+    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> None:
         ended = (
             update(IdempotencyRow)
             .where(
@@ -240,12 +248,8 @@ class IdempotencyStore:
             )
             .values(lease_until=self._clock(), **values)
         )
-        try:
-            async with self._database.writing() as session:
-                await session.exec(ended)
-        except StorageUnavailable:
-            log.warning("the end of an idempotent call could not be stored")
-        await self.abandon(attempt)
+        async with self._database.writing() as session:
+            await session.exec(ended)
 
     def _begun(self, row: int | None, *, attempt: int, seed: str, maybe_sent: bool) -> Attempt:
         if row is None:

@@ -259,8 +259,7 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePer
             for permission in permissions
         )
     return views.DrivePermissionListView(
-        permissions=permissions,
-        access_info=context.caller.access_info(Surface.COLLAB),
+        permissions=permissions, access_info=context.caller.access_info(Surface.COLLAB)
     )
 
 

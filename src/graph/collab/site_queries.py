@@ -138,9 +138,7 @@ async def collab_lists(
 @guarded(CollabOp.READ_LISTS, returns=types.CollabList)
 @translate_failures
 async def collab_list(
-    info: Info,
-    site_id: SiteId,
-    list_id: Annotated[str, Argument(description="The list's id.")],
+    info: Info, site_id: SiteId, list_id: Annotated[str, Argument(description="The list's id.")]
 ) -> SiteList:
     """Read one list with its columns."""
     context = info.context

@@ -129,10 +129,7 @@ def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> No
 
 def _change(wanted: inputs.ModifyEmailInput) -> mail.MailChange:
     add, remove = wanted.add_labels or [], wanted.remove_labels or []
-    details = [
-        *_label_problems("addLabels", add),
-        *_label_problems("removeLabels", remove),
-    ]
+    details = [*_label_problems("addLabels", add), *_label_problems("removeLabels", remove)]
     both = {label.casefold() for label in add} & {label.casefold() for label in remove}
     if both:
         details.append(Detail("removeLabels", "A label cannot be added and removed at once."))

@@ -32,8 +32,7 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
     q: Annotated[
-        str | None,
-        Argument(description='Words and "quoted phrases", each of which must be found.'),
+        str | None, Argument(description='Words and "quoted phrases", each of which must be found.')
     ] = None,
     from_: Annotated[
         str | None, Argument(name="from", description="Sender: address, @domain, or part of it.")
@@ -116,8 +115,7 @@ async def email(
 
 @guarded(EmailOp.VIEW_THREAD, returns=Thread)
 async def email_thread(
-    info: Info,
-    thread_id: Annotated[str, Argument(description="Provider-prefixed id.")],
+    info: Info, thread_id: Annotated[str, Argument(description="Provider-prefixed id.")]
 ) -> ThreadView:
     """Read a conversation, oldest message first, with bodies."""
     context = info.context

@@ -95,9 +95,7 @@ async def calendar_event(
     known = filters.event_id(event_id)
     mine = _my_email(context)
     reading = context.calendars.event(
-        known,
-        allowed=context.caller.grant.calendar_ids,
-        wanted=wanted(info.raw, "Event"),
+        known, allowed=context.caller.grant.calendar_ids, wanted=wanted(info.raw, "Event")
     )
     try:
         event = await _translate_failures(reading)

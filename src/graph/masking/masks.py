@@ -72,12 +72,7 @@ _TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
     (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
 )
 
-_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (
-    *_EMAIL,
-    *_CALENDAR,
-    *_TASKS,
-    *collab.WORDS,
-)
+_ROWS: tuple[tuple[Field, tuple[str, ...]], ...] = (*_EMAIL, *_CALENDAR, *_TASKS, *collab.WORDS)
 
 _FIELD_TYPES = (EmailField, CalendarField, TaskField, CollabField)
 
@@ -137,13 +132,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Participant": ("email", "name"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
         "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
-        "EventPage": (
-            "events",
-            "accessInfo",
-            "currentUserCalendarEmail",
-            "authWarnings",
-            "meta",
-        ),
+        "EventPage": ("events", "accessInfo", "currentUserCalendarEmail", "authWarnings", "meta"),
         "EventPageMeta": ("count", "offset", "totalCount", "hasMore", "from", "to"),
         "EventAnswer": ("event", "accessInfo", "currentUserCalendarEmail"),
         "Event": ("id",),
@@ -218,14 +207,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "effectiveCollabOperations",
             "connections",
         ),
-        "TokenConnection": (
-            "id",
-            "kind",
-            "provider",
-            "accountEmail",
-            "status",
-            "reconnectUrl",
-        ),
+        "TokenConnection": ("id", "kind", "provider", "accountEmail", "status", "reconnectUrl"),
         **collab.STRUCTURAL,
     }
 )

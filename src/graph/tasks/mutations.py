@@ -145,9 +145,7 @@ def _group(group_id: str | None, board: TaskBoard) -> str | None:
     if not any(group.id == group_id for group in board.groups or ()):
         why = "The board has no group with this id."
         raise InvalidInput(
-            f"groupId: {why}",
-            code=Code.VALIDATION_ERROR,
-            details=[Detail("input.groupId", why)],
+            f"groupId: {why}", code=Code.VALIDATION_ERROR, details=[Detail("input.groupId", why)]
         )
     return group_id
 

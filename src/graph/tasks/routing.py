@@ -178,8 +178,7 @@ def _is_of(provider: str | None, code: str) -> bool:
 
 def _ambiguous(usable: Iterable[Connection]) -> refusals.InvalidInput:
     refusal = refusals.InvalidInput(
-        "Several task providers are connected: provider must name one.",
-        code=Code.PROVIDER_REQUIRED,
+        "Several task providers are connected: provider must name one.", code=Code.PROVIDER_REQUIRED
     )
     refusal.connected_providers = tuple(dict.fromkeys(connection.provider for connection in usable))
     return refusal

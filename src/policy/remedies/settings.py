@@ -120,11 +120,7 @@ def _widen_window(refusal: refusals.OutsideTimeframe, state: TokenState) -> Iter
 
 def _allow_board(refusal: refusals.OutsideBoards, _: TokenState) -> Iterable[Remedy]:
     for board in refusal.board_ids:
-        entry = {
-            "boardId": board,
-            "provider": refusal.provider,
-            "allowCreate": refusal.to_create,
-        }
+        entry = {"boardId": board, "provider": refusal.provider, "allowCreate": refusal.to_create}
         yield (AddEntry("taskBoards", entry),)
 
 

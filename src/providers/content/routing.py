@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from providers.collab_ids import ItemKey
 from providers.failures import Missing, ProviderFailure, Refused
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
-from providers.first_holder import (
-    changed_nothing,
-    read_from_first_holder,
-    write_to_first_holder,
-)
+from providers.first_holder import changed_nothing, read_from_first_holder, write_to_first_holder
 from providers.ports.collab import ReadOnlyContent
 from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
@@ -43,11 +39,7 @@ class ConnectionRouter:
     """
 
     def __init__(
-        self,
-        connections: Connections,
-        *,
-        timeout_seconds: float,
-        exhaustive: bool,
+        self, connections: Connections, *, timeout_seconds: float, exhaustive: bool
     ) -> None:
         self.connections = tuple(
             sorted(connections, key=lambda pair: (pair[0].mode == "selected_sites", pair[0].id))

@@ -126,10 +126,7 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(
-        self,
-        *,
-        released: Callable[["Connection"], None],
-        lost: Callable[["Connection"], None],
+        self, *, released: Callable[["Connection"], None], lost: Callable[["Connection"], None]
     ) -> None:
         """Call *released* at the end of every exchange, *lost* when the socket is closed."""
         self._released = released

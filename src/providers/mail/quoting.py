@@ -12,6 +12,8 @@ from providers import search_text
 from providers.records import mail as mail_records
 
 _QUOTE = '<blockquote style="margin:0 0 0 .8ex;border-left:1px solid #ccc;padding-left:1ex">'
+# Attributes of the original that a reply or forward quotes.
+QUOTED_ATTRIBUTES = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 _FORWARDED = "---------- Forwarded message ----------"
 
 Body = tuple[str, str]

@@ -19,12 +19,7 @@ from sandbox.boards.store import GROUP_COLORS
 
 
 def _create_update(
-    _: Any,
-    info: Info,
-    *,
-    body: str,
-    item_id: str | None = None,
-    parent_id: str | None = None,
+    _: Any, info: Info, *, body: str, item_id: str | None = None, parent_id: str | None = None
 ) -> Update:
     context = context_of(info)
     context.require_write_scope("updates:write")

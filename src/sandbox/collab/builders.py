@@ -55,10 +55,7 @@ class ContentBuilder:
     def continue_list(self, list_id: str, drive_id: str = "") -> None:
         """Continue the item numbers of a stored list."""
         if drive_id:
-            library_items = (
-                *self.store.items(drive_id),
-                *self.store.recycled(drive_id),
-            )
+            library_items = (*self.store.items(drive_id), *self.store.recycled(drive_id))
             used_numbers = [item.number for item in library_items]
             self._lists[drive_id] = list_id
         else:

@@ -129,7 +129,7 @@ class CollabCall:
         if "," in head:
             if not _SITE_ID.match(head):
                 raise invalid_request(
-                    "Provided identifier is malformed - site collection id is not valid",
+                    "Provided identifier is malformed - site collection id is not valid"
                 )
             site_id = head.lower()
             site = next((site for site in sites if site.id.lower() == site_id), None)

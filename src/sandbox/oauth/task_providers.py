@@ -14,12 +14,7 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as error_response
 from sandbox.http import Request, Response, Router, json_response
-from sandbox.oauth.authorization_server import (
-    NO_STORE,
-    AuthorizationServer,
-    OAuthError,
-    parse_form,
-)
+from sandbox.oauth.authorization_server import NO_STORE, AuthorizationServer, OAuthError, parse_form
 from sandbox.oauth.consent import AuthorizeEndpoint, AuthorizeOptions
 from sandbox.oauth.identity_tokens import sign_jwt
 from sandbox.oauth.tokens import TokenGrant
@@ -103,11 +98,7 @@ class _BoardsEndpoints(_Endpoints):
         claims = {"exp": int(time.time()) + LIFETIME_SECONDS, "jti": secrets.token_urlsafe(16)}
         return {
             "access_token": self._tokens.issue(
-                upstream,
-                account,
-                scopes,
-                lifetime_seconds=LIFETIME_SECONDS,
-                text=sign_jwt(claims),
+                upstream, account, scopes, lifetime_seconds=LIFETIME_SECONDS, text=sign_jwt(claims)
             ),
             "refresh_token": self._tokens.issue_refresh(upstream, account, scopes),
             "token_type": "Bearer",

@@ -8,15 +8,7 @@ from typing import Any
 import orjson
 
 from sandbox.http import Endpoint, Handler, Request, Response, Router, json_response, parse_target
-from sandbox.projects import (
-    custom_fields,
-    errors,
-    projects,
-    stories,
-    tags,
-    tasks,
-    workspaces,
-)
+from sandbox.projects import custom_fields, errors, projects, stories, tags, tasks, workspaces
 from sandbox.projects.context import CallContext
 from sandbox.projects.errors import ApiError
 from sandbox.projects.store import ProjectStore

@@ -305,7 +305,7 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
                         if project is not None
                     ],
                 }
-            ),
+            )
         ),
         "story": ResourceView(
             compact=("created_at", "created_by", "resource_subtype", "text", "type"),
@@ -340,10 +340,10 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
                     "permalink_url": _permalink("tag"),
                     "workspace": _workspace,
                 }
-            ),
+            )
         ),
         "team": ResourceView(
-            fields=MappingProxyType({"name": _attribute("name"), "organization": _workspace}),
+            fields=MappingProxyType({"name": _attribute("name"), "organization": _workspace})
         ),
         "user": ResourceView(
             fields=MappingProxyType(
@@ -357,7 +357,7 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
                         if workspace is not None
                     ],
                 }
-            ),
+            )
         ),
         "workspace": ResourceView(
             fields=MappingProxyType(
@@ -366,7 +366,7 @@ VIEWS: Mapping[str, ResourceView] = MappingProxyType(
                     "is_organization": _attribute("is_organization"),
                     "email_domains": lambda _, workspace: list(workspace.email_domains),
                 }
-            ),
+            )
         ),
     }
 )

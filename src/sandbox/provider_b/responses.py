@@ -89,7 +89,5 @@ def error_response(error: GraphError, request: Request) -> Response:
         "request-id": request_id,
         "client-request-id": request.headers.get("client-request-id", request_id),
     }
-    body = {
-        "error": {"code": error.code, "message": error.message, "innerError": inner},
-    }
+    body = {"error": {"code": error.code, "message": error.message, "innerError": inner}}
     return ok(body, error.status, {"request-id": request_id, **error.headers})

@@ -148,11 +148,7 @@ def test_files_readable_by_others_are_reported(deployed, checks, tmp_path):
     (tmp_path / "gateway.db").chmod(0o644)
     _, outcomes = checks()
 
-    assert outcomes["data folder"] == (
-        "warn",
-        "others may read gateway.db",
-        "chmod 600 gateway.db",
-    )
+    assert outcomes["data folder"] == ("warn", "others may read gateway.db", "chmod 600 gateway.db")
     assert stat.S_IMODE((tmp_path / "gateway.db").stat().st_mode) == 0o644
 
 

@@ -12,11 +12,7 @@ from typer.testing import CliRunner
 from gateway.cli.main import app
 
 ROOT = artefacts.ROOT
-SETTINGS = {
-    "AGW_ADMIN_TOKEN": "a" * 20,
-    "AGW_SECRET_KEYS": "k" * 20,
-    "AGW_SANDBOX": "true",
-}
+SETTINGS = {"AGW_ADMIN_TOKEN": "a" * 20, "AGW_SECRET_KEYS": "k" * 20, "AGW_SANDBOX": "true"}
 
 
 @pytest.fixture(scope="module")

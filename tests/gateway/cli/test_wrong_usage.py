@@ -88,10 +88,7 @@ UNKNOWN = [
     (BOARDS.replace("operator o", "operator nobody"), "There is no operator nobody."),
     (BOARDS.replace("resource 1", "resource 9"), "There is no resource 9."),
     (BOARDS.replace("BOARDS", "FAX"), "FAX has no tasks, only BOARDS and PROJECTS."),
-    (
-        BOARDS.replace("tasks", "fax"),
-        "There is no fax, only email, calendar, collab, tasks.",
-    ),
+    (BOARDS.replace("tasks", "fax"), "There is no fax, only email, calendar, collab, tasks."),
     ("db downgrade 0000 --yes", "There is no version 0000, only 0001"),
     ("db restore nowhere --yes", "There is no file nowhere."),
     ("db backup nowhere/copy", "There is no folder nowhere to write copy to."),

@@ -284,11 +284,7 @@ async def test_a_graphql_body_over_64_kib_is_413_in_the_graphql_shape(client, to
         "errors": [
             {
                 "message": "The request body is larger than 65536 bytes.",
-                "extensions": {
-                    "code": "PAYLOAD_TOO_LARGE",
-                    "httpStatus": 413,
-                    "requestId": "r",
-                },
+                "extensions": {"code": "PAYLOAD_TOO_LARGE", "httpStatus": 413, "requestId": "r"},
             }
         ]
     }

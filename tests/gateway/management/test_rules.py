@@ -103,12 +103,7 @@ async def test_put_replaces_rules_atomically(admin, rules):
 @pytest.mark.parametrize(
     ("change", "code", "place", "why"),
     [
-        (
-            {"action": "x"},
-            "INVALID_ACTION",
-            "rules[1].action",
-            "action must be allow or block.",
-        ),
+        ({"action": "x"}, "INVALID_ACTION", "rules[1].action", "action must be allow or block."),
         (
             {"pattern": " "},
             "INVALID_PATTERN",

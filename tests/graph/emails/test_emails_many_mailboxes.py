@@ -196,11 +196,7 @@ async def test_more_than_a_hundred_mailboxes_are_refused_before_any_upstream_cal
         "A search goes over 100 mailboxes at most, and this token has 101; "
         "allowedConnectionIds chooses among them."
     )
-    assert error["extensions"] == {
-        "code": "MAILBOX_LIMIT",
-        "httpStatus": 422,
-        "requestId": "req-1",
-    }
+    assert error["extensions"] == {"code": "MAILBOX_LIMIT", "httpStatus": 422, "requestId": "req-1"}
     assert [mailbox.calls for mailbox in world.mailboxes.values()] == [[]] * 101
 
 

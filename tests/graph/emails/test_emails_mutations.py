@@ -15,14 +15,7 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports.mail import (
-    Draft,
-    Forward,
-    MailChange,
-    NoReplyRecipient,
-    Reply,
-    UnsafeMessage,
-)
+from providers.ports.mail import Draft, Forward, MailChange, NoReplyRecipient, Reply, UnsafeMessage
 from providers.records.mail import Participant
 
 RESULT = "{ success emailId threadId errorCode errorMessage }"

@@ -306,10 +306,7 @@ async def test_the_same_email_twice_is_fetched_once(ask, world):
         second: email(emailId: "providerA:a1") { subject }
     }""")
 
-    assert body["data"] == {
-        "first": {"subject": "Subject a1"},
-        "second": {"subject": "Subject a1"},
-    }
+    assert body["data"] == {"first": {"subject": "Subject a1"}, "second": {"subject": "Subject a1"}}
     assert len(world.mailboxes[1].calls) == 1
     assert world.costs == [{"email": 2}]
 

@@ -523,9 +523,7 @@ BOTH = pytest.mark.parametrize(
     [
         pytest.param(open_a, {"items": [a_event()] * 2, "nextPageToken": "2"}, id="A"),
         pytest.param(
-            open_b,
-            {"value": [b_event()] * 2, "@odata.nextLink": f"{BASE}/v1.0/me/more"},
-            id="B",
+            open_b, {"value": [b_event()] * 2, "@odata.nextLink": f"{BASE}/v1.0/me/more"}, id="B"
         ),
     ],
 )

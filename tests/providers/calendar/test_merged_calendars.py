@@ -114,8 +114,7 @@ async def test_a_range_may_reach_as_far_as_dates_go(agenda, span):
 
 async def test_attributes_needed_by_a_filter_are_requested_too(agenda, second):
     await agenda.events(
-        query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)),
-        wanted=ALL,
+        query(text="x", text_fields=frozenset({"location"}), addresses=("a@b.example",)), wanted=ALL
     )
 
     assert second.calls[-1][-1] == {"title", "location", "attendees", "organizer"}
@@ -176,12 +175,10 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
     page = asyncio.run(ask())
 
     whole = sorted(
-        (
-            (entry.start_utc, event_id(place(1, "a" if entry in in_a else "b"), entry.id))
-            for entry in events
-            if (entry.start_utc < span.end and entry.end_utc > span.start)
-            or (entry.start_utc == entry.end_utc == span.start)
-        ),
+        (entry.start_utc, event_id(place(1, "a" if entry in in_a else "b"), entry.id))
+        for entry in events
+        if (entry.start_utc < span.end and entry.end_utc > span.start)
+        or (entry.start_utc == entry.end_utc == span.start)
     )
     assert [(entry.start_utc, entry.id) for entry in page.events] == whole[offset : offset + limit]
     assert page.total == len(whole)
@@ -372,11 +369,7 @@ async def test_a_failing_requested_calendar_is_not_reported_as_unknown(agenda, i
 async def test_when_all_fail_it_is_the_failure(agenda, first, second, failures, expected):
     first.failure, second.failure = failures
 
-    for call in (
-        agenda.calendars(),
-        agenda.events(query(), wanted=ALL),
-        agenda.free_busy(WEEK),
-    ):
+    for call in (agenda.calendars(), agenda.events(query(), wanted=ALL), agenda.free_busy(WEEK)):
         with pytest.raises(expected) as raised:
             await call
         if expected is Throttled:

@@ -353,9 +353,7 @@ def sorted_folder(tenant):
     for item, when, created in made:
         tenant.store.put(
             msgspec.structs.replace(
-                item,
-                modified=f"2026-02-0{when}T00:00:00Z",
-                created=f"2026-01-0{created}T00:00:00Z",
+                item, modified=f"2026-02-0{when}T00:00:00Z", created=f"2026-01-0{created}T00:00:00Z"
             )
         )
     return folder

@@ -54,9 +54,7 @@ class Server:
         if isinstance(answer, Exception):
             raise answer
         return httpx.Response(
-            answer.status_code,
-            headers=answer.headers,
-            stream=httpx.ByteStream(answer.content),
+            answer.status_code, headers=answer.headers, stream=httpx.ByteStream(answer.content)
         )
 
 

@@ -20,8 +20,7 @@ def watched(server, **options):
 
 
 @pytest.mark.parametrize(
-    ("status", "tries"),
-    [(200, ["200"]), (404, ["404"]), (429, ["429"]), (503, ["503", "503"])],
+    ("status", "tries"), [(200, ["200"]), (404, ["404"]), (429, ["429"]), (503, ["503", "503"])]
 )
 async def test_every_attempt_is_reported_with_its_status(status, tries):
     upstream, attempts = watched(lambda _: httpx.Response(status, json={}))

@@ -106,10 +106,7 @@ def test_a_page_link_must_lie_under_the_base_url(text):
 GOOD_BASES = {
     "https://up.test": ("https://up.test:443", ""),
     "https://up.test/": ("https://up.test:443", ""),
-    "http://127.0.0.1:8080/sandbox/provider-a/": (
-        "http://127.0.0.1:8080",
-        "/sandbox/provider-a",
-    ),
+    "http://127.0.0.1:8080/sandbox/provider-a/": ("http://127.0.0.1:8080", "/sandbox/provider-a"),
 }
 
 

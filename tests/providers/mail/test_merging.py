@@ -34,10 +34,7 @@ def info(number, provider="PROVIDER_A", **changes):
 
 def mail(received_ms, name, provider="PROVIDER_A"):
     return mail_records.Email(
-        id=name,
-        provider=provider,
-        received_at=from_epoch_ms(received_ms),
-        subject=name,
+        id=name, provider=provider, received_at=from_epoch_ms(received_ms), subject=name
     )
 
 

@@ -58,10 +58,7 @@ async def test_the_whole_body(agendas):
                 "calendarId": ids["Me"],
                 "calendarName": "Me",
                 "busy": [period(at(0, "09:00"), at(0, "10:30"))],
-                "free": [
-                    period(day(), at(0, "09:00")),
-                    period(at(0, "10:30"), day(1)),
-                ],
+                "free": [period(day(), at(0, "09:00")), period(at(0, "10:30"), day(1))],
             },
             {
                 "calendarId": ids["Home"],

@@ -29,11 +29,7 @@ async def derived(content):
             column("Later", "calculated", facet={"formula": "=Made+1"}, is_read_only=True),
             column("Twice", "calculated", facet={"formula": "=Fee*2"}, is_read_only=True),
             column("Fee", "number"),
-            column(
-                "Berth",
-                "lookup",
-                facet={"listId": things["berths"].id, "columnName": "Title"},
-            ),
+            column("Berth", "lookup", facet={"listId": things["berths"].id, "columnName": "Title"}),
         ),
         [{"Title": "T", "Made": 2026, "Later": 2027, "Twice": 6, "Fee": 3, "BerthLookupId": "2"}],
     )

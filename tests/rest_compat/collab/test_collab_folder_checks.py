@@ -61,8 +61,7 @@ BLOCKS = (
     ),
     pytest.param(lambda _: ("mime_type", "application/pdf", "block"), id="a type"),
     pytest.param(
-        lambda content: ("sensitivity_label_id", content.labels["secret"].id, "block"),
-        id="a label",
+        lambda content: ("sensitivity_label_id", content.labels["secret"].id, "block"), id="a label"
     ),
 )
 

@@ -189,10 +189,7 @@ ELSEWHERE = (
     ("POST", lambda c: f"/files/{c.id('letter')}/share", "result"),
     ("POST", lambda c: f"/files/upload?fileName=a.txt&folderId={c.id('own')}", "result"),
 )
-BODIES = {
-    "rename": {"newName": "x.txt"},
-    "share": {"type": "anyone", "role": "reader"},
-}
+BODIES = {"rename": {"newName": "x.txt"}, "share": {"type": "anyone", "role": "reader"}}
 
 
 @pytest.mark.parametrize(("method", "path", "kind"), ELSEWHERE)

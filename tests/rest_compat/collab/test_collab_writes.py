@@ -235,9 +235,7 @@ async def test_a_file_is_moved(content):
 )
 async def test_an_invalid_destination_is_refused(content, what, where):
     response = await content.call(
-        "PATCH",
-        f"/files/{content.id(what)}/move",
-        json={"destinationFolderId": content.id(where)},
+        "PATCH", f"/files/{content.id(what)}/move", json={"destinationFolderId": content.id(where)}
     )
 
     body = response.json()

@@ -165,8 +165,7 @@ async def test_bodies_are_fetched_only_on_request(client, world):
 
 
 @pytest.mark.parametrize(
-    ("limit", "applied"),
-    [("51", "50"), ("99999999999999999999", "50"), ("50", None), ("1", None)],
+    ("limit", "applied"), [("51", "50"), ("99999999999999999999", "50"), ("50", None), ("1", None)]
 )
 async def test_a_limit_above_the_maximum_is_lowered_and_reported(client, limit, applied):
     response = await client.get(MESSAGES, params={"limit": limit})

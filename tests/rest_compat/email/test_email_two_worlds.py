@@ -97,7 +97,7 @@ def change(world, letters, other):
     labels = more.pop("labels", None)
     for number, letter in enumerate(letters):
         written = replace(letter, raw=raw(number % 3, **more), labels=labels or letter.labels)
-        mails._keep(letter.mailbox, [written])
+        mails._index_mails(letter.mailbox, [written])
 
 
 async def get(world, token, path):

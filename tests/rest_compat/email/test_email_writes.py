@@ -52,13 +52,7 @@ async def test_a_message_is_sent_from_the_first_writable_mailbox(client, world):
     assert response.json() == result(
         emailId=f"providerA:{sent.id}", threadId=f"providerA:{sent.thread_id}"
     )
-    assert list(response.json()) == [
-        "success",
-        "emailId",
-        "threadId",
-        "errorCode",
-        "errorMessage",
-    ]
+    assert list(response.json()) == ["success", "emailId", "threadId", "errorCode", "errorMessage"]
     assert b"Subject: Hello" in sent.raw
     assert b"text/html" in sent.raw
 

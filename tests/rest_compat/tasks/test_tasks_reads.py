@@ -226,13 +226,7 @@ async def test_a_board_has_its_groups_columns_and_tags(tasks, client):
     color = tasks.boards.tags.find(tasks["urgent"]).color
 
     def column(name, title, kind, *, writable=True, options=None):
-        return {
-            "id": name,
-            "title": title,
-            "type": kind,
-            "writable": writable,
-            "options": options,
-        }
+        return {"id": name, "title": title, "type": kind, "writable": writable, "options": options}
 
     assert response.status_code == 200
     assert response.json() == {

@@ -146,10 +146,7 @@ RULES = {
         ],
         3,
     ),
-    "nothing ticked": (
-        [{"column_id": "check", "compare_value": [], "operator": "is_empty"}],
-        59,
-    ),
+    "nothing ticked": ([{"column_id": "check", "compare_value": [], "operator": "is_empty"}], 59),
 }
 
 

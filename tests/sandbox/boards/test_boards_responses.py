@@ -125,12 +125,7 @@ async def test_body_that_is_not_a_graphql_request_is_a_bad_request(boards, body)
 async def test_budget_runs_out_and_is_restored_after_a_minute(boards):
     set_budget(boards.sandbox.state.database, 100)
     shown = await boards.data("{complexity{before query after reset_in_x_seconds}}")
-    assert shown["complexity"] == {
-        "before": 100,
-        "query": 5,
-        "after": 95,
-        "reset_in_x_seconds": 60,
-    }
+    assert shown["complexity"] == {"before": 100, "query": 5, "after": 95, "reset_in_x_seconds": 60}
 
     boards.clock[0] += 20
     answer = await boards.http.post("/tasks/v2", json={"query": "{boards(limit:100){id}}"})

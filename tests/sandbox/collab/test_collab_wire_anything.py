@@ -78,9 +78,7 @@ VALUES = st.one_of(
     ),
 )  # fmt: skip
 FEW = settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -137,10 +137,7 @@ async def test_application_sees_only_selected_sites(client_with, world):
     assert code(await client.get("/sites?search=*")) == (403, "accessDenied")
     assert code(await client.get("/sites/getAllSites")) == (403, "accessDenied")
     assert code(await client.post("/search/query", json=query)) == (403, "accessDenied")
-    assert code(await client.get(f"/drives/{world.minutes.drive_id}/root")) == (
-        403,
-        "accessDenied",
-    )
+    assert code(await client.get(f"/drives/{world.minutes.drive_id}/root")) == (403, "accessDenied")
     assert code(await client.get("/me/drive")) == (400, "BadRequest")
 
 

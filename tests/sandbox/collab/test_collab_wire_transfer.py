@@ -16,8 +16,7 @@ def code(response):
 async def session(client, world, name="big.bin", behaviour="fail", **more):
     item = {"@microsoft.graph.conflictBehavior": behaviour, **more}
     response = await client.post(
-        f"/drives/{world.documents.drive_id}/root:/{name}:/createUploadSession",
-        json={"item": item},
+        f"/drives/{world.documents.drive_id}/root:/{name}:/createUploadSession", json={"item": item}
     )
     assert response.status_code == 200, response.text
     return response.json()
@@ -232,10 +231,7 @@ async def test_unexpected_part_is_refused(client, world, outside, row):
 async def test_invalid_content_range_is_refused(client, world, outside, headers):
     url = (await session(client, world))["uploadUrl"]
 
-    assert code(await outside.put(url, content=b"abc", headers=headers)) == (
-        400,
-        "invalidRequest",
-    )
+    assert code(await outside.put(url, content=b"abc", headers=headers)) == (400, "invalidRequest")
 
 
 async def test_upload_session_refuses_credentials(client, world, outside):

@@ -106,13 +106,7 @@ ODD_FILES = {
         ("drawing.png",),
         at(2026, 3, 9, 8),
     ),
-    "utf-16-base64.eml": (
-        "Two bytes",
-        "press@x.example",
-        "½ × œuvre",
-        (),
-        at(2026, 3, 10, 8),
-    ),
+    "utf-16-base64.eml": ("Two bytes", "press@x.example", "½ × œuvre", (), at(2026, 3, 10, 8)),
     "windows-1252-named-latin1.eml": (
         "“Deposit” – 96\u00a0000",
         "birgitta@x.example",
@@ -309,10 +303,7 @@ MARKED = {
         (b"X-Gmail-Labels: =?UTF-8?Q?Opened,R=C3=A4kningar,Category_Promotions?=",),
         ("archive", True, False, ("Räkningar", "CATEGORY_PROMOTIONS")),
     ),
-    "takeout, trash wins": (
-        (b"X-Gmail-Labels: Sent,Trash,Opened",),
-        ("trash", True, False, ()),
-    ),
+    "takeout, trash wins": ((b"X-Gmail-Labels: Sent,Trash,Opened",), ("trash", True, False, ())),
     "mozilla, read and starred": (
         (b"X-Mozilla-Status: 0005", b"X-Mozilla-Keys: $label4 NonJunk boats"),
         ("inbox", True, True, ("To Do", "boats")),
@@ -321,10 +312,7 @@ MARKED = {
         (b"X-Mozilla-Status: 0000", b"X-Mozilla-Keys: Junk"),
         ("spam", False, False, ()),
     ),
-    "unix, old but not read, flagged": (
-        (b"Status: O", b"X-Status: F"),
-        ("inbox", False, True, ()),
-    ),
+    "unix, old but not read, flagged": ((b"Status: O", b"X-Status: F"), ("inbox", False, True, ())),
     "unix, read draft": ((b"Status: RO", b"X-Status: T"), ("drafts", True, False, ())),
 }
 

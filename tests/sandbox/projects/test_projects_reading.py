@@ -224,11 +224,7 @@ REJECTED = {
         "Must specify exactly one of project, tag, section, user task list, or assignee +"
         " workspace",
     ),
-    "an unknown project as a filter": (
-        "/tasks?project=7",
-        400,
-        "project: Unknown object: 7",
-    ),
+    "an unknown project as a filter": ("/tasks?project=7", 400, "project: Unknown object: 7"),
     "an offset of another's": (
         "/users?limit=2&offset=eyJ4IjoxfQ",
         400,
@@ -264,10 +260,7 @@ async def test_search_on_the_free_plan_is_402(projects):
     projects.store.set_free(free=True)
     path = f"/workspaces/{projects.facts.workspace}/tasks/search"
 
-    assert await projects.error("GET", path) == (
-        402,
-        "Search is only available to premium users.",
-    )
+    assert await projects.error("GET", path) == (402, "Search is only available to premium users.")
 
 
 async def test_token_reaches_only_what_its_scopes_allow(projects):

@@ -149,16 +149,8 @@ async def test_batch_runs_each_action_as_a_call(projects):
 PUT, POST = ("PUT", "/tasks/$task"), ("POST", "/tasks")
 LOCKED = "You do not have permission to edit this custom field."
 REJECTED = {
-    "no place": (
-        *POST,
-        {"name": "x"},
-        "400 You should specify one of workspace, parent, projects",
-    ),
-    "an unknown project": (
-        *POST,
-        {"projects": ["9"]},
-        "400 projects: [0]: Unknown object: 9",
-    ),
+    "no place": (*POST, {"name": "x"}, "400 You should specify one of workspace, parent, projects"),
+    "an unknown project": (*POST, {"projects": ["9"]}, "400 projects: [0]: Unknown object: 9"),
     "an unknown assignee": (
         *PUT,
         {"assignee": "a@b.c"},
@@ -174,11 +166,7 @@ REJECTED = {
         {"due_on": "2026-01-01", "due_at": "2026-01-01T00:00:00Z"},
         "400 You may only provide one of due_on or due_at!",
     ),
-    "projects of a made task": (
-        *PUT,
-        {"projects": []},
-        "400 projects: Cannot write this property",
-    ),
+    "projects of a made task": (*PUT, {"projects": []}, "400 projects: Cannot write this property"),
     "an unknown field": (
         *PUT,
         {"custom_fields": {"5": "x"}},
@@ -205,12 +193,7 @@ REJECTED = {
         "400 custom_fields: Custom field $Fee is read-only.",
     ),
     "a locked field": (*PUT, {"custom_fields": {"$Client": "x"}}, f"403 {LOCKED}"),
-    "an empty comment": (
-        "POST",
-        "/tasks/$task/stories",
-        {"text": ""},
-        "400 text: Missing input",
-    ),
+    "an empty comment": ("POST", "/tasks/$task/stories", {"text": ""}, "400 text: Missing input"),
     "a project without a team": (
         "POST",
         "/projects",

@@ -165,9 +165,7 @@ async def test_an_event_has_every_member(client, world):
         "sequence": 0,
         "hangoutLink": "https://m.test/k",
         "conferenceData": {
-            "entryPoints": [
-                {"entryPointType": "video", "uri": "https://m.test/k", "label": "k"},
-            ],
+            "entryPoints": [{"entryPointType": "video", "uri": "https://m.test/k", "label": "k"}],
             "conferenceSolution": {"key": {"type": "hangoutsMeet"}, "name": "Video meeting"},
             "conferenceId": "k",
         },
@@ -545,10 +543,7 @@ async def test_busy_periods_are_merged_and_clipped(client, world):
                 {"start": "2026-01-08T08:00:00Z", "end": "2026-01-08T08:10:00Z"},
             ]
         },
-        "nobody@x.test": {
-            "errors": [{"domain": "global", "reason": "notFound"}],
-            "busy": [],
-        },
+        "nobody@x.test": {"errors": [{"domain": "global", "reason": "notFound"}], "busy": []},
     }
 
 

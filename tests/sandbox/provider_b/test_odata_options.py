@@ -84,12 +84,7 @@ def test_records_are_ordered_by_several_terms_with_the_missing_first():
 
     assert [
         one["id"] for one in query_options.sort_records(things, read(orderby="name").orderby)
-    ] == [
-        "3",
-        "2",
-        "1",
-        "4",
-    ]
+    ] == ["3", "2", "1", "4"]
     ordered = query_options.sort_records(things, read(orderby="size desc,name desc").orderby)
     assert [one["id"] for one in ordered] == ["4", "1", "2", "3"]
 

@@ -546,10 +546,7 @@ async def test_the_calendars_are_listed_the_default_one_first(client, diary):
 
     assert [
         (one["name"], one["isDefaultCalendar"], one["owner"]["address"]) for one in found["value"]
-    ] == [
-        ("Calendar", True, "me@provider-b.example"),
-        ("Sites", False, "me@provider-b.example"),
-    ]
+    ] == [("Calendar", True, "me@provider-b.example"), ("Sites", False, "me@provider-b.example")]
     assert (await client.get("/me/calendar")).json()["id"] == diary.own.id
 
 
@@ -586,11 +583,7 @@ async def test_a_schedule_lists_busy_times(client, diary):
     assert [
         (schedule_item["status"], schedule_item.get("subject"))
         for schedule_item in me["scheduleItems"]
-    ] == [
-        ("busy", "Keel"),
-        ("oof", None),
-        ("busy", "Stand-up"),
-    ]
+    ] == [("busy", "Keel"), ("oof", None), ("busy", "Stand-up")]
     assert nobody["error"]["responseCode"] == "ErrorMailRecipientNotFound"
 
 

@@ -248,12 +248,7 @@ async def test_a_message_has_the_members_of_the_wire(client, world):
         "receivedDateTime": "2026-01-05T08:00:00Z",
         "from": {"emailAddress": {"name": "Miller, Ann", "address": "ann@x.test"}},
         "toRecipients": [
-            {
-                "emailAddress": {
-                    "name": "me@provider-b.example",
-                    "address": "me@provider-b.example",
-                }
-            },
+            {"emailAddress": {"name": "me@provider-b.example", "address": "me@provider-b.example"}},
             {"emailAddress": {"name": "Zoë", "address": "zoe@x.test"}},
         ],
         "ccRecipients": [{"emailAddress": {"name": "c@x.test", "address": "c@x.test"}}],

@@ -68,10 +68,7 @@ async def test_sent_mail_is_kept_and_delivered_without_its_bcc(client, world):
     shown = (await client.get(f"{MESSAGES}/{sent.id}")).json()
     assert [
         bcc_recipient["emailAddress"]["address"] for bcc_recipient in shown["bccRecipients"]
-    ] == [
-        "secret@x.test",
-        "me@provider-b.example",
-    ]
+    ] == ["secret@x.test", "me@provider-b.example"]
 
 
 async def test_nothing_is_kept_when_told_so(client, world):
@@ -345,10 +342,7 @@ BOTH = {"comment": "a", "message": {"body": {"contentType": "text", "content": "
         ("createReply", BOTH),
         ("forward", {**BOTH, "toRecipients": to(NEIGHBOUR)}),
         ("forward", {"comment": "a"}),
-        (
-            "forward",
-            {"toRecipients": to(NEIGHBOUR), "message": {"toRecipients": to(NEIGHBOUR)}},
-        ),
+        ("forward", {"toRecipients": to(NEIGHBOUR), "message": {"toRecipients": to(NEIGHBOUR)}}),
         ("createForward", {"toRecipients": to("a@x"), "message": {"toRecipients": to("a@x")}}),
     ],
     ids=[

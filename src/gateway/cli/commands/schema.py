@@ -81,9 +81,7 @@ def _compare(published: str) -> dict[str, list[dict[str, str]]]:
     }
 
 
-def _sorted_changes(
-    changes: "Sequence[BreakingChange | DangerousChange]",
-) -> list[dict[str, str]]:
+def _sorted_changes(changes: "Sequence[BreakingChange | DangerousChange]") -> list[dict[str, str]]:
     described = [{"change": item.type.name, "description": item.description} for item in changes]
     return sorted(described, key=lambda item: (item["change"], item["description"]))
 

@@ -143,11 +143,7 @@ class AccessChecker:
         return site_list
 
     async def read_row(
-        self,
-        key: RowKey,
-        *,
-        wanted: AbstractSet[str] = NOTHING,
-        hidden: AbstractSet[str] = NOTHING,
+        self, key: RowKey, *, wanted: AbstractSet[str] = NOTHING, hidden: AbstractSet[str] = NOTHING
     ) -> AccessibleRow:
         """Read a list item, without the columns in *hidden*; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key.of, key.item)

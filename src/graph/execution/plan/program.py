@@ -23,11 +23,7 @@ from graphql import (
     visit,
 )
 from graphql.execution.collect_fields import FragmentDetails
-from graphql.execution.values import (
-    VariableValues,
-    VariableValuesOrErrors,
-    get_variable_values,
-)
+from graphql.execution.values import VariableValues, VariableValuesOrErrors, get_variable_values
 
 from graph.context import Context
 from graph.execution.counting_executor import CountingExecutor

@@ -33,10 +33,7 @@ class ConnectionContext:
         return self.info.mode == SELECTED_SITES
 
     async def read(
-        self,
-        shape: type[T],
-        *segments: str,
-        params: Sequence[tuple[str, str]] = (),
+        self, shape: type[T], *segments: str, params: Sequence[tuple[str, str]] = ()
     ) -> T:
         """
         Read one object.

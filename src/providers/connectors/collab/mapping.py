@@ -195,10 +195,7 @@ def permissions(permission: response_types.Permission) -> list[records.Permissio
 
 
 def _grant(
-    permission_id: str,
-    role: str,
-    grantee: response_types.IdentitySet,
-    invited_email: str | None,
+    permission_id: str, role: str, grantee: response_types.IdentitySet, invited_email: str | None
 ) -> records.Permission:
     group = grantee.group or grantee.site_group
     person = grantee.user or grantee.site_user or grantee.application

@@ -31,10 +31,7 @@ SHAPE = Shape(
     },
     parts={"fields": items.FIELDS, "driveItem": items.SHAPE},
 )
-EXPANDABLE = {
-    "fields": items.FIELDS,
-    "driveItem": items.SHAPE,
-}
+EXPANDABLE = {"fields": items.FIELDS, "driveItem": items.SHAPE}
 FIRST_PERSON = 6  # lookup id of the first person in the directory
 
 

@@ -15,13 +15,7 @@ from sandbox.mail.ids import PROVIDER_A
 from sandbox.mail.store import Label, MailStore, StoredMail
 
 FOLDER_LABELS = MappingProxyType(
-    {
-        "inbox": "INBOX",
-        "sent": "SENT",
-        "drafts": "DRAFT",
-        "trash": "TRASH",
-        "spam": "SPAM",
-    }
+    {"inbox": "INBOX", "sent": "SENT", "drafts": "DRAFT", "trash": "TRASH", "spam": "SPAM"}
 )
 # The first of these among the labels of a message is its folder.
 _FOLDER_ORDER = ("trash", "spam", "drafts", "inbox", "sent")

@@ -177,10 +177,7 @@ def _reminders(content: EventContent) -> dict[str, Any]:
         return {"useDefault": True}
     if content.reminder is None:
         return {"useDefault": False}
-    return {
-        "useDefault": False,
-        "overrides": [{"method": "popup", "minutes": content.reminder}],
-    }
+    return {"useDefault": False, "overrides": [{"method": "popup", "minutes": content.reminder}]}
 
 
 def _is_away(content: EventContent) -> bool:

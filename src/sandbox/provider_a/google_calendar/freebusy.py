@@ -54,10 +54,7 @@ class FreeBusyEndpoint:
             return {"errors": [{"domain": "global", "reason": "notFound"}], "busy": []}
         return {
             "busy": [
-                {
-                    "start": times.rfc3339(start, display),
-                    "end": times.rfc3339(end, display),
-                }
+                {"start": times.rfc3339(start, display), "end": times.rfc3339(end, display)}
                 for start, end in _merge_periods(self._taken(calendar, window), window)
             ]
         }

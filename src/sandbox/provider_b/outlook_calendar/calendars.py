@@ -151,9 +151,7 @@ class CalendarEndpoints:
             raise GraphError(400, "ErrorInvalidParameter", "The calendar's name is missing.")
         if name.casefold() in {calendar.name.casefold() for calendar in self._access.calendars()}:
             raise GraphError(
-                409,
-                "ErrorFolderExists",
-                "A folder with the specified name already exists.",
+                409, "ErrorFolderExists", "A folder with the specified name already exists."
             )
         return name
 

@@ -96,12 +96,7 @@ _RESPONSES: Mapping[str, str] = MappingProxyType(
 
 
 def event_record(
-    occurrence: Occurrence,
-    *,
-    account: str,
-    zone: str | None,
-    immutable: bool,
-    body_type: str,
+    occurrence: Occurrence, *, account: str, zone: str | None, immutable: bool, body_type: str
 ) -> Json:
     """
     Write an event as a resource.

@@ -214,11 +214,7 @@ class ReplyOperation:
             raise _invalid("Specify either a comment or the body of the message, not both.")
         if not self._forwards:
             composed = replies.reply(
-                content,
-                mail,
-                account=call.user.email,
-                comment=comment,
-                everyone=self._everyone,
+                content, mail, account=call.user.email, comment=comment, everyone=self._everyone
             )
             return compose.apply_members(composed, message)
         composed = replies.forward(content, mail, comment=comment)

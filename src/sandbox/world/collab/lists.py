@@ -184,10 +184,7 @@ def _templates(builder: ContentBuilder, site: r.Site, day: date) -> None:
     builder.list_in(
         site,
         "Announcements",
-        (
-            column("Body", "text", facet={"allowMultipleLines": True}),
-            column("Expires", "dateTime"),
-        ),
+        (column("Body", "text", facet={"allowMultipleLines": True}), column("Expires", "dateTime")),
         [
             {
                 "Title": f"{word} day",

@@ -187,9 +187,7 @@ def _house_items(day: date, users: Mapping[str, str]) -> list[ItemPlan]:
             changed_days_ago=number,
             values={
                 "status_1": {"label": _STAGES[number // 2]},
-                "people_1": {
-                    "personsAndTeams": [{"id": int(users[author]), "kind": "person"}],
-                },
+                "people_1": {"personsAndTeams": [{"id": int(users[author]), "kind": "person"}]},
                 "timeline_1": {
                     "from": (day + timedelta(days=number * 7 - 20)).isoformat(),
                     "to": (day + timedelta(days=number * 7 + 30)).isoformat(),

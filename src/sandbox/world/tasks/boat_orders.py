@@ -68,12 +68,7 @@ def columns(relation: Mapping[str, Any], subitems: Mapping[str, Any]) -> tuple[C
         Column(id="notes_7", title="Notes", type="long_text"),
         Column(id="long_text", title="Description", type="long_text", description="What to do"),
         Column(id="numbers", title="Hours", type="numbers", settings=numbers_settings("h")),
-        Column(
-            id="numbers_2",
-            title="Rate",
-            type="numbers",
-            settings=numbers_settings("kr"),
-        ),
+        Column(id="numbers_2", title="Rate", type="numbers", settings=numbers_settings("kr")),
         Column(
             id="formula",
             title="Cost",

@@ -238,9 +238,7 @@ async def test_orders_of_upstream(tenant, order, names):
         tenant.make.save()
         tenant.store.put(
             msgspec.structs.replace(
-                file,
-                modified=f"2026-02-0{when}T00:00:00Z",
-                created=f"2026-01-0{made}T00:00:00Z",
+                file, modified=f"2026-02-0{when}T00:00:00Z", created=f"2026-01-0{made}T00:00:00Z"
             )
         )
 

@@ -5,14 +5,7 @@ import pytest
 from collab_upstream import BOB, FILE, key
 
 from providers.collab_ids import ItemKey
-from providers.failures import (
-    Conflicted,
-    Locked,
-    Missing,
-    OutcomeUnknown,
-    Refused,
-    Stale,
-)
+from providers.failures import Conflicted, Locked, Missing, OutcomeUnknown, Refused, Stale
 from providers.ports.collab import InvalidDestination, Share
 
 ETAG = frozenset({"etag"})

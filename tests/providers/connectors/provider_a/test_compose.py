@@ -20,11 +20,7 @@ from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 HOSTILE = st.text(
-    alphabet=st.one_of(
-        st.characters(),
-        st.sampled_from('\r\n\t =?_,;:<>()"\\@'),
-    ),
-    max_size=60,
+    alphabet=st.one_of(st.characters(), st.sampled_from('\r\n\t =?_,;:<>()"\\@')), max_size=60
 ) | st.sampled_from(
     [
         "=?utf-8?q?x=0d=0aBcc:_eve@evil.example?=",

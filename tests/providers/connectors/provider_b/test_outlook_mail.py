@@ -128,10 +128,7 @@ async def test_values_in_a_filter_are_quoted(account_b, query, clause):
     ("query", "expected"),
     [
         ({"text": "plan", "text_fields": {"subject"}}, '"(subject:plan*)"'),
-        (
-            {"text": "plan", "text_fields": {"subject", "body"}},
-            '"(subject:plan* OR body:plan*)"',
-        ),
+        ({"text": "plan", "text_fields": {"subject", "body"}}, '"(subject:plan* OR body:plan*)"'),
         (
             {"text": '"a plan" OR from:x', "text_fields": {"subject"}},
             '"(subject:\\"a plan\\") AND (subject:or*) AND (subject:\\"from x\\")"',

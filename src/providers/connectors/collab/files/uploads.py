@@ -129,11 +129,7 @@ class FileUploader:
     async def _start_session(self, parent: ItemKey, upload: Upload) -> "_Session":
         item = {CONFLICT: upload.conflict, "name": upload.name}
         response = await self._context.upstream.call(
-            "POST",
-            V1,
-            *by_name(parent, upload.name),
-            "createUploadSession",
-            json={"item": item},
+            "POST", V1, *by_name(parent, upload.name), "createUploadSession", json={"item": item}
         )
         url = response.decode(response_types.UploadSession).upload_url
         if not url:

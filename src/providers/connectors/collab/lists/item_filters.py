@@ -45,11 +45,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     }
 )
 FUNCTIONS: Mapping[str, Callable[[str, str], bool]] = MappingProxyType(
-    {
-        "startswith": str.startswith,
-        "contains": operator.contains,
-        "endswith": str.endswith,
-    }
+    {"startswith": str.startswith, "contains": operator.contains, "endswith": str.endswith}
 )
 
 

@@ -48,8 +48,7 @@ def to_upstream(node: Node, columns: Mapping[str, FilterColumn]) -> UpstreamFilt
         f"({text})" if several and isinstance(part, Either) else text for part, text in conditions
     ]
     return UpstreamFilter(
-        text=" and ".join(texts),
-        indexed=all(_is_indexed(part, columns) for part, _ in conditions),
+        text=" and ".join(texts), indexed=all(_is_indexed(part, columns) for part, _ in conditions)
     )
 
 

@@ -35,7 +35,6 @@ from providers.records.mail import Participant
 JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
 MAX_MESSAGE_BYTES = 36_700_160
 _REPLY_HEADERS = ("Message-ID", "References", "Reply-To", "Subject", "From", "To", "Cc", "Date")
-_QUOTED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 _ANGLED = re.compile(r"<([^<>\s]+)>")
 _MAX_REFERENCES = 50
 
@@ -69,7 +68,9 @@ class Sender:
         to, cc = recipients(original.payload, own_address, reply_all=reply.reply_all)
         body = (reply.body, reply.body_type)
         if reply.quote:
-            emails = await MessageReader(self._upstream, self._cache).emails([original], _QUOTED)
+            emails = await MessageReader(self._upstream, self._cache).emails(
+                [original], quoting.QUOTED_ATTRIBUTES
+            )
             body = quoting.quote_in_reply(body, emails[0], hidden=reply.hidden)
         subject = addresses.decode_words(original.payload.header("subject"))
         original_id = next(iter(_message_ids(original.payload.header("message-id"))), "")
@@ -122,7 +123,7 @@ class Sender:
             ("fields", "id,threadId,labelIds,internalDate,payload(headers)"),
         )
         if quote:
-            params = requested_fields.message(_QUOTED)
+            params = requested_fields.message(quoting.QUOTED_ATTRIBUTES)
         return decode_message(
             await self._upstream.call("GET", *MESSAGES, message_id, params=params)
         )

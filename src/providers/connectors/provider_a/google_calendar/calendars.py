@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
 
 from providers.connectors.provider_a.google_calendar import mapping, requested_fields
 from providers.connectors.provider_a.google_calendar.response_types import (
@@ -17,6 +16,7 @@ from providers.paging import PageIterator
 from providers.ports.calendar import MAX_EVENTS, EventList, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
+from providers.timestamps import format_utc
 
 ROOT = ("calendar", "v3")
 PAGE = 2500  # events, the maximum
@@ -85,8 +85,8 @@ class GoogleCalendars:
         options = (
             ("singleEvents", "true"),
             ("orderBy", "startTime"),
-            ("timeMin", _rfc3339(span.start)),
-            ("timeMax", _rfc3339(span.end)),
+            ("timeMin", format_utc(span.start)),
+            ("timeMax", format_utc(span.end)),
             ("maxResults", str(PAGE)),
             *params,
         )
@@ -101,7 +101,3 @@ class GoogleCalendars:
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
     ) -> PageIterator[P]:
         return pages(self._upstream, (*ROOT, *path), params, shape)
-
-
-def _rfc3339(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")

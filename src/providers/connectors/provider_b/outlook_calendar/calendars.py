@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from providers.calendar import freebusy
 from providers.connectors.provider_b.account_cache import ROOT
@@ -21,6 +21,7 @@ from providers.paging import PageIterator
 from providers.ports.calendar import MAX_EVENTS, EventList, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
+from providers.timestamps import format_utc
 
 PAGE = 500  # events; Graph allows a thousand
 MAX_RANGE = timedelta(days=1825)  # of one calendar view; Graph refuses longer ones
@@ -101,8 +102,8 @@ class OutlookCalendars:
     ) -> tuple[list[Event], bool]:
         events: list[Event] = []
         options = (
-            ("startDateTime", _rfc3339(span.start)),
-            ("endDateTime", _rfc3339(span.end)),
+            ("startDateTime", format_utc(span.start)),
+            ("endDateTime", format_utc(span.end)),
             ("$orderby", "start/dateTime"),
             ("$top", str(PAGE)),
             *params,
@@ -117,7 +118,3 @@ class OutlookCalendars:
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
     ) -> PageIterator[P]:
         return pages(self._upstream, path, params, shape, headers=PREFER)
-
-
-def _rfc3339(time: datetime) -> str:
-    return time.isoformat().replace("+00:00", "Z")

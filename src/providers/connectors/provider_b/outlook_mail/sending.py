@@ -23,7 +23,6 @@ from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
 _WITHOUT_IDS = mail_records.SentMessage()
-_QUOTED = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
 
 _BODY_TAG = re.compile(r"<body[^<>]*>", re.IGNORECASE)
 
@@ -85,7 +84,7 @@ class Sender:
                 "toRecipients": mapping.recipients(forward.to),
                 "ccRecipients": mapping.recipients(forward.cc),
             }
-            if forward.hidden.isdisjoint(_QUOTED):
+            if forward.hidden.isdisjoint(quoting.QUOTED_ATTRIBUTES):
                 changes["body"] = _insert_text(forward.body, forward.body_type, draft)
             else:
                 changes |= await self._forward_without_hidden(message_id, forward)
@@ -219,7 +218,7 @@ class Sender:
 
     async def _forward_without_hidden(self, message_id: str, forward: Forward) -> Json:
         """Return the changes that replace Graph's quotation, which contains hidden fields."""
-        original = await self._original(message_id, _QUOTED - forward.hidden)
+        original = await self._original(message_id, quoting.QUOTED_ATTRIBUTES - forward.hidden)
         text, body_type = quoting.quote_in_forward(
             (forward.body, forward.body_type), original, hidden=forward.hidden
         )
