@@ -41,11 +41,11 @@ def reading(client, boards) -> None:
     )["data"]["boards"]
     assert len(listed) == 3, listed
     archived = client.boards.fetch_boards(state=BoardState.ARCHIVED)["data"]["boards"]
-    assert [one["name"] for one in archived] == ["Winter storage (closed)"]
+    assert [entry["name"] for entry in archived] == ["Winter storage (closed)"]
 
     big = boards["Boat orders"]
     (board,) = client.boards.fetch_boards_by_id(big)["data"]["boards"]
-    assert [one["title"] for one in board["groups"]] == [
+    assert [entry["title"] for entry in board["groups"]] == [
         *("On the slip", "In the shed", "Afloat again", "Väntelista / 待ち")
     ]
     columns = {column["id"]: column for column in board["columns"]}
@@ -56,12 +56,12 @@ def reading(client, boards) -> None:
 
     # fetch_all pages with cursors of next_items_page.
     every = client.boards.fetch_all_items_by_board_id(big, limit=20)
-    ids = [one["id"] for one in every]
+    ids = [entry["id"] for entry in every]
     assert len(ids) == len(set(ids)) == 75, len(ids)
     page = client.boards.fetch_items_by_board_id(big, limit=10)["data"]["boards"][0]["items_page"]
-    assert [one["id"] for one in page["items"]] == ids[:10]
+    assert [entry["id"] for entry in page["items"]] == ids[:10]
     following = client.boards.fetch_next_items_by_cursor(page["cursor"], limit=5)
-    assert [one["id"] for one in following["data"]["next_items_page"]["items"]] == ids[10:15]
+    assert [entry["id"] for entry in following["data"]["next_items_page"]["items"]] == ids[10:15]
 
     group = client.groups.get_items_by_group(big, "slip", limit=500)["data"]["boards"][0]
     assert len(group["groups"][0]["items_page"]["items"]) == 17
@@ -95,7 +95,7 @@ def writing(client, board) -> None:
     client.items.change_multiple_column_values(board, made["id"], made_label, True)
     (item,) = client.items.fetch_items_by_id([int(made["id"])])["data"]["items"]
     texts = {value["id"]: value["text"] for value in item["column_values"]}
-    assert [texts[one] for one in ("date4", "check", "email", "dropdown")] == [
+    assert [texts[entry] for entry in ("date4", "check", "email", "dropdown")] == [
         *("2026-12-24", "v", "A", "Brand new")
     ]
 
@@ -110,13 +110,13 @@ def writing(client, board) -> None:
     assert below["name"] == "Below"
     update = client.updates.create_update(made["id"], 'Said "so"')["data"]["create_update"]
     shown = client.updates.fetch_updates_for_item(made["id"])["data"]["items"][0]["updates"]
-    assert [(one["id"], one["body"]) for one in shown] == [(update["id"], 'Said "so"')]
+    assert [(entry["id"], entry["body"]) for entry in shown] == [(update["id"], 'Said "so"')]
     client.updates.delete_update(update["id"])
 
     client.items.move_item_to_group(made["id"], "slip")
     client.items.archive_item_by_id(batch["item0"]["id"])
     client.items.delete_item_by_id(made["id"])
-    left = {one["id"] for one in client.boards.fetch_all_items_by_board_id(board)}
+    left = {entry["id"] for entry in client.boards.fetch_all_items_by_board_id(board)}
     assert not left & {made["id"], batch["item0"]["id"]}
 
 

@@ -160,11 +160,11 @@ def unknown(model, path="$"):
     store = getattr(model, "backing_store", None)
     members = dict(store.enumerate_()) if store is not None else vars(model)
     for name, value in members.items():
-        for one in value if isinstance(value, list) else [value]:
+        for item in value if isinstance(value, list) else [value]:
             if name not in {"additional_data", "backing_store"} and hasattr(
-                one, "get_field_deserializers"
+                item, "get_field_deserializers"
             ):
-                yield from unknown(one, f"{path}.{name}")
+                yield from unknown(item, f"{path}.{name}")
 
 
 def strict(model):
@@ -232,7 +232,7 @@ async def sites(client, adapter, facts):
     query = Sites.SitesRequestBuilderGetQueryParameters
     page = strict(await client.sites.get(asked(query(search='"*"', top=2))))
     found = await every(page, adapter)
-    assert len(found) == 7, [one.web_url for one in found]
+    assert len(found) == 7, [item.web_url for item in found]
     root = strict(await client.sites.by_site_id("root").get())
     assert root.id == facts["sites"][""]
     yard = client.sites.by_site_id(facts["sites"]["/sites/yard"])
@@ -252,7 +252,7 @@ async def sites(client, adapter, facts):
         client.sites.by_site_id(facts["sites"]["/sites/council"]).get(), 403, "accessDenied"
     )
     drives = strict(await yard.drives.get())
-    assert [one.name for one in drives.value] == ["Documents", "Drawings"]
+    assert [item.name for item in drives.value] == ["Documents", "Drawings"]
     assert strict(await client.me.drive.get()).drive_type == "business"
 
 
@@ -333,9 +333,9 @@ async def changes(client, adapter, facts):
     assert moved.parent_reference.id == boat
     await large(drive, adapter, folder, 2 * STEP + 100_000)
     await sharing(items.by_drive_item_id(made.id))
-    for one in (made.id, folder.id):
-        await items.by_drive_item_id(one).delete()
-        await refused(items.by_drive_item_id(one).get(), 404, "itemNotFound")
+    for item in (made.id, folder.id):
+        await items.by_drive_item_id(item).delete()
+        await refused(items.by_drive_item_id(item).get(), 404, "itemNotFound")
     reader, _ = connect(facts, facts["reader"])
     await refused(
         reader.drives.by_drive_id(facts["subjects"]["drive"])
@@ -387,7 +387,7 @@ async def sharing(item):
     )
     assert (link.link.scope, link.roles) == ("anonymous", ["read"])
     shared = strict(await item.permissions.get()).value
-    assert {link.id, given.value[0].id} <= {one.id for one in shared}
+    assert {link.id, given.value[0].id} <= {entry.id for entry in shared}
     await permission.delete()
     await refused(permission.get(), 404, "itemNotFound")
 
@@ -396,14 +396,14 @@ async def lists(client, adapter, facts):
     site = client.sites.by_site_id(facts["sites"]["/sites/yard"])
     query = Lists.ListsRequestBuilderGetQueryParameters
     found = strict(await site.lists.get())
-    assert [one.display_name for one in found.value] == [
+    assert [item.display_name for item in found.value] == [
         "Documents", "Drawings", "Berths", "Customers", "Work orders",
     ]  # fmt: skip
     root = client.sites.by_site_id("root")
     chosen = strict(
         await root.lists.get(asked(query(select=["id", "displayName", "list", "system"])))
     )
-    assert any(one.system is not None for one in chosen.value)
+    assert any(item.system is not None for item in chosen.value)
     berths = site.lists.by_list_id(facts["subjects"]["list"])
     columns = strict(await berths.columns.get()).value
     kinds = {column.name: kind_of(column) for column in columns}
@@ -411,7 +411,7 @@ async def lists(client, adapter, facts):
     assert kinds["Extras"] == "choice"
     assert "Internal" not in kinds
     more = Columns.ColumnsRequestBuilderGetQueryParameters(select=["name", "hidden"])
-    assert "Internal" in {one.name for one in (await berths.columns.get(asked(more))).value}
+    assert "Internal" in {item.name for item in (await berths.columns.get(asked(more))).value}
     rows = Rows.ItemsRequestBuilderGetQueryParameters
     page = strict(
         await berths.items.get(
@@ -425,7 +425,7 @@ async def lists(client, adapter, facts):
             )
         )
     )
-    values = [one.fields.additional_data for one in await every(page, adapter)]
+    values = [item.fields.additional_data for item in await every(page, adapter)]
     lengths = [value["Length"] for value in values]
     assert lengths == sorted(lengths, reverse=True)
     assert min(lengths) >= 15
@@ -495,7 +495,7 @@ async def search(client, facts):
 
 async def labels(client, facts):
     catalogue = strict(await client.security.data_security_and_governance.sensitivity_labels.get())
-    names = [one.name for one in catalogue.value]
+    names = [item.name for item in catalogue.value]
     assert names == ["Public", "General", "Confidential", "Highly confidential", "Secret (2019)"]
     assert len(catalogue.value[2].sublabels) == 2
     drive = client.drives.by_drive_id(facts["subjects"]["drive"])

@@ -41,11 +41,11 @@ def reading(client, facts) -> None:
     assert one["gid"] == space
 
     every = list(asana.ProjectsApi(client).get_projects({"workspace": space, "archived": False}))
-    assert "Kinvara clubhouse" not in [one["name"] for one in every]
+    assert "Kinvara clubhouse" not in [item["name"] for item in every]
     whole = asana.ProjectsApi(client).get_project(big, {})
     assert whole["privacy_setting"] == "public_to_workspace"
     sections = list(asana.SectionsApi(client).get_sections_for_project(big, {}))
-    assert [one["name"] for one in sections][1:3] == ["Brief", "Sketch design"]
+    assert [item["name"] for item in sections][1:3] == ["Brief", "Sketch design"]
     settings = asana.CustomFieldSettingsApi(client).get_custom_field_settings_for_project(
         big, {"opt_fields": "custom_field.name,custom_field.type,custom_field.enum_options.name"}
     )
@@ -57,16 +57,16 @@ def reading(client, facts) -> None:
     tasks = asana.TasksApi(client)
     fields = {"opt_fields": "name,assignee.name,due_on,custom_fields.display_value,tags.name"}
     found = list(tasks.get_tasks_for_project(big, {"limit": 13, **fields}))
-    assert len(found) == len({one["gid"] for one in found}) == 68
+    assert len(found) == len({item["gid"] for item in found}) == 68
     assert found[0].keys() == {*("gid", "name", "assignee", "due_on", "custom_fields", "tags")}, (
         found[0].keys()
     )
     section = list(tasks.get_tasks_for_section(sections[1]["gid"], {"limit": 5}))
     assert len(section) == 20, len(section)
-    first = next(one for one in found if one["name"] == "Draw the entrance")
+    first = next(item for item in found if item["name"] == "Draw the entrance")
     below = list(tasks.get_subtasks_for_task(first["gid"], {}))
-    assert [one["name"] for one in below] == ["Measure", "Ask Amara", "Draw", "Have it checked"]
-    fifth = next(one for one in found if one["name"] == "Draw the roof")
+    assert [item["name"] for item in below] == ["Measure", "Ask Amara", "Draw", "Have it checked"]
+    fifth = next(item for item in found if item["name"] == "Draw the roof")
     stories = list(asana.StoriesApi(client).get_stories_for_task(fifth["gid"], {"limit": 10}))
     assert len([story for story in stories if story["type"] == "comment"]) == 27
     search = tasks.search_tasks_for_workspace(space, {"text": "sauna"})
@@ -120,7 +120,7 @@ def writing(client, facts) -> None:
         {"data": {"name": "fresh", "workspace": facts["workspace"]}}, {}
     )
     tasks.add_tag_for_task({"data": {"tag": tag["gid"]}}, made["gid"])
-    assert [one["gid"] for one in tasks.get_tasks_for_tag(tag["gid"], {})] == [made["gid"]]
+    assert [item["gid"] for item in tasks.get_tasks_for_tag(tag["gid"], {})] == [made["gid"]]
     tasks.remove_tag_for_task({"data": {"tag": tag["gid"]}}, made["gid"])
     tasks.delete_task(made["gid"])
     refused(lambda: tasks.get_task(made["gid"], {}), 404, "task: Unknown object")
@@ -167,7 +167,7 @@ def structure(client, facts) -> None:
     assert projects.get_project(made["gid"], {})["archived"]
     actions = [{"method": "get", "relative_path": f"/tasks/{task['gid']}"}]
     batch = asana.BatchAPIApi(client).create_batch_request({"data": {"actions": actions}}, {})
-    assert [one["status_code"] for one in batch] == [200]
+    assert [item["status_code"] for item in batch] == [200]
     projects.delete_project(made["gid"])
 
 

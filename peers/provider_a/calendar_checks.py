@@ -22,9 +22,11 @@ def listing(peer, facts):
     peer.run(peer.client.colors().get())
     window = {"timeMin": facts["since"], "timeMax": facts["until"], "singleEvents": True}
     found = every(peer, calendarId="primary", orderBy="startTime", maxResults=7, **window)
-    starts = [instant(one["start"]) for one in found]
-    assert len(found) == len({one["id"] for one in found})
-    told = {(one.get("summary"), instant(one["start"]), instant(one["end"])) for one in found}
+    starts = [instant(entry["start"]) for entry in found]
+    assert len(found) == len({entry["id"] for entry in found})
+    told = {
+        (entry.get("summary"), instant(entry["start"]), instant(entry["end"])) for entry in found
+    }
     planned = {
         (title, start, end) for title, start, end, all_day in facts["planned"] if not all_day
     }
@@ -39,13 +41,13 @@ def listing(peer, facts):
         request = peer.client.events().list_next(request, page)
     assert sum(sizes) == 1 and 0 in sizes, sizes
     off = [
-        one
-        for one in every(peer, calendarId="primary", showDeleted=True, **window)
-        if one["status"] == "cancelled"
+        entry
+        for entry in every(peer, calendarId="primary", showDeleted=True, **window)
+        if entry["status"] == "cancelled"
     ]
     assert len(off) == facts["cancelled"], (len(off), facts["cancelled"])
-    bare = [one for one in off if "recurringEventId" in one]
-    assert bare and not any("summary" in one or "start" in one for one in bare)
+    bare = [entry for entry in off if "recurringEventId" in entry]
+    assert bare and not any("summary" in entry or "start" in entry for entry in bare)
     masked = peer.run(
         peer.client.events().list(
             calendarId="primary", fields="nextPageToken,items(id,start)", maxResults=5, **window
@@ -64,14 +66,14 @@ def listing(peer, facts):
 
 
 def series(peer, facts):
-    masters = [one for one in every(peer, calendarId="primary") if "recurrence" in one]
+    masters = [item for item in every(peer, calendarId="primary") if "recurrence" in item]
     (hudson,) = (master for master in masters if master.get("summary") == "Hudson boats: call")
     times = {"timeMin": "2026-02-25T00:00:00Z", "timeMax": "2026-04-10T00:00:00Z"}
     found = peer.run(
         peer.client.events().instances(calendarId="primary", eventId=hudson["id"], **times)
     )["items"]
     # New York changes to daylight saving time three weeks before Stockholm; its local time stays.
-    assert [one["start"]["dateTime"][11:] for one in found] == [
+    assert [item["start"]["dateTime"][11:] for item in found] == [
         "16:00:00+01:00",
         "16:00:00+01:00",
         "15:00:00+01:00",
@@ -79,7 +81,7 @@ def series(peer, facts):
         "15:00:00+01:00",
         "16:00:00+02:00",
         "16:00:00+02:00",
-    ], [one["start"] for one in found]
+    ], [item["start"] for item in found]
     one = peer.run(
         peer.client.events().get(calendarId="primary", eventId=found[3]["id"], timeZone="UTC")
     )
@@ -104,7 +106,7 @@ def writing(peer):
     key = {"calendarId": "primary", "eventId": made["id"]}
     found = peer.run(events.instances(**key, timeZone="UTC"))["items"]
     # Daylight saving time ends on the first of November.
-    assert [one["start"]["dateTime"] for one in found] == [
+    assert [entry["start"]["dateTime"] for entry in found] == [
         "2026-10-29T02:30:00Z",
         "2026-10-30T02:30:00Z",
         "2026-11-01T02:30:00Z",
@@ -120,7 +122,7 @@ def writing(peer):
     assert (changed["id"], changed["summary"]) == (found[1]["id"], "Later")
     peer.run(events.delete(calendarId="primary", eventId=found[2]["id"]))
     again = peer.run(events.instances(**key, timeZone="UTC"))["items"]
-    assert [one["start"]["dateTime"][:13] for one in again] == [
+    assert [entry["start"]["dateTime"][:13] for entry in again] == [
         "2026-10-29T02",
         "2026-10-30T04",
         "2026-11-02T03",
@@ -182,7 +184,7 @@ def busy(peer, facts):
     }
     found = peer.run(peer.client.freebusy().query(body=body))["calendars"]
     assert found["nobody@x.test"]["errors"] == [{"domain": "global", "reason": "notFound"}]
-    spans = [(one["start"], one["end"]) for one in found["primary"]["busy"]]
+    spans = [(item["start"], item["end"]) for item in found["primary"]["busy"]]
     assert spans == sorted(spans) and all(
         end < start for (_, end), (start, _) in zip(spans, spans[1:])
     )

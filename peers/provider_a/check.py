@@ -202,8 +202,10 @@ def batching(peer):
 
     page = peer.run(messages.list(userId="me", maxResults=20))["messages"]
     batch = peer.client.new_batch_http_request(callback=keep)
-    for one in page:
-        batch.add(messages.get(userId="me", id=one["id"], format="metadata"), request_id=one["id"])
+    for item in page:
+        batch.add(
+            messages.get(userId="me", id=item["id"], format="metadata"), request_id=item["id"]
+        )
     batch.add(messages.get(userId="me", id="0123456789abcdef"), request_id="missing")
     batch.add(messages.get(userId="me", id="not an/id"), request_id="malformed")
     batch.add(
@@ -215,7 +217,7 @@ def batching(peer):
     malformed = got.pop("malformed")
     assert malformed.status_code == 400, malformed
     assert "STARRED" in got.pop("write")["labelIds"]
-    assert sorted(got) == sorted(one["id"] for one in page)
+    assert sorted(got) == sorted(item["id"] for item in page)
     for answer in got.values():
         peer.conforms(answer, "Message")
     CHECKED.append(f"batch of {len(page) + 3}")
@@ -297,7 +299,7 @@ def changing(peer, full):
     assert "TRASH" not in peer.run(messages.untrash(userId="me", id=name))["labelIds"]
     peer.run(labels.delete(userId="me", id=made["id"]))
     page = peer.run(messages.list(userId="me", maxResults=3))["messages"]
-    ids = [one["id"] for one in page]
+    ids = [item["id"] for item in page]
     peer.run(messages.batchModify(userId="me", body={"ids": ids, "addLabelIds": ["IMPORTANT"]}))
     thread = peer.run(
         peer.users.threads().modify(
@@ -410,7 +412,7 @@ def main():
         calendar = Credentials(token=world["calendar"])
         calendar_checks.agree(Peer(base, calendar, "calendar.v3"), world["meetings"])
     print(f"provider A: {len(CHECKED)} answers agree, {len(set(CHECKED))} kinds")
-    for line in sorted(set(one for one in CHECKED if ":" in one)):
+    for line in sorted(set(item for item in CHECKED if ":" in item)):
         print("  ", line)
 
 

@@ -51,13 +51,13 @@ async def agree(client, facts, asked, strict, refused):
 
 async def calendars(client, facts, asked, strict):
     found = strict(await client.me.calendars.get()).value
-    assert [one.is_default_calendar for one in found] == [True, False, False]
+    assert [item.is_default_calendar for item in found] == [True, False, False]
     assert found[0].owner.address == "me@provider-b.example"
     assert strict(await client.me.calendar.get()).id == found[0].id
     strict(await client.me.calendars.by_calendar_id(found[1].id).get())
     (group,) = strict(await client.me.calendar_groups.get()).value
     grouped = await client.me.calendar_groups.by_calendar_group_id(group.id).calendars.get()
-    assert [one.id for one in grouped.value] == [one.id for one in found]
+    assert [item.id for item in grouped.value] == [item.id for item in found]
     made = strict(await client.me.calendars.post(Calendar(name="Neu")))
     changed = await client.me.calendars.by_calendar_id(made.id).patch(Calendar(name="Newer"))
     assert changed.name == "Newer"
@@ -91,23 +91,23 @@ async def view(client, facts, asked, strict):
                 asked(Prefer=(UTC, PLAIN, IMMUTABLE))
             )
         )
-    ids = [one.id for one in seen]
+    ids = [item.id for item in seen]
     assert len(ids) == len(set(ids)) == total, (len(ids), total)
-    starts = [one.start.date_time for one in seen]
+    starts = [item.start.date_time for item in seen]
     assert starts == sorted(starts)
-    assert not any(one.type == EventType.SeriesMaster for one in seen)
+    assert not any(item.type == EventType.SeriesMaster for item in seen)
     told = {
-        (one.subject, one.start.date_time, one.end.date_time, one.is_cancelled)
-        for one in seen
-        if not one.is_all_day
+        (item.subject, item.start.date_time, item.end.date_time, item.is_cancelled)
+        for item in seen
+        if not item.is_all_day
     }
-    planned = {tuple(one) for one in facts["planned"]}
+    planned = {tuple(item) for item in facts["planned"]}
     assert planned <= told, planned - told
-    assert any(one.is_cancelled for one in seen)
+    assert any(item.is_cancelled for item in seen)
     assert all(
-        one.start.time_zone == "UTC" and one.start.date_time.endswith(".0000000") for one in seen
+        item.start.time_zone == "UTC" and item.start.date_time.endswith(".0000000") for item in seen
     )
-    assert {str(one.body.content_type.value) for one in seen} == {"text"}
+    assert {str(item.body.content_type.value) for item in seen} == {"text"}
     (one,) = (
         event
         for event in seen
@@ -133,10 +133,12 @@ async def masters(client, facts, asked, strict):
         select=["subject", "type", "recurrence", "start"],
     )
     found = strict(await client.me.events.get(asked(parameters))).value
-    kinds = {one.type for one in found}
+    kinds = {item.type for item in found}
     assert kinds == {EventType.SeriesMaster, EventType.SingleInstance}, kinds
-    assert all(one.body is None for one in found)
-    patterns = {one.recurrence.pattern.type for one in found if one.type == EventType.SeriesMaster}
+    assert all(item.body is None for item in found)
+    patterns = {
+        item.recurrence.pattern.type for item in found if item.type == EventType.SeriesMaster
+    }
     assert {RecurrencePatternType.Weekly, RecurrencePatternType.AbsoluteMonthly} <= patterns
 
 
@@ -202,10 +204,10 @@ async def answering(client, facts, asked, strict):
     )
     found = (await client.me.calendar_view.get(asked(parameters))).value
     open_ones = [
-        one
-        for one in found
-        if one.response_status.response == ResponseType.TentativelyAccepted
-        and one.type == EventType.SingleInstance
+        item
+        for item in found
+        if item.response_status.response == ResponseType.TentativelyAccepted
+        and item.type == EventType.SingleInstance
     ]
     first = client.me.events.by_event_id(open_ones[0].id)
     await first.accept.post(AcceptPostRequestBody(comment="Yes", send_response=True))

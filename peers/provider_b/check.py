@@ -144,11 +144,11 @@ def unknown(model, path="$"):
     store = getattr(model, "backing_store", None)
     members = dict(store.enumerate_()) if store is not None else vars(model)
     for name, value in members.items():
-        for one in value if isinstance(value, list) else [value]:
+        for item in value if isinstance(value, list) else [value]:
             if name not in {"additional_data", "backing_store"} and hasattr(
-                one, "get_field_deserializers"
+                item, "get_field_deserializers"
             ):
-                yield from unknown(one, f"{path}.{name}")
+                yield from unknown(item, f"{path}.{name}")
 
 
 def strict(model):
@@ -220,12 +220,12 @@ async def lists(client, adapter):
         )
     )
     assert len(page.value) == 5
-    assert all(one.from_.email_address.address == "ann@x.test" for one in page.value)
+    assert all(item.from_.email_address.address == "ann@x.test" for item in page.value)
     assert page.value[0].subject == "Lease 22 – café"
     assert page.value[0].body.content_type == BodyType.Text
     assert page.odata_next_link.startswith(adapter.base_url)
     second = strict(await client.me.messages.with_url(page.odata_next_link).get(asked(**PREFER)))
-    assert not {one.id for one in page.value} & {one.id for one in second.value}
+    assert not {item.id for item in page.value} & {item.id for item in second.value}
 
     seen = []
     pages = PageIterator(page, adapter)
@@ -242,9 +242,9 @@ async def lists(client, adapter):
     )
     page = strict(await client.me.messages.get(asked(wanted)))
     assert page.odata_count == 4, page.odata_count
-    times = [one.received_date_time for one in page.value]
+    times = [item.received_date_time for item in page.value]
     assert times == sorted(times, reverse=True)
-    assert all("Home" in one.categories for one in page.value)
+    assert all("Home" in item.categories for item in page.value)
     seen = []
     await PageIterator(page, adapter).iterate(lambda one: seen.append(one.id) or True)
     assert len(seen) == page.odata_count
@@ -253,12 +253,12 @@ async def lists(client, adapter):
     strict(everything)
     assert len(everything.value) == 24
     thread = next(
-        one for one in everything.value if one.subject.startswith("Lease 5 ")
+        item for item in everything.value if item.subject.startswith("Lease 5 ")
     ).conversation_id
     found = strict(
         await client.me.messages.get(asked(query(filter=f"conversationId eq '{thread}'", top=50)))
     )
-    assert {one.subject for one in found.value} == {"Lease 4 – café", "Lease 5 – café"}
+    assert {item.subject for item in found.value} == {"Lease 4 – café", "Lease 5 – café"}
     await refused(
         client.me.messages.get(asked(query(search='"a"', orderby=["receivedDateTime"]))),
         400,
@@ -391,7 +391,7 @@ async def changing(client, immutable_id):
     await client.me.messages.by_message_id(copied.id).delete()
     await refused(client.me.messages.by_message_id(copied.id).get(), 404, "ErrorItemNotFound")
     folders = strict(await client.me.mail_folders.get())
-    assert "Flat" in [one.display_name for one in folders.value]
+    assert "Flat" in [entry.display_name for entry in folders.value]
     made = strict(
         await client.me.outlook.master_categories.post(OutlookCategory(display_name="Blue"))
     )

@@ -85,7 +85,7 @@ async def test_pages_follow_each_other_though_mail_arrives_between(client, mails
         token = page.get("nextPageToken")
         mails.add("provider-a", letter(), folder="inbox", received_ms=100)
 
-    assert seen == [one.id for one in reversed(kept)]
+    assert seen == [mail.id for mail in reversed(kept)]
     assert token is None
 
 
@@ -381,7 +381,7 @@ async def test_a_thread_is_read_and_changed_whole(client, mails):
     assert [message["internalDate"] for message in thread["messages"]] == ["1", "2"]
 
     listed = (await client.get(f"{ME}/threads?q=lease")).json()
-    assert [one["id"] for one in listed["threads"]] == [first.thread_id]
+    assert [mail["id"] for mail in listed["threads"]] == [first.thread_id]
     trashed = (await client.post(f"{ME}/threads/{first.thread_id}/trash")).json()
     assert [message["labelIds"] for message in trashed["messages"]] == [["TRASH", "UNREAD"]] * 2
 

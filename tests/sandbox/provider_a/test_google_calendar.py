@@ -110,7 +110,7 @@ async def test_an_expanded_list_is_in_order_of_time(client, world):
     found = await items(client, **EXPANDED)
 
     same_time = sorted([world.keel.id, f"{world.standup.id}_20260107T080000Z"])
-    assert [one["id"] for one in found] == [
+    assert [event["id"] for event in found] == [
         f"{world.standup.id}_20260105T080000Z",
         world.holiday.id,
         *same_time,
@@ -121,7 +121,7 @@ async def test_an_expanded_list_is_in_order_of_time(client, world):
 async def test_a_plain_list_has_the_series_and_what_is_off_in_it(client, world):
     found = await items(client)
 
-    assert [one["id"] for one in found] == [
+    assert [event["id"] for event in found] == [
         world.keel.id,
         world.standup.id,
         f"{world.standup.id}_20260106T080000Z",
@@ -212,13 +212,13 @@ async def test_a_window_bounds_the_end_from_below_and_the_start_from_above(
 ):
     found = await items(client, singleEvents="true", **window)
 
-    assert (world.keel.id in [one["id"] for one in found]) is is_in
+    assert (world.keel.id in [event["id"] for event in found]) is is_in
 
 
 async def test_cancelled_events_are_listed_on_request(client, world):
     found = await items(client, showDeleted="true", **EXPANDED)
 
-    off = {one["id"]: one for one in found if one["status"] == "cancelled"}
+    off = {event["id"]: event for event in found if event["status"] == "cancelled"}
     assert off.keys() == {world.off.id, f"{world.standup.id}_20260106T080000Z"}
     assert off[world.off.id]["summary"] == "Off"
     assert "start" not in off[f"{world.standup.id}_20260106T080000Z"]
@@ -394,7 +394,7 @@ async def test_a_new_series_keeps_its_local_time(client):
     path = f"{EVENTS}/{made['id']}/instances?timeZone=UTC"
     found = (await client.get(path)).json()["items"]
 
-    assert [one["start"]["dateTime"][8:13] for one in found] == ["28T08", "29T07", "30T07"]
+    assert [event["start"]["dateTime"][8:13] for event in found] == ["28T08", "29T07", "30T07"]
     assert made["organizer"]["self"] is True
 
 
@@ -408,7 +408,7 @@ async def test_one_occurrence_is_changed_and_another_deleted(client, world):
     found = (await client.get(f"{EVENTS}/{name}/instances")).json()["items"]
     assert changed["summary"] == "Late"
     assert deleted.status_code == 204
-    assert [one["summary"] for one in found] == ["Late", "Stand-up"]
+    assert [event["summary"] for event in found] == ["Late", "Stand-up"]
 
 
 async def test_a_patch_keeps_and_an_update_drops_what_it_lacks(client, world):
@@ -498,11 +498,11 @@ async def test_the_list_has_every_calendar_the_own_one_first(client, world):
     found = (await client.get("/users/me/calendarList")).json()["items"]
     written = (await client.get("/users/me/calendarList?minAccessRole=writer")).json()["items"]
 
-    assert [(one["id"], one["summary"], one["accessRole"]) for one in found] == [
+    assert [(event["id"], event["summary"], event["accessRole"]) for event in found] == [
         ("me@x.test", "Own", "owner"),
         (world.theirs.id, "Tides", "reader"),
     ]
-    assert [one["id"] for one in written] == ["me@x.test"]
+    assert [event["id"] for event in written] == ["me@x.test"]
 
 
 @pytest.mark.parametrize("name", ["primary", "me@x.test", "ME@X.TEST"])

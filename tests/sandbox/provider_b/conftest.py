@@ -83,7 +83,7 @@ class World:
         )
 
     def all(self, mailbox: str = "provider-b", folder: str | None = None):
-        return [one for one in self.mails.all(mailbox) if folder in (None, one.folder)]
+        return [message for message in self.mails.all(mailbox) if folder in (None, message.folder)]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ def part(name, url, method="GET", **more):
 async def run(client, *parts):
     response = await client.post("/$batch", json={"requests": list(parts)})
     assert response.status_code == 200, response.text
-    return {one["id"]: one for one in response.json()["responses"]}
+    return {entry["id"]: entry for entry in response.json()["responses"]}
 
 
 async def control(client, method, path, **more):
@@ -69,7 +69,7 @@ async def test_a_list_in_a_batch_links_to_its_next_page(client, world):
     answers = await run(client, part("1", "/me/messages?$top=1&$select=subject"))
     second = await client.get(answers["1"]["body"]["@odata.nextLink"])
 
-    assert [one["subject"] for one in second.json()["value"]] == ["one"]
+    assert [entry["subject"] for entry in second.json()["value"]] == ["one"]
 
 
 REFUSED = {

@@ -30,7 +30,7 @@ def test_options_are_read_with_those_of_expansions():
     )
 
     assert found.select == ("id", "name", "owner/name")
-    assert [(one.path, one.descending) for one in found.orderby] == [
+    assert [(record.path, record.descending) for record in found.orderby] == [
         ("owner/name", True),
         ("size", False),
     ]
@@ -83,10 +83,11 @@ def test_records_are_ordered_by_several_terms_with_the_missing_first():
     ]
 
     assert [
-        one["id"] for one in query_options.sort_records(things, read(orderby="name").orderby)
+        sort_record["id"]
+        for sort_record in query_options.sort_records(things, read(orderby="name").orderby)
     ] == ["3", "2", "1", "4"]
     ordered = query_options.sort_records(things, read(orderby="size desc,name desc").orderby)
-    assert [one["id"] for one in ordered] == ["4", "1", "2", "3"]
+    assert [record["id"] for record in ordered] == ["4", "1", "2", "3"]
 
 
 def test_a_selection_keeps_id_annotations_and_order():
@@ -134,4 +135,7 @@ def test_records_are_filtered_and_ordered():
     things = [{"name": "a", "size": 1}, {"name": "b", "size": 2}, {"name": "c", "size": 3}]
     options = read(filter="size gt 1", orderby="name desc")
 
-    assert [one["name"] for one in query_options.filter_and_sort(things, options)] == ["c", "b"]
+    assert [record["name"] for record in query_options.filter_and_sort(things, options)] == [
+        "c",
+        "b",
+    ]

@@ -93,7 +93,7 @@ async def test_a_malformed_message_can_be_listed_found_and_answered(client, worl
         for action in ("createReplyAll", "createForward")
     ]
 
-    assert [one["id"] for one in listed.json()["value"]] == [mail.id]
+    assert [message["id"] for message in listed.json()["value"]] == [mail.id]
     assert text.status_code == searched.status_code == 200
     assert [draft.status_code for draft in drafts] == [201, 201]
 
@@ -103,6 +103,6 @@ async def test_an_attached_letter_is_an_item_that_a_forward_keeps(client, world)
     draft = await client.post(f"/me/messages/{mail.id}/createForward")
     found = (await client.get(f"/me/messages/{draft.json()['id']}/attachments")).json()["value"]
 
-    assert [(one["@odata.type"], one["name"]) for one in found] == [
+    assert [(message["@odata.type"], message["name"]) for message in found] == [
         ("#microsoft.graph.itemAttachment", "Inner")
     ]

@@ -109,7 +109,9 @@ def code(answer):
 async def test_a_view_expands_series_and_leaves_out_what_was_called_off_here(client, diary):
     found = await view(client, **{"$orderby": "start/dateTime", "$top": "50"})
 
-    assert [(one["subject"], one["type"], one["start"]["dateTime"][:16]) for one in found] == [
+    assert [
+        (event["subject"], event["type"], event["start"]["dateTime"][:16]) for event in found
+    ] == [
         ("Stand-up", "occurrence", "2026-01-05T08:00"),
         ("Holiday", "singleInstance", "2026-01-06T00:00"),
         ("Keel", "singleInstance", "2026-01-07T08:00"),
@@ -117,11 +119,11 @@ async def test_a_view_expands_series_and_leaves_out_what_was_called_off_here(cli
         ("Stand-up", "occurrence", "2026-01-08T08:00"),
         ("Called off", "singleInstance", "2026-01-08T08:00"),
     ]
-    assert [one["isCancelled"] for one in found] == [False] * 5 + [True]
+    assert [event["isCancelled"] for event in found] == [False] * 5 + [True]
 
 
 async def test_without_an_order_the_latest_is_first(client, diary):
-    starts = [one["start"]["dateTime"] for one in await view(client)]
+    starts = [event["start"]["dateTime"] for event in await view(client)]
 
     assert starts == sorted(starts, reverse=True)
 
@@ -129,7 +131,7 @@ async def test_without_an_order_the_latest_is_first(client, diary):
 async def test_events_are_singles_and_series_not_occurrences(client, diary):
     found = (await client.get("/me/events")).json()["value"]
 
-    assert [(one["subject"], one["type"]) for one in found] == [
+    assert [(event["subject"], event["type"]) for event in found] == [
         ("Keel", "singleInstance"),
         ("Stand-up", "seriesMaster"),
         ("Holiday", "singleInstance"),
@@ -142,9 +144,9 @@ async def test_every_calendar_has_a_view_of_its_own(client, diary):
     (group,) = (await client.get("/me/calendarGroups")).json()["value"]
     grouped = f"/me/calendarGroups/{group['id']}/calendars/{diary.other.id}/calendarView"
 
-    assert [one["subject"] for one in await view(client, path)] == ["Site"]
-    assert [one["subject"] for one in await view(client, grouped)] == ["Site"]
-    assert "Site" not in [one["subject"] for one in await view(client)]
+    assert [event["subject"] for event in await view(client, path)] == ["Site"]
+    assert [event["subject"] for event in await view(client, grouped)] == ["Site"]
+    assert "Site" not in [event["subject"] for event in await view(client)]
 
 
 async def test_an_event_has_every_member(client, diary):
@@ -224,9 +226,9 @@ async def test_bodies_come_as_text_when_preferred(client, diary):
 
 async def test_both_spaces_of_ids_name_the_same(client, diary):
     prefer = {"prefer": 'IdType="ImmutableId"'}
-    plain = {one["id"]: one["subject"] for one in await view(client)}
+    plain = {event["id"]: event["subject"] for event in await view(client)}
     answer = await client.get("/me/calendarView", params=JANUARY, headers=prefer)
-    lasting = {one["id"]: one["subject"] for one in answer.json()["value"]}
+    lasting = {event["id"]: event["subject"] for event in answer.json()["value"]}
 
     assert not plain.keys() & lasting.keys()
     for name, subject in (*plain.items(), *lasting.items()):
@@ -246,7 +248,7 @@ async def test_pages_are_followed_by_their_links(client, diary):
 
     assert (len(first["value"]), len(second["value"]), first["@odata.count"]) == (4, 2, 6)
     assert "@odata.nextLink" not in second
-    names = {name for one in (*first["value"], *second["value"]) for name in one}
+    names = {name for event in (*first["value"], *second["value"]) for name in event}
     assert names == {"@odata.etag", "id", "subject"}
 
 
@@ -273,7 +275,7 @@ FILTERS = {
 async def test_a_filter_chooses(client, diary, text, found):
     shown = await view(client, **{"$filter": text, "$orderby": "start/dateTime"})
 
-    assert [one["subject"] for one in shown] == found
+    assert [event["subject"] for event in shown] == found
 
 
 async def test_creation_times_cannot_be_selected_in_a_view(client, diary):
@@ -322,7 +324,7 @@ async def test_a_window_counts_at_utc_unless_it_says_otherwise(client, diary, gi
         "/me/calendarView", params=asked, headers={"prefer": 'outlook.timezone="Asia/Tokyo"'}
     )
 
-    assert [one["subject"] for one in answer.json()["value"]] == ["Keel"]
+    assert [event["subject"] for event in answer.json()["value"]] == ["Keel"]
 
 
 # One event
@@ -331,9 +333,9 @@ async def test_a_window_counts_at_utc_unless_it_says_otherwise(client, diary, gi
 async def test_deleted_and_unknown_events_are_not_found(client, diary):
     series = diary.standup.id
     (first, *_) = (
-        one
-        for one in await view(client, **{"$orderby": "start/dateTime"})
-        if one["type"] == "occurrence"
+        event
+        for event in await view(client, **{"$orderby": "start/dateTime"})
+        if event["type"] == "occurrence"
     )
 
     assert code(await client.get(f"/me/events/{diary.off.id}")) == "ErrorItemNotFound"
@@ -353,7 +355,7 @@ async def test_an_event_is_found_in_its_own_calendar_only(client, diary):
 async def test_instances_of_a_series_can_be_listed(client, diary):
     found = await view(client, f"/me/events/{diary.standup.id}/instances")
 
-    assert [(one["type"], one["seriesMasterId"]) for one in found] == [
+    assert [(event["type"], event["seriesMasterId"]) for event in found] == [
         ("occurrence", diary.standup.id),
         ("exception", diary.standup.id),
         ("occurrence", diary.standup.id),
@@ -428,7 +430,7 @@ async def test_a_new_series_keeps_its_local_time(client, diary):
 
     assert (answer.status_code, made["type"]) == (201, "seriesMaster")
     assert answer.headers["location"].endswith(f"/events('{made['id']}')")
-    assert [one["start"]["dateTime"][8:13] for one in found] == ["28T08", "29T07", "30T07"]
+    assert [event["start"]["dateTime"][8:13] for event in found] == ["28T08", "29T07", "30T07"]
 
 
 @pytest.mark.parametrize(
@@ -444,8 +446,8 @@ async def test_a_pattern_comes_back_as_the_rule_it_was(client, diary, shown):
     window = {"startDateTime": "2026-01-01", "endDateTime": "2029-01-01", "$top": "1000"}
     starts = [
         [
-            one["start"]["dateTime"]
-            for one in (await client.get(f"/me/events/{name}/instances", params=window)).json()[
+            event["start"]["dateTime"]
+            for event in (await client.get(f"/me/events/{name}/instances", params=window)).json()[
                 "value"
             ]
         ]
@@ -463,7 +465,7 @@ async def test_one_occurrence_is_changed_and_another_deleted(client, diary):
 
     assert (changed.json()["type"], changed.json()["subject"]) == ("exception", "Late")
     assert deleted.status_code == 204
-    assert [one["subject"] for one in await view(client, path)] == ["Late", "Stand-up"]
+    assert [event["subject"] for event in await view(client, path)] == ["Late", "Stand-up"]
     assert (await client.get(f"/me/events/{last['id']}")).status_code == 404
 
 
@@ -545,7 +547,8 @@ async def test_the_calendars_are_listed_the_default_one_first(client, diary):
     found = (await client.get("/me/calendars?$select=name,isDefaultCalendar,owner")).json()
 
     assert [
-        (one["name"], one["isDefaultCalendar"], one["owner"]["address"]) for one in found["value"]
+        (event["name"], event["isDefaultCalendar"], event["owner"]["address"])
+        for event in found["value"]
     ] == [("Calendar", True, "me@provider-b.example"), ("Sites", False, "me@provider-b.example")]
     assert (await client.get("/me/calendar")).json()["id"] == diary.own.id
 

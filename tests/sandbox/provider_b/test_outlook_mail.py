@@ -8,7 +8,7 @@ IMMUTABLE = {"Prefer": 'IdType="ImmutableId"'}
 
 def subjects(response):
     assert response.status_code == 200, response.text
-    return [one["subject"] for one in response.json()["value"]]
+    return [message["subject"] for message in response.json()["value"]]
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ async def test_both_id_spaces_name_a_message_and_a_move_keeps_the_immutable_one(
     assert moved.status_code == 201
     assert plain.json()["id"] not in (mail.id, mail.immutable_id)
     assert (await client.get(f"{MESSAGES}/{mail.id}")).status_code == 404
-    assert [one.folder for one in world.all()] == ["trash"]
+    assert [message.folder for message in world.all()] == ["trash"]
 
 
 async def test_a_copy_is_a_message_of_its_own(client, world):
@@ -329,7 +329,7 @@ async def test_a_copy_is_a_message_of_its_own(client, world):
     assert copied.json()["id"] != mail.id
     assert copied.json()["conversationId"] == mail.thread_id
     assert copied.json()["categories"] == ["Home"]
-    assert sorted(one.folder for one in world.all()) == ["archive", "inbox"]
+    assert sorted(message.folder for message in world.all()) == ["archive", "inbox"]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ async def test_a_move_refuses(client, world, body, status, code):
     response = await client.post(f"{MESSAGES}/{mail.id}/move", json=body)
 
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
-    assert [one.id for one in world.all(folder="inbox")] == [mail.id]
+    assert [message.id for message in world.all(folder="inbox")] == [mail.id]
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ async def test_a_stale_etag_is_rejected(client, world):
 
     assert patched.status_code == deleted.status_code == 412
     assert patched.json()["error"]["code"] == "ErrorIrresolvableConflict"
-    assert [one.is_read for one in world.all()] == [True]
+    assert [message.is_read for message in world.all()] == [True]
 
 
 @pytest.mark.parametrize(
@@ -452,13 +452,13 @@ async def test_attachments_bring_content_only_when_it_is_asked_for(client, world
         },
     )
 
-    assert [(one["name"], one["isInline"], one["size"]) for one in light] == [
+    assert [(message["name"], message["isInline"], message["size"]) for message in light] == [
         ("logo.png", True, 3),
         ("lease.pdf", False, 4),
     ]
-    assert [one["contentBytes"] for one in whole] == ["cG5n", "cGRmIQ=="]
-    assert all("contentBytes" not in one for one in light)
-    assert [one["contentBytes"] for one in heavy] == ["cG5n", "cGRmIQ=="]
+    assert [message["contentBytes"] for message in whole] == ["cG5n", "cGRmIQ=="]
+    assert all("contentBytes" not in message for message in light)
+    assert [message["contentBytes"] for message in heavy] == ["cG5n", "cGRmIQ=="]
     assert [attachment["name"] for attachment in expanded.json()["attachments"]] == ["lease.pdf"]
     assert "contentBytes" not in expanded.json()["attachments"][0]
 
@@ -504,7 +504,9 @@ async def test_folders_have_well_known_names_and_counts(client, letters):
         3,
     )
     assert by_id == inbox
-    assert {one["displayName"]: one["totalItemCount"] for one in page.json()["value"]} == {
+    assert {
+        message["displayName"]: message["totalItemCount"] for message in page.json()["value"]
+    } == {
         "Archive": 0,
         "Deleted Items": 1,
         "Drafts": 1,
@@ -553,7 +555,7 @@ async def test_the_user_and_the_categories_can_be_read(client, world):
     assert same["mail"] == user["mail"]
     assert by_name.status_code == 200
     assert (made.status_code, again.status_code) == (201, 409)
-    assert [(one["displayName"], one["color"]) for one in listed.json()["value"]] == [
+    assert [(message["displayName"], message["color"]) for message in listed.json()["value"]] == [
         ("Flat", "preset3")
     ]
 

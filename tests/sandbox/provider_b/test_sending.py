@@ -99,7 +99,7 @@ async def test_breaks_in_headers_do_not_make_headers(client, world):
     await client.post("/me/sendMail", json={"message": letter(toRecipients=people)})
 
     for mail in world.all():
-        assert not [one for one in parse(mail.raw).headers if one.name.startswith("X-")]
+        assert not [message for message in parse(mail.raw).headers if message.name.startswith("X-")]
 
 
 async def test_mime_is_sent_as_it_is(client, world):
@@ -228,7 +228,7 @@ async def test_a_draft_can_be_rewritten(client, world):
     found = await client.get(
         MESSAGES, params={"$filter": "internetMessageId eq '<mine-1@agw.example>'"}
     )
-    assert [one["subject"] for one in found.json()["value"]] == ["Second"]
+    assert [message["subject"] for message in found.json()["value"]] == ["Second"]
 
 
 async def test_the_time_of_sending_replaces_any_other(client, world):
@@ -236,7 +236,7 @@ async def test_the_time_of_sending_replaces_any_other(client, world):
     await client.post("/me/sendMail", content=b64encode(raw.encode()), headers=MIME)
 
     (sent,) = world.all(folder="sent")
-    found = [one.text for one in parse(sent.raw).headers if one.name.lower() == "date"]
+    found = [message.text for message in parse(sent.raw).headers if message.name.lower() == "date"]
     assert found == ["Fri, 15 Jan 2027 08:00:00 +0000"]
     assert sent.raw.endswith(f"To: {NEIGHBOUR}\r\n\r\nbody".encode())
 
@@ -249,7 +249,7 @@ async def test_a_draft_can_be_made_of_mime(client, world):
     assert (draft.json()["isDraft"], draft.json()["subject"]) == (True, "Raw")
     assert draft.json()["internetMessageId"] == "<m@x>"
     await client.post(f"{MESSAGES}/{draft.json()['id']}/send")
-    assert [header(one, "Subject") for one in world.all("provider-a")] == ["Raw"]
+    assert [header(message, "Subject") for message in world.all("provider-a")] == ["Raw"]
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ async def test_a_reply_quotes_the_original_below_the_comment(client, world, orig
     html = tree.body("html").text
     assert html.index("Fine &lt;3") < html.index("<p>Original</p>")
     assert tree.attachments() == ()
-    assert [header(one, "Subject") for one in world.all("provider-a")] == ["RE: Lease"]
+    assert [header(message, "Subject") for message in world.all("provider-a")] == ["RE: Lease"]
 
 
 async def test_a_reply_with_a_body_quotes_nothing(client, world, original):
@@ -310,7 +310,9 @@ async def test_a_reply_to_own_mail_goes_to_its_recipients(client, world):
     mail = world.arrive("Lease", sender="me@provider-b.example", to="z@x.test", folder="sent")
     await client.post(f"{MESSAGES}/{mail.id}/reply", json={"comment": "x"})
 
-    assert "z@x.test" in [header(one, "To") for one in world.all(folder="sent") if one != mail]
+    assert "z@x.test" in [
+        header(message, "To") for message in world.all(folder="sent") if message != mail
+    ]
 
 
 async def test_a_forward_keeps_the_attachments(client, world, original):
@@ -379,7 +381,7 @@ async def test_an_answer_can_be_drafted_first(client, world, original, action, e
     assert body["isDraft"] is True
     assert (body["subject"], people) == expected
     assert body["conversationId"] == original.thread_id
-    assert [one.folder for one in world.all()] == ["drafts", "inbox"]
+    assert [message.folder for message in world.all()] == ["drafts", "inbox"]
     await client.patch(f"{MESSAGES}/{body['id']}", json={"toRecipients": to(NEIGHBOUR)})
     assert (await client.post(f"{MESSAGES}/{body['id']}/send")).status_code == 202
     (sent,) = world.all(folder="sent")

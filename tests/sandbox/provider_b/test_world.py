@@ -11,7 +11,7 @@ async def test_every_demo_message_can_be_listed_in_pages(client, world):
     link, found = "/me/messages?$top=100&$expand=attachments&$select=*", []
     while link:
         page = (await client.get(link)).json()
-        found += [one["id"] for one in page["value"]]
+        found += [record["id"] for record in page["value"]]
         link = page.get("@odata.nextLink")
 
     assert found == expected

@@ -148,7 +148,7 @@ def test_the_first_calendar_is_primary_and_meetings_name_existing_calendars(box)
 
     assert [plan.is_primary for plan in plans] == [True, False, False]
     assert {m.calendar for m in planned_meetings(account_of(box, DAYS[0]))} == {
-        one.key for one in plans
+        message.key for message in plans
     }
 
 

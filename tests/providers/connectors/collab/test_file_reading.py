@@ -323,7 +323,10 @@ async def test_permissions_are_mapped_to_api_words(tenant):
 
     permissions = await tenant.delegated().port.files.permissions(key(tenant.text))
 
-    assert [(one.type, one.role, one.email_address, one.display_name) for one in permissions] == [
+    assert [
+        (permission.type, permission.role, permission.email_address, permission.display_name)
+        for permission in permissions
+    ] == [
         ("group", "owner", None, "Yard Owners"),
         ("group", "writer", None, "Yard Members"),
         ("group", "reader", None, "Yard Visitors"),
