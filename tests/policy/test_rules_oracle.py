@@ -10,15 +10,18 @@ import os
 import sys
 from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING
 
 import generated_rules
 import rule_oracle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policy.rule_facts import Rule
 from policy.rules import Reason, RuleSet
 from policy.vocabulary import RuleAction
+
+if TYPE_CHECKING:
+    from policy.rule_facts import Rule
 
 DECISIONS = int(os.environ.get("RULE_DECISIONS", "20000"))
 EXAMPLES = int(os.environ.get("RULE_EXAMPLES", "40"))
