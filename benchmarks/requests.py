@@ -239,7 +239,7 @@ def our_graphql(inside: Inside, page: Any) -> asgi.App:
         recorder=SimpleNamespace(record_graphql=lambda *_: None),  # no decision log
     )
     ledger: Any = None  # only mutations are recorded
-    answer = graphql_endpoint.endpoint(entry, inside.graph, ledger)
+    answer = graphql_endpoint.endpoint(entry, inside.graph, ledger, {})
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         response = await answer(Request(scope, receive, send))

@@ -37,6 +37,9 @@ if importlib.util.find_spec("sniffio") is None:
 # themselves: at its own thresholds the collector takes a tenth of the time, and finds little.
 gc.set_threshold(50_000, 20, 50)
 
+# Nobody balances load to the servers of most tests: they stop without the pause for it.
+os.environ.setdefault("AGW_DRAIN_SECONDS", "0")
+
 
 def pytest_collection_finish():
     """Let the garbage collector pass over what stays to the end: modules, items, marks."""

@@ -206,7 +206,7 @@ def email_a(wire: Mapping[str, Any], hidden: Collection[str], labels: Mapping[st
         receivedAt=received if sees("receivedAt") else None,
         isRead="UNREAD" not in wire["labelIds"],
         hasAttachments=bool(files),
-        attachments=[_part(part) for part in files] if sees("attachments") else None,
+        attachments=[_part(wire["id"], part) for part in files] if sees("attachments") else None,
         labels=[labels[label_id] for label_id in wire["labelIds"]] if sees("labels") else None,
         importance=head["importance"] if sees("importance") else None,
         provider="PROVIDER_A",
@@ -222,9 +222,9 @@ def _addresses(header: str) -> Sequence[tuple[str, str]]:
     return getaddresses([header])
 
 
-def _part(wire: Mapping[str, Any]) -> Attachment:
+def _part(message_id: str, wire: Mapping[str, Any]) -> Attachment:
     return Attachment(
-        id=wire["partId"],
+        id=f"{message_id}.{wire['partId']}",
         name=wire["filename"],
         contentType=wire["mimeType"],
         size=wire["body"]["size"],

@@ -12,6 +12,7 @@ import orjson
 from commands_page import commands_page
 from modules_page import code_map
 from settings_page import settings_table
+from token_settings_page import token_settings_page
 
 from gateway.http.openapi import access_document
 from graph import schema
@@ -29,6 +30,7 @@ ARTEFACTS: Mapping[str, Callable[[], str]] = MappingProxyType(
         "schema.graphql": schema.sdl,
         "openapi.json": _openapi,
         "docs/reference/settings.md": settings_table,
+        "docs/reference/token-settings.md": token_settings_page,
         "docs/reference/commands.md": commands_page,
         "docs/reference/modules.md": lambda: code_map(ROOT / "src"),
     }

@@ -1,5 +1,5 @@
 import './workers.js';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 import { explorerPlugin } from '@graphiql/plugin-explorer';
@@ -10,10 +10,12 @@ import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
 import '@graphiql/plugin-explorer/style.css';
 import './app.css';
-import { starters } from './starters.js';
 
 // The token lives in this tab alone: sessionStorage, never localStorage, never a header pane.
 const KEY = 'access-gateway-token';
+const NOTE = 'access-gateway-note';
+// GraphiQL keeps tabs, variables and history of queries in localStorage under this prefix.
+const EDITOR_STORAGE = 'graphiql:';
 const endpoint = new URL('../graphql', location.href).href;
 const explorer = explorerPlugin();
 const plugins = [explorer, HISTORY_PLUGIN];
@@ -43,10 +45,29 @@ function refusal(status, body) {
   return said ? `${status}: ${said}` : `The server answered ${status}.`;
 }
 
+// What to offer depends on the deployment: a mutation is a starter on the sandbox only.
+async function loadStarters() {
+  try {
+    const response = await fetch('starters.json');
+    return await response.json();
+  } catch {
+    return { sandbox: false, documents: [] };
+  }
+}
+
+function firstNote() {
+  const note = sessionStorage.getItem(NOTE);
+  sessionStorage.removeItem(NOTE);
+  return note ?? 'The token stays in this tab and is sent to this server only.';
+}
+
 function App() {
+  const [starters, setStarters] = useState(null);
   const [draft, setDraft] = useState(() => sessionStorage.getItem(KEY) ?? '');
   const [token, setToken] = useState('');
-  const [note, setNote] = useState('The token stays in this tab and is sent to this server only.');
+  const [note, setNote] = useState(firstNote);
+
+  useEffect(() => { loadStarters().then(setStarters); }, []);
 
   async function connect(event) {
     event.preventDefault();
@@ -59,14 +80,16 @@ function App() {
     }
     sessionStorage.setItem(KEY, value);
     setToken(value);
-    setNote('Connected. Query texts are kept in this browser, the token only in this tab.');
+    setNote('Connected. Queries and variables are kept in this browser until "Forget", the token only in this tab.');
   }
 
   function forget() {
     sessionStorage.removeItem(KEY);
-    setDraft('');
-    setToken('');
-    setNote('Forgotten.');
+    for (const name of Object.keys(localStorage)) {
+      if (name.startsWith(EDITOR_STORAGE)) localStorage.removeItem(name);
+    }
+    sessionStorage.setItem(NOTE, 'Token, queries, variables and history are removed from this browser.');
+    location.reload();  // before the editor stores its tabs again, which it does with a delay
   }
 
   const fetcher = useMemo(
@@ -89,14 +112,19 @@ function App() {
         <a className="gw-docs" href="../docs/">REST reference</a>
       </form>
       <div className="gw-main">
-        {token ? (
+        {token && starters ? (
           <GraphiQL
             key={token} fetcher={fetcher} plugins={plugins} visiblePlugin={explorer}
             shouldPersistHeaders={false} defaultEditorToolsVisibility="variables"
-            defaultTabs={starters}
+            defaultTabs={starters.documents.map((query) => ({ query }))}
           />
         ) : (
-          <p className="gw-empty">Paste an access token above. `./run demo` prints four of them.</p>
+          <p className="gw-empty">
+            {'Paste an access token above. '}
+            {starters?.sandbox
+              ? <><code>./run demo</code>{' prints one for each profile.'}</>
+              : <><code>access-gateway token create</code>{' or an administrator makes one.'}</>}
+          </p>
         )}
       </div>
     </div>

@@ -2,10 +2,15 @@
 The process: it assembles the other packages and holds what operators manage.
 
     app           builds the application out of all services
+    infrastructure  database, clients, counters and metrics below the services
     server        runs it with uvicorn, in one process or several
+    graceful_stop the server's end: unready, a pause, no request lost
     lifecycle     start and end of the process
     services      the objects that routes share
     settings      every setting, from environment variables
+    unknown_variables  variables that no setting reads
+    setting_types how the text of a variable becomes a value
+    version       the version of the package
     errors        what a command or the database cannot do
     http          from the socket to the handler of a request
     auth          access tokens: their text, their rows, the caller of a request

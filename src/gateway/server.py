@@ -15,10 +15,11 @@ from typing import Any
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess
 
 from gateway.app import Gateway, assemble
 from gateway.errors import CommandError
+from gateway.graceful_stop import NO_DRAIN, Server, Stop, Worker
 from gateway.http.protocol import GuardedProtocol
 from gateway.http.sandbox_mount import SandboxApp
 from gateway.settings import Settings
@@ -26,7 +27,6 @@ from gateway.telemetry import logs
 from gateway.telemetry.metrics import FOLDER
 
 BACKLOG = 2048
-SHUTDOWN_SECONDS = 10  # for running requests to end
 _log = logging.getLogger("gateway")
 
 
@@ -68,11 +68,11 @@ def sandbox_of(settings: Settings) -> SandboxApp | None:
 
 def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
-    listener, settings = _listen(settings)
+    listeners, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
     gateway = assemble(settings, sandbox=sandbox_of(settings))
     tune_garbage_collector()
-    run_app(gateway, listener)
+    run_app(gateway, *listeners, stop=Stop.of(settings))
 
 
 def run_many(settings: Settings) -> None:
@@ -82,13 +82,18 @@ def run_many(settings: Settings) -> None:
     Raises:
         CommandError: A worker did not start.
     """
-    listener, settings = _listen(settings)
+    listeners, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
-    config = _config("gateway.server:create", factory=True, workers=settings.workers)
+    if settings.admin_port is not None:
+        os.environ["AGW_ADMIN_PORT"] = str(settings.admin_port)
+    config = _config(
+        "gateway.server:create", Stop.of(settings), factory=True, workers=settings.workers
+    )
+    multiprocess.Process = Worker  # type: ignore[misc] # uvicorn offers no other way
     with TemporaryDirectory(prefix="access-gateway-metrics-") as folder:
         os.environ[FOLDER] = folder  # where the workers write their metrics
-        supervisor = Multiprocess(config, sockets=[listener])
+        supervisor = _Supervisor(config, sockets=listeners)
         supervisor.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         raise CommandError("A worker did not start; the lines above name the kind of failure.")
@@ -106,25 +111,33 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def _listen(settings: Settings) -> tuple[socket.socket, Settings]:
-    """Listen, and return the settings with the actual port."""
+def _listen(settings: Settings) -> tuple[list[socket.socket], Settings]:
+    """Listen, and return the settings with the actual ports."""
     listener, _ = bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     print(f"access-gateway at {settings.base_url}", file=sys.stderr, flush=True)  # noqa: T201
-    return listener, settings
+    if settings.admin_port is None:
+        return [listener], settings
+    admin, url = bind(settings.admin_host, settings.admin_port)
+    settings = settings.model_copy(update={"admin_port": admin.getsockname()[1]})
+    print(f"management API and metrics at {url}", file=sys.stderr, flush=True)  # noqa: T201
+    return [listener, admin], settings
 
 
 def run_app(
-    app: Any, listener: socket.socket, *, started: Callable[[], None] | None = None
+    app: Any,
+    *listeners: socket.socket,
+    started: Callable[[], None] | None = None,
+    stop: Stop = NO_DRAIN,
 ) -> None:
     """
-    Serve *app* on *listener*; *started* is called once it answers.
+    Serve *app* on *listeners*; *started* is called once it answers.
 
     Raises:
         CommandError: It did not start.
     """
     try:
-        _Server(_config(app), started).run(sockets=[listener])
+        Server(_config(app, stop), stop, started).run(sockets=list(listeners))
     except SystemExit:
         raise CommandError("It did not start; the lines above name the kind of failure.") from None
 
@@ -152,7 +165,7 @@ def bind(host: str, port: int) -> tuple[socket.socket, str]:
     return listener, f"http://{url_host}:{listener.getsockname()[1]}"
 
 
-def _config(app: Any, **options: Any) -> uvicorn.Config:
+def _config(app: Any, stop: Stop, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=GuardedProtocol,
@@ -165,19 +178,15 @@ def _config(app: Any, **options: Any) -> uvicorn.Config:
         proxy_headers=False,
         forwarded_allow_ips="",
         backlog=BACKLOG,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_graceful_shutdown=stop.stop_seconds,
         **options,
     )
 
 
-class _Server(uvicorn.Server):
-    """A server that calls *started* once it answers."""
+class _Supervisor(multiprocess.Multiprocess):
+    """Closes its own copy of the listeners first: the workers' are then the last."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None] | None) -> None:
-        super().__init__(config)
-        self._started = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self._started is not None and self.started:
-            self._started()
+    def terminate_all(self) -> None:
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()

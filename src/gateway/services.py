@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from gateway.audit.log import DecisionLog
     from gateway.auth.authenticator import Authenticator
     from gateway.connections.accounts import Accounts
+    from gateway.connections.credentials import CredentialRepository
     from gateway.connections.oauth_flow import OAuthFlow
     from gateway.connections.reconnect_links import ReconnectLinks
     from gateway.explain.explainer import Explainer
@@ -38,6 +39,7 @@ class Services:
     counter: "RequestCounter"
     entry: "RequestEntry"
     accounts: "Accounts"
+    credentials: "CredentialRepository"
     oauth: "OAuthFlow"
     decisions: "DecisionLog"
     rule_intents: "RuleIntentLog"

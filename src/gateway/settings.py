@@ -3,44 +3,31 @@
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
+from typing import Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from gateway.setting_types import BaseUrl, ClientSecret, Networks, Words, origin_of
 
 MIN_ADMIN_TOKEN = 16  # characters
 
 
-def _comma_separated(value: object) -> object:
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value
-
-
-def _without_slash(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
-        raise ValueError("must be an http or https URL without a query")
-    return url.rstrip("/")
-
-
-def _networks(texts: tuple[str, ...]) -> tuple[str, ...]:
-    for text in texts:
-        ip_network(text, strict=False)
-    return texts
-
-
-BaseUrl = Annotated[str, AfterValidator(_without_slash)]
-Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
-ClientSecret = Annotated[
-    SecretStr | None, Field(description="Its secret; none for a public client.")
-]
 # Provider -> the path of its sandbox upstream and of its sandbox authorization server.
 SANDBOX_PATHS: Mapping[str, str] = {
     "PROVIDER_A": "provider-a",
     "PROVIDER_B": "provider-b",
     "COLLAB": "collab",
+    "BOARDS": "tasks",
+    "PROJECTS": "projects",
+}
+
+
+# Provider -> the beginning of the names of its client's settings.
+_CLIENTS: Mapping[str, str] = {
+    "PROVIDER_A": "provider_a",
+    "PROVIDER_B": "provider_b",
+    "COLLAB": "provider_b",
     "BOARDS": "tasks",
     "PROJECTS": "projects",
 }
@@ -65,10 +52,29 @@ class Settings(BaseSettings):
         description="Where everything is kept. Default: the SQLite file `gateway.db` in the data "
         "folder; `postgresql+asyncpg://…` when several machines serve.",
     )
+    database_connections: int = Field(
+        default=15,
+        ge=2,
+        le=1000,
+        description="How many connections a process opens to PostgreSQL at most; a third of them "
+        "stay open. The server needs room for processes times this number.",
+    )
+    database_pooler: Literal["session", "transaction"] = Field(
+        default="session",
+        description="How connections reach PostgreSQL: `session` directly, or through a pooler in "
+        "session mode; `transaction` through a pooler in transaction mode, such as PgBouncer's.",
+    )
     redis_url: SecretStr | None = Field(
         default=None,
         description="Redis for the rate limits that several processes share. Default: counted in "
         "each process.",
+    )
+    redis_prefix: str | None = Field(
+        default=None,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9._:-]+$",
+        description="Begins the keys in Redis, so that deployments on one Redis count apart. "
+        "Default: random, stored in the database when its tables are created.",
     )
     admin_token: SecretStr | None = Field(
         default=None,
@@ -83,6 +89,34 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free.")
+    admin_host: str = Field(
+        default="127.0.0.1", description="Address of the listener that `AGW_ADMIN_PORT` opens."
+    )
+    admin_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port of a listener for the management API and `/metrics`, which the other "
+        "listener then answers with 404; 0: any free. Default: one listener serves all.",
+    )
+    drain_seconds: float = Field(
+        default=5.0,
+        ge=0.0,
+        le=600.0,
+        description="How long `serve` goes on answering after SIGTERM, with `/readyz` 503, so that "
+        "load balancers notice it; then it stops.",
+    )
+    stop_seconds: int = Field(
+        default=60,
+        ge=1,
+        le=3600,
+        description="How long running requests may take after that, before they are cut off.",
+    )
+    migrate: bool = Field(
+        default=True,
+        description="Whether `serve` brings the database to the newest version; with false, "
+        "`access-gateway db upgrade` is a step of its own.",
+    )
     workers: int = Field(default=1, ge=1, le=64, description="How many processes serve.")
     processes: int | None = Field(
         default=None,
@@ -119,7 +153,7 @@ class Settings(BaseSettings):
         description="Base URL under which clients reach the service, for links in answers. "
         "Default: made from host and port.",
     )
-    trusted_proxies: Annotated[Words, AfterValidator(_networks)] = Field(
+    trusted_proxies: Networks = Field(
         default=(),
         description="Comma-separated addresses or networks of reverse proxies whose "
         "`X-Forwarded-For` is believed. Default: nobody's.",
@@ -199,7 +233,13 @@ class Settings(BaseSettings):
     allowed_upstream_hosts: Words = Field(
         default=(),
         description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
-        "may name, besides the hosts of the base URLs above.",
+        "may name over https, besides the hosts of the base URLs above under their own scheme. "
+        "`http://host:port` allows a host without TLS.",
+    )
+    strict_parameters: bool = Field(
+        default=False,
+        description="Whether unknown query parameters of the surfaces are 400, as with `Prefer: "
+        "handling=strict`; otherwise `X-Ignored-Parameters` names them.",
     )
     rate_limits: Literal["on", "off"] = Field(
         default="on", description="`off` takes every rate limit away, for load tests."
@@ -216,6 +256,13 @@ class Settings(BaseSettings):
     )
     internal_enabled: bool = Field(
         default=False, description="Serve the collaboration content also under `/internal`."
+    )
+    not_found_step_ms: int = Field(
+        default=50,
+        ge=0,
+        description="A 404 of a surface waits for the next multiple of this many milliseconds "
+        "after the start of its request, and up to as many more at random, so that its time does "
+        "not tell blocked things from missing ones; 0: no wait.",
     )
     decision_days: int = Field(
         default=30,
@@ -268,10 +315,7 @@ class Settings(BaseSettings):
     @property
     def origin(self) -> str:
         """The origin of the base URL, with its port spelled out."""
-        parts = urlsplit(self.base_url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        host = parts.hostname or ""
-        return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        return origin_of(self.base_url)
 
     @property
     def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -295,11 +339,20 @@ class Settings(BaseSettings):
         root = f"{self.base_url}/sandbox"
         return {(kind, provider): f"{root}/{SANDBOX_PATHS[provider]}" for kind, provider in urls}
 
+    def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
+        """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""
+        prefix = _CLIENTS[provider]
+        secret: SecretStr | None = getattr(self, f"{prefix}_client_secret")
+        client_id: str | None = getattr(self, f"{prefix}_client_id")
+        return client_id, None if secret is None else secret.get_secret_value()
+
     @property
-    def upstream_hosts(self) -> frozenset[str]:
-        """The `host[:port]` of every upstream that connections may use."""
-        own = (urlsplit(url).netloc for url in self.upstreams.values())
-        return frozenset(host.lower() for host in (*own, *self.allowed_upstream_hosts))
+    def upstream_origins(self) -> frozenset[str]:
+        """The `scheme://host:port` of every upstream that connections may use."""
+        allowed = (
+            host if "://" in host else f"https://{host}" for host in self.allowed_upstream_hosts
+        )
+        return frozenset(origin_of(url) for url in (*self.upstreams.values(), *allowed))
 
     def ready_to_serve(self) -> Self:
         """
@@ -332,3 +385,9 @@ class Settings(BaseSettings):
                 "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
             )
         return self
+
+
+def client_variables(provider: str) -> tuple[str, str]:
+    """Return the variables that hold id and secret of the OAuth client at *provider*."""
+    prefix = f"AGW_{_CLIENTS[provider].upper()}_CLIENT"
+    return f"{prefix}_ID", f"{prefix}_SECRET"

@@ -8,6 +8,7 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     execution          how a prepared operation runs, by a compiled plan where there is one
     masking            who may call a root field, and which fields a token may not see
     errors             refusals and failures as GraphQL errors
+    effects            ends of mutations without content, for replays
     request_log        what a request asked and what denied it, for the decision log
     warnings           `authWarnings`
     loaders            data loaders of one request

@@ -1,5 +1,7 @@
 """The context of one request: the caller, the data sources, and results for response headers."""
 
+import hashlib
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,6 +12,7 @@ from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
+from graph.effects import Effect
 from graph.loaders import Loaders
 from graph.masking import masks
 from graph.request_log import RequestLog
@@ -21,6 +24,7 @@ from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
 from providers.mail.merged_mailbox import MergedMailbox
+from providers.ports.mail import AttachmentFile, SendAttempt
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
@@ -70,20 +74,6 @@ class RuleIntents(Protocol):
         """Leave an intent of unknown outcome to the recovery process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """
-    The idempotent request that a send belongs to; set before the operation runs.
-
-    Attributes:
-        message_id: The Message-ID of every attempt, without angle brackets.
-        maybe_sent: Whether an earlier attempt may have reached the provider.
-    """
-
-    message_id: str
-    maybe_sent: bool = False
-
-
 @dataclass(kw_only=True)
 class Context:
     """
@@ -97,7 +87,10 @@ class Context:
         rule_intents: Adds rules for created resources; None adds none.
         require_all: The caller wants an error when any provider fails
             (docs/spec/requests.md#partial-failure).
-        delivery: None lets each send take a fresh Message-ID.
+        delivery: The attempt under an `Idempotency-Key`; set before the operation runs. None lets
+            each send take a fresh Message-ID.
+        effect: How the mutation of *delivery* ended, encoded; empty until it has.
+        repeated: The effect of an earlier run; the mutation answers with it instead of running.
         applied_limit: The maximum, when a `limit` above it was lowered; else None.
         etag: The ETag of the one resource that was read, for `If-Match`.
         budget: How many objects may still be returned; None for internal documents.
@@ -106,6 +99,14 @@ class Context:
         wait_for_capacity: Awaited before a mutation runs; raises a refusal when the decision log
             has no room for its row. None: the request is not logged.
         request_log: What the decision log records of the request; never shown to the caller.
+        started: When the request started, by `time.monotonic`.
+        not_found_step: Seconds; see `graph.execution.not_found_delay`. 0: a 404 is not delayed.
+        before_delay: Called before a 404 is delayed: from then on the request only waits.
+        download_address: Returns the address of the call that hands out a file's bytes, by its
+            prefixed id.
+        attachment_link: Returns the signed address of an attachment of this token, by the prefixed
+            id of its message and its own id, and when the address expires.
+        attachment: The attachment that the operation found; its bytes are not requested yet.
         now: The clock; returns an aware UTC time.
     """
 
@@ -118,18 +119,39 @@ class Context:
     content: MergedContent = field(default_factory=lambda: MergedContent(()), repr=False)
     rule_intents: RuleIntents | None = field(default=None, repr=False)
     require_all: bool = False
-    delivery: Delivery | None = None
+    delivery: SendAttempt | None = None
+    effect: bytes = b""
+    repeated: Effect | None = None
     applied_limit: int | None = None
     etag: str | None = None
     budget: int | None = None
     plan: "Plan | None" = field(default=None, repr=False)
     wait_for_capacity: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     request_log: RequestLog = field(default_factory=RequestLog, repr=False)
+    started: float = field(default_factory=time.monotonic, repr=False)
+    not_found_step: float = 0.0
+    before_delay: Callable[[], None] = field(default=lambda: None, repr=False)
+    download_address: Callable[[str], str] | None = field(default=None, repr=False)
+    attachment_link: Callable[[str, str], tuple[str, datetime]] | None = field(
+        default=None, repr=False
+    )
+    attachment: AttachmentFile | None = field(default=None, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
+
+    @property
+    def visibility(self) -> bytes:
+        """Digest of all that decides what the token may see: its policy and its connections."""
+        caller = self.caller
+        connections = [
+            (connection.id, connection.status, connection.can_write, connection.selected_site_ids)
+            for connection in caller.connections
+        ]
+        seen = (caller.token_id, caller.policy_rev, caller.operator_id, connections)
+        return hashlib.sha256(repr(seen).encode()).digest()
 
     def refuse_uncertain_retry(self) -> None:
         """

@@ -70,6 +70,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.PRECONDITION_FAILED: 412,
         Code.PAYLOAD_TOO_LARGE: 413,
         Code.TOO_LARGE: 413,
+        Code.RANGE_NOT_SATISFIABLE: 416,
         Code.EMAIL_NOT_ENABLED: 422,
         Code.CALENDAR_NOT_ENABLED: 422,
         Code.COLLAB_NOT_ENABLED: 422,
@@ -105,6 +106,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.Conflicted: Code.NAME_CONFLICT,
         failures.Stale: Code.PRECONDITION_FAILED,
         failures.Locked: Code.PROVIDER_ERROR,
+        failures.ReadOnlyGrant: Code.READ_ONLY,
         failures.OutOfSpace: Code.QUOTA_EXCEEDED,
         failures.Refused: Code.PROVIDER_ERROR,
         failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
@@ -114,7 +116,11 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
     }
 )
 
-LONGEST_MESSAGE = 500  # characters of an error that quotes the document
+# Of one error, whose texts may quote the caller (docs/spec/errors.md#error-body).
+MAX_DETAILS = 20
+MAX_FIELD = 100  # characters of the `field` of a detail
+MAX_MESSAGE = 300  # characters
+MAX_LOCATIONS = 5
 
 INTERNAL = "Something went wrong here. The request id names the case."
 
@@ -141,15 +147,19 @@ def extensions(
         "requestId": request_id,
     }
     if isinstance(problem, Refusal):
-        if problem.required_operation is not None:
-            described["requiredOperation"] = problem.required_operation
+        if problem.required_operations:
+            described["requiredOperation"] = problem.required_operations[0]
+            described["requiredOperations"] = list(problem.required_operations)
         if problem.reason is not None:
             described["reason"] = problem.reason
         if problem.details:
             described["details"] = [
-                {"field": detail.field, "message": detail.message} for detail in problem.details
+                {"field": _cut(detail.field, MAX_FIELD), "message": _cut(detail.message)}
+                for detail in problem.details[:MAX_DETAILS]
             ]
         described |= problem.created
+        if problem.rejected_fields:
+            described["rejectedFields"] = list(problem.rejected_fields)
         if problem.connected_providers:
             described["connectedProviders"] = list(problem.connected_providers)
     retry_after = getattr(problem, "retry_after", None)
@@ -161,8 +171,19 @@ def extensions(
 def message(problem: BaseException) -> str:
     """Return the message of *problem* that is safe to show."""
     if isinstance(problem, Refusal | failures.ProviderFailure):
-        return problem.message
+        return _cut(problem.message)
     return INTERNAL
+
+
+def _cut(text: str, most: int = MAX_MESSAGE) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _locations(error: GraphQLError) -> list[dict[str, int]]:
+    return [
+        {"line": location.line, "column": location.column}
+        for location in (error.locations or ())[:MAX_LOCATIONS]
+    ]
 
 
 def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -> dict[str, Any]:
@@ -172,9 +193,7 @@ def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -
         _log(problem, error, request_id)
     described: dict[str, Any] = {"message": message(problem)}
     if error.locations:
-        described["locations"] = [
-            {"line": location.line, "column": location.column} for location in error.locations
-        ]
+        described["locations"] = _locations(error)
     if error.path is not None:
         described["path"] = list(error.path)
     described["extensions"] = extensions(problem, surface=surface, request_id=request_id)
@@ -183,14 +202,9 @@ def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -
 
 def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dict[str, Any]:
     """Return an error of the document itself as callers see it; a long message is cut."""
-    text = error.message
-    if len(text) > LONGEST_MESSAGE:
-        text = text[: LONGEST_MESSAGE - 1] + "…"
-    described: dict[str, Any] = {"message": text}
+    described: dict[str, Any] = {"message": _cut(error.message)}
     if error.locations:
-        described["locations"] = [
-            {"line": location.line, "column": location.column} for location in error.locations
-        ]
+        described["locations"] = _locations(error)
     described["extensions"] = {
         "code": code.value,
         "httpStatus": STATUSES[code],

@@ -7,6 +7,8 @@ The caller is authenticated before `respond`: the document of an unknown caller 
 The work before the charge is bounded by the document limits.
 """
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +20,7 @@ from graphql import GraphQLError
 
 from graph import errors
 from graph.context import Context
-from graph.documents.cost_limits import MAX_BYTES
+from graph.documents.cost_limits import MAX_BYTES, MAX_BYTES_WITH_FILES
 from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
 from graph.execution.counting_executor import MAX_OBJECTS
@@ -28,6 +30,9 @@ from policy.vocabulary import LAYER_BY_CODE, Code
 
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
+
+# The bytes of an attachment in the variables: one string, whatever its length.
+_FILE = re.compile(rb'("contentBase64"\s*:\s*")[A-Za-z0-9+/=]*"')
 
 # Rate-limit cost of a request without a surface.
 NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
@@ -99,7 +104,11 @@ async def respond(  # noqa: PLR0913 - what a request has
     if not isinstance(prepared, _Prepared):
         context.request_log.denials[WHOLE_REQUEST] = _denial(prepared)
         return _error_response(prepared, request_id, content_type)
+    if prepared.document.validation_errors is None:
+        await asyncio.sleep(0)  # validation is a second long step
     document = graph.validate(prepared.request.query, prepared.document)
+    if not document.operations:
+        await asyncio.sleep(0)  # and a new document's plan and run a third
     if document.validation_errors:
         context.request_log.denials[WHOLE_REQUEST] = _denial_of(Code.GRAPHQL_VALIDATION_FAILED)
         described = [
@@ -170,8 +179,9 @@ def _read(body: bytes) -> _Request:
     Raises:
         Refusal: The body is too large, or not of this shape.
     """
-    if len(body) > MAX_BYTES:
-        raise Conflict(f"The body is larger than {MAX_BYTES} bytes.", code=Code.PAYLOAD_TOO_LARGE)
+    if is_too_large(body):
+        message = f"The request body is larger than {MAX_BYTES} bytes."
+        raise Conflict(message, code=Code.PAYLOAD_TOO_LARGE)
     try:
         content = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -186,6 +196,13 @@ def _read(body: bytes) -> _Request:
     if not isinstance(operation, str | None):
         raise _invalid_body("operationName must be a string.")
     return _Request(content["query"], variables or {}, operation or None)
+
+
+def is_too_large(body: bytes) -> bool:
+    """Tell whether a body exceeds its size; bytes of attachments count by a size of their own."""
+    if len(body) <= MAX_BYTES:
+        return False
+    return len(body) > MAX_BYTES_WITH_FILES or len(_FILE.sub(rb'\1"', body)) > MAX_BYTES
 
 
 def _invalid_body(message: str) -> InvalidInput:

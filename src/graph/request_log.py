@@ -102,7 +102,7 @@ def root_fields(
         for definition in operation.variable_definitions or ()
     }
     fields: dict[str, RootField] = {}
-    for node in _fields(operation.selection_set, fragments, set()):
+    for node in field_nodes(operation.selection_set, fragments):
         name = node.name.value
         if name in requirements:
             key = node.alias.value if node.alias else name
@@ -119,19 +119,21 @@ def root_fields(
     return tuple(fields.values())
 
 
-def _fields(
+def field_nodes(
     selections: graphql.SelectionSetNode,
     fragments: Mapping[str, graphql.FragmentDefinitionNode],
-    entered: set[str],
+    entered: set[str] | None = None,
 ) -> Iterator[graphql.FieldNode]:
+    """Yield the fields of *selections*, also those of its fragments; each fragment once."""
+    entered = set() if entered is None else entered
     for node in selections.selections:
         if isinstance(node, graphql.FieldNode):
             yield node
         elif isinstance(node, graphql.InlineFragmentNode):
-            yield from _fields(node.selection_set, fragments, entered)
+            yield from field_nodes(node.selection_set, fragments, entered)
         elif isinstance(node, graphql.FragmentSpreadNode) and node.name.value not in entered:
             entered.add(node.name.value)
-            yield from _fields(fragments[node.name.value].selection_set, fragments, entered)
+            yield from field_nodes(fragments[node.name.value].selection_set, fragments, entered)
 
 
 def _resources(

@@ -37,6 +37,7 @@ Query = create_type(
     [
         email_queries.emails,
         email_queries.email,
+        email_queries.email_attachment,
         email_queries.email_thread,
         event_queries.calendar_events,
         event_queries.calendar_event,

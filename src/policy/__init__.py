@@ -6,10 +6,12 @@ Modules, in reading order:
     vocabulary  every word of the API: surfaces, operations, mask words, codes, layers
     settings    default and reader of each token setting
     grants      `Grant`: the settings of one token, parsed
+    containment the settings by which one grant allows more than another
     gates       the checks that need no parameters: surface, connection, operation
     rule_facts  the facts about a resource that rules are matched with
     rule_index  the rules of one action, and the matchers of each rule type
     rules       `RuleSet`: which collab resources a token may reach
+    wildcards   patterns with `*`, matched in linear time
     patterns    accepted and stored forms of rule patterns
     timeframe   the calendar window of a token and the range of a call
     quota       rate windows, and the port of the counter

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from policy import describe, gates
 from policy.gates import Connection
@@ -19,14 +20,14 @@ class Caller:
     """
     An authenticated access token, its permissions and the connections on its resources.
 
-    Authentication builds it once per request; it never outlives the request.
+    It is immutable, and used no longer than the database rows that it was built from.
 
     Attributes:
         key_id: The displayable start of the token; not a secret.
         policy_rev: Grows with every change of the policy; compiled policy is cached under it.
         settings: The stored settings, for display only. Decisions read *grant*.
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
-        connections: Every connection on the token's resources, in any status, lowest id first.
+        connections: Every connection that the token reaches, in any status, lowest id first.
     """
 
     token_id: int
@@ -75,6 +76,15 @@ class Caller:
         """Say whether `allowedConnectionIds` leaves *connection* out."""
         allowed = self.grant.connection_ids
         return allowed is not None and connection.id not in allowed
+
+    @cached_property
+    def hides_resources(self) -> bool:
+        """Say whether rules, scopes or windows may hide that a thing of some connection exists."""
+        grant = self.grant
+        limits = (grant.calendar_ids, grant.past_days, grant.future_days, grant.task_boards)
+        return any(limit is not None for limit in (*limits, grant.connection_ids)) or (
+            grant.collab_enabled and not self.rules.unrestricted
+        )
 
     def hides(self, field: Field) -> bool:
         """Say whether the mask word *field* is hidden from the token."""

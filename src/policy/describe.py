@@ -1,7 +1,8 @@
 """
 The `accessInfo` sentences, which describe a token's restrictions (docs/spec/tokens.md#access-info).
 
-They are built from settings alone: no content, no patterns, no ids.
+There are warnings for operators as well (docs/spec/tokens.md#warnings). Both are built from
+settings alone: no content, no patterns, no ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,6 +12,11 @@ from types import MappingProxyType
 
 from policy import vocabulary
 from policy.grants import Grant
+
+_COUNTS_HIDDEN_HITS = (
+    "`total` of a search counts content that this token may not see, and so reveals its words. "
+    "With collabSearchTotals `visible` it does not."
+)
 
 
 @lru_cache(maxsize=4096)  # equal grants have equal sentences
@@ -22,6 +28,19 @@ def access_info(
     if surface is vocabulary.Surface.COLLAB:
         sentences = _collab(grant, has_block_rules=has_block_rules)
     return " ".join(sentences) or None
+
+
+def warnings(grant: Grant, *, has_block_rules: bool) -> list[str]:
+    """Return sentences about what *grant* reveals although rules hide it; mostly none."""
+    is_restricted = has_block_rules or not grant.collab_allow_all
+    counts_hidden_hits = (
+        grant.collab_enabled
+        and vocabulary.CollabOp.SEARCH_CONTENT in grant.collab_operations
+        and grant.collab_search_totals is vocabulary.SearchTotals.UNFILTERED
+    )
+    if not (is_restricted and counts_hidden_hits):
+        return []
+    return [_COUNTS_HIDDEN_HITS]
 
 
 def _email(grant: Grant) -> Iterable[str]:

@@ -34,6 +34,8 @@ class Connection(Protocol):
     def account_email(self) -> str: ...
     @property
     def reconnect_url(self) -> str | None: ...
+    @property
+    def selected_site_ids(self) -> tuple[str, ...]: ...
 
 
 def allows(grant: Grant, operation: vocabulary.Operation) -> bool:
@@ -65,9 +67,15 @@ def admit(
     """
     if not _SWITCH[surface](grant):
         raise SurfaceNotEnabled(surface)
-    if not any(connection.kind == surface for connection in connections):
+    for connection in connections:
+        if connection.kind == surface:
+            break
+    else:
         raise NoSuchProvider(surface)
-    if operations and not any(allows(grant, operation) for operation in operations):
+    for operation in operations:
+        if allows(grant, operation):
+            return
+    if operations:
         if surface is vocabulary.Surface.CALENDAR:
             raise AccessDenied(
                 "This token may see free and busy times only.", layer=vocabulary.Layer.OPERATION

@@ -68,6 +68,7 @@ class Grant:
     collab_operations: frozenset[vocabulary.CollabOp]
     collab_allow_all: bool
     visible_collab_fields: frozenset[vocabulary.CollabField]
+    collab_search_totals: vocabulary.SearchTotals
     connection_ids: frozenset[int] | None
     mask_mode: vocabulary.MaskMode
     quota: TokenQuota
@@ -112,6 +113,7 @@ class Grant:
             ),
             collab_allow_all=value["collabAllowAllDefault"] is True,
             visible_collab_fields=_visible(value["visibleCollabFields"], vocabulary.CollabField),
+            collab_search_totals=vocabulary.SearchTotals(str(value["collabSearchTotals"])),
             connection_ids=_numbers(value["allowedConnectionIds"]),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             quota=_quota(value["quota"]),
@@ -218,6 +220,7 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "allowedCollabOperations": (),
         "collabAllowAllDefault": False,
         "visibleCollabFields": (),
+        "collabSearchTotals": vocabulary.SearchTotals.VISIBLE,
         "allowedConnectionIds": (),
         "maskMode": vocabulary.MaskMode.STRICT,
         "quota": MappingProxyType({"perMinute": 0}),

@@ -18,19 +18,15 @@ _GUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F
 _PART = r"[A-Za-z0-9!_.\-]{1,256}"
 _HOST = r"[A-Za-z0-9.\-]{1,253}"
 _SITE = rf"{_HOST},{_GUID},{_GUID}"
-
-
-def _whole(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{pattern})\Z")
-
-
-_ITEM = _whole(rf"(?:collab:drive:({_PART}):item:({_PART}))|(?:(?:({_PART}):)?({_PART}))")
-_DRIVE = _whole(rf"(?:collab:drive:)?({_PART})")
-_SITE_ID = _whole(rf"(?:collab:site:)?({_SITE})")
-_LIST = _whole(rf"(?:collab:site:{_SITE}:list:)?({_GUID})")
-_LIST_ITEM = _whole(rf"(?:(?:collab:site:{_SITE}:list:({_GUID}):item:)|(?:({_GUID}):))?([0-9]+)")
-_MIME = _whole(r"[^\s/;,]{1,127}/[^\s/;,]{1,127}|\*")
-_LABEL = _whole(rf"({_GUID})")
+_ITEM = re.compile(rf"(?:collab:drive:({_PART}):item:({_PART}))|(?:(?:({_PART}):)?({_PART}))")
+_DRIVE = re.compile(rf"(?:collab:drive:)?({_PART})")
+_SITE_ID = re.compile(rf"(?:collab:site:)?({_SITE})")
+_LIST = re.compile(rf"(?:collab:site:{_SITE}:list:)?({_GUID})")
+_LIST_ITEM = re.compile(
+    rf"(?:(?:collab:site:{_SITE}:list:({_GUID}):item:)|(?:({_GUID}):))?([0-9]+)"
+)
+_MIME = re.compile(r"[^\s/;,]{1,127}/[^\s/;,]{1,127}|\*")
+_LABEL = re.compile(rf"({_GUID})")
 
 
 def normalise(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
@@ -58,11 +54,11 @@ def _invalid(message: str) -> InvalidInput:
 def _file(text: str) -> str | None:
     """Read an item; `root` is refused, because facts hold the root folder's real item id."""
     raw = _folder(text)
-    return None if raw is None or raw.rpartition(":")[2] == ROOT else raw
+    return None if raw is None or raw.rpartition(":")[2].lower() == ROOT else raw
 
 
 def _folder(text: str) -> str | None:
-    match = _ITEM.match(text)
+    match = _ITEM.fullmatch(text)
     if not match:
         return None
     drive, item = match[1] or match[3], match[2] or match[4]
@@ -71,7 +67,7 @@ def _folder(text: str) -> str | None:
 
 def _group(pattern: re.Pattern[str], *, fold: bool) -> Callable[[str], str | None]:
     def read(text: str) -> str | None:
-        match = pattern.match(text)
+        match = pattern.fullmatch(text)
         if not match:
             return None
         return match[1].lower() if fold else match[1]
@@ -80,7 +76,7 @@ def _group(pattern: re.Pattern[str], *, fold: bool) -> Callable[[str], str | Non
 
 
 def _list_item(text: str) -> str | None:
-    match = _LIST_ITEM.match(text)
+    match = _LIST_ITEM.fullmatch(text)
     if not match:
         return None
     guid = match[1] or match[2]
@@ -89,7 +85,7 @@ def _list_item(text: str) -> str | None:
 
 
 def _mime(text: str) -> str | None:
-    return text.lower() if _MIME.match(text) else None
+    return text.lower() if _MIME.fullmatch(text) else None
 
 
 def _content_type(text: str) -> str | None:

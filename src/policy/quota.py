@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from policy.grants import TokenQuota
 
@@ -32,8 +33,7 @@ SURFACE_WINDOWS: Mapping[str, tuple[Window, ...]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """*cost* requests against every window of *key*."""
 
     key: str
@@ -41,8 +41,7 @@ class Charge:
     cost: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitResult:
+class RateLimitResult(NamedTuple):
     """
     Result of a charge, for the window with the fewest requests left.
 
@@ -65,6 +64,7 @@ class RequestCounter(Protocol):
         """Count all charges, or none when one of them exceeds a window."""
 
 
+@lru_cache(maxsize=1024)  # equal quotas share their windows
 def token_windows(quota: TokenQuota) -> tuple[Window, ...]:
     """Return the windows of a token's own quota, which count in addition to those of its IP."""
     limits = ((quota.per_minute, MINUTE), (quota.per_hour, HOUR), (quota.per_day, DAY))

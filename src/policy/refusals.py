@@ -5,7 +5,7 @@ Exceptions for what a caller may not do.
     ├── Unauthenticated        401  the bearer token is missing or not valid
     ├── TooManyRequests        429  a rate window of the caller is full
     ├── SurfaceNotEnabled      422  the surface's switch is off
-    ├── NoSuchProvider         422  no connection of this kind on the token's resources
+    ├── NoSuchProvider         422  no connection of this kind within the token's reach
     ├── OperationNotAllowed    403  a flag is missing (422 on collab)
     ├── InvalidInput           400  wrong parameters or body; the code says which
     ├── NoUsableConnection     403  connections exist, but none may be used
@@ -52,7 +52,7 @@ class Detail:
 
 class Refusal(Exception):
     """
-    Base class. `details`, `required_operation` and `reason` are shown when set.
+    Base class. `details`, `required_operations` and `reason` are shown when set.
 
     `rule_id` is the collab rule that decided. Only operators see it and `layer`; callers never do.
     """
@@ -70,9 +70,10 @@ class Refusal(Exception):
         self._layer = layer
         self.rule_id: int | None = None
         self.details: tuple[Detail, ...] = ()
-        self.required_operation: str | None = None
+        self.required_operations: tuple[str, ...] = ()  # alternatives
         self.reason: str | None = None
         self.connected_providers: tuple[str, ...] = ()
+        self.rejected_fields: tuple[str, ...] = ()
         self.created: Mapping[str, str] = {}  # ids of resources created all the same, by member
 
     @property
@@ -127,7 +128,7 @@ _NOT_ENABLED = {
 class NoSuchProvider(Refusal):
     def __init__(self, surface: Surface) -> None:
         super().__init__(
-            f"No {surface} connection exists on any of this token's resources.",
+            f"The token's operator has no {surface} connection on any of the token's resources.",
             code=_NO_SUCH_PROVIDER[surface],
         )
 
@@ -146,9 +147,8 @@ class OperationNotAllowed(Refusal):
     code = Code.OPERATION_NOT_ALLOWED
 
     def __init__(self, *operations: Operation) -> None:
-        required = " or ".join(operations)
-        super().__init__(f"This token does not allow {required}.")
-        self.required_operation = required
+        super().__init__(f"This token does not allow {' or '.join(operations)}.")
+        self.required_operations = tuple(operation.value for operation in operations)
         self.operations = operations
 
 
@@ -212,12 +212,13 @@ class OutsideBoards(AccessDenied):
 
 
 class NoWritableFields(AccessDenied):
-    """*columns* are those that only the token's settings forbid to write."""
+    """*rejected* are the named columns; the settings alone forbid to write *columns*."""
 
     code = Code.NO_WRITABLE_FIELDS
 
-    def __init__(self, columns: Iterable[str]) -> None:
+    def __init__(self, columns: Iterable[str], *, rejected: Iterable[str] = ()) -> None:
         super().__init__("None of these fields can be set with this token.")
+        self.rejected_fields = tuple(rejected)
         self.columns = tuple(columns)
 
 

@@ -4,14 +4,15 @@
 A lookup costs the same at 10 rules and at 100,000 (docs/spec/rules.md#rule-types).
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from policy.rule_facts import ROOT, UNKNOWN, Facts, ItemKey, Rule, TextFact
 from policy.vocabulary import RuleType
+from policy.wildcards import Wildcard
 
+_CASED_DRIVE = "b!"  # begins the drive ids of upstream that are base64
 GLOB_CACHE_SIZE = 4096  # upstream may send any number of MIME types
 
 
@@ -22,7 +23,8 @@ class RuleIndex:
 
     Keyed patterns (`{drive}:{item}`, `{list}:{number}`) are pairs; bare ones match in any drive or
     list. `keyed_drives` and `keyed_lists` are the drives and lists that pairs name,
-    `numbers_in_lists` the numbers they name. `lowest_ids`: per type in use.
+    `numbers_in_lists` the numbers they name. `lowest_ids`: per type in use. `exact_drives`: whether
+    the case of a drive id counts where upstream's does (docs/spec/rules.md#letter-case).
     """
 
     items: dict[str, int] = field(default_factory=dict)
@@ -43,6 +45,15 @@ class RuleIndex:
     keyed_drives: dict[str, int] = field(default_factory=dict)
     keyed_lists: dict[str, int] = field(default_factory=dict)
     glob_cache: dict[str, int | None] = field(default_factory=dict, repr=False)
+    exact_drives: bool = False
+
+    def drive_key(self, drive: str) -> str:
+        """Return the form in which drive ids are compared."""
+        return drive if self.exact_drives and drive.startswith(_CASED_DRIVE) else drive.lower()
+
+    def item_key(self, item: ItemKey) -> ItemKey:
+        """Return the form in which items are compared."""
+        return self.drive_key(item[0]), item[1].lower()
 
     def add(self, rule: Rule) -> None:
         """Add *rule*; rules must come in ascending order of id."""
@@ -50,9 +61,9 @@ class RuleIndex:
         self.lowest_ids.setdefault(rule.rule_type, rule.id)
         match rule.rule_type:
             case RuleType.FILE_ID:
-                _add_pattern(self.items, self.item_keys, self.keyed_drives, pattern, rule.id)
+                self._add_item(self.items, self.item_keys, pattern, rule.id)
             case RuleType.FOLDER:
-                _add_pattern(self.folders, self.folder_keys, self.keyed_drives, pattern, rule.id)
+                self._add_item(self.folders, self.folder_keys, pattern, rule.id)
             case RuleType.LIST_ITEM_ID:
                 keyed_lists = self.keyed_lists
                 _add_pattern(
@@ -60,18 +71,26 @@ class RuleIndex:
                 )
                 self.numbers_in_lists.setdefault(pattern.rpartition(":")[2], rule.id)
             case RuleType.DRIVE_ID:
-                self.drives.setdefault(pattern, rule.id)
+                self.drives.setdefault(self.drive_key(pattern), rule.id)
             case RuleType.SITE_ID:
                 self.sites.setdefault(pattern.lower(), rule.id)
             case RuleType.LIST_ID:
                 self.lists.setdefault(pattern.lower(), rule.id)
             case RuleType.MIME_TYPE:
+                self.glob_cache.clear()
                 types = self.mime_globs if "*" in pattern else self.mime_types
                 types.setdefault(pattern.lower(), rule.id)
             case RuleType.SENSITIVITY_LABEL_ID:
                 self.labels.setdefault(pattern.lower(), rule.id)
             case RuleType.CONTENT_TYPE_ID:
                 self.content_types.setdefault(pattern.casefold(), rule.id)
+
+    def _add_item(
+        self, bare: dict[str, int], keyed: dict[ItemKey, int], pattern: str, rule_id: int
+    ) -> None:
+        drive, colon, item = pattern.rpartition(":")
+        pattern = f"{self.drive_key(drive)}{colon}{item.lower()}"
+        _add_pattern(bare, keyed, self.keyed_drives, pattern, rule_id)
 
     def match(self, facts: Facts) -> int | None:
         """Return the id of a rule that certainly matches *facts*, or None."""
@@ -124,15 +143,18 @@ class RuleIndex:
             return True
         unknown_site = container.site_id is UNKNOWN and bool(self.sites)
         return unknown_site or (
-            bool(self.keyed_drives) if drive is UNKNOWN else drive in self.keyed_drives
+            bool(self.keyed_drives)
+            if drive is UNKNOWN
+            else self.drive_key(drive) in self.keyed_drives
         )
 
 
 def _item(index: RuleIndex, facts: Facts) -> int | None:
     if facts.item is None or facts.item is UNKNOWN:
         return None
-    rule_id = index.item_keys.get(facts.item)
-    return index.items.get(facts.item[1]) if rule_id is None else rule_id
+    key = index.item_key(facts.item)
+    rule_id = index.item_keys.get(key)
+    return index.items.get(key[1]) if rule_id is None else rule_id
 
 
 def _folder(index: RuleIndex, facts: Facts) -> int | None:
@@ -143,7 +165,8 @@ def _folder(index: RuleIndex, facts: Facts) -> int | None:
     drive = next(iter(facts.ancestors))[0]
     rule_ids = [
         rule_id
-        for ancestor in (*facts.ancestors, (drive, ROOT))  # the root by its real id and by alias
+        # the root by its real id and by alias
+        for ancestor in map(index.item_key, (*facts.ancestors, (drive, ROOT)))
         for rule_id in (index.folder_keys.get(ancestor), index.folders.get(ancestor[1]))
         if rule_id is not None
     ]
@@ -151,7 +174,8 @@ def _folder(index: RuleIndex, facts: Facts) -> int | None:
 
 
 def _drive(index: RuleIndex, facts: Facts) -> int | None:
-    return _look_up(index.drives, facts.drive_id)
+    drive = facts.drive_id
+    return None if drive is UNKNOWN or drive is None else index.drives.get(index.drive_key(drive))
 
 
 def _site(index: RuleIndex, facts: Facts) -> int | None:
@@ -181,7 +205,7 @@ def _mime(index: RuleIndex, facts: Facts) -> int | None:
         # There are few distinct types, so each is compared with all patterns once.
         if len(index.glob_cache) >= GLOB_CACHE_SIZE:
             index.glob_cache.clear()
-        matching = [rule for glob, rule in index.mime_globs.items() if _matches_glob(glob, mime)]
+        matching = [rule for glob, rule in index.mime_globs.items() if Wildcard(glob)(mime)]
         index.glob_cache[mime] = min(matching, default=None)
     return index.glob_cache[mime]
 
@@ -273,8 +297,3 @@ def _add_pattern(
 
 def _look_up(rules: Mapping[str, int], fact: TextFact) -> int | None:
     return None if fact is UNKNOWN or fact is None else rules.get(fact)
-
-
-def _matches_glob(pattern: str, text: str) -> bool:
-    parts = (re.escape(part) for part in pattern.split("*"))
-    return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None

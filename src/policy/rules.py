@@ -64,10 +64,20 @@ class RuleSet:
     @classmethod
     def compile(cls, rules: Iterable[Rule], *, allow_by_default: bool) -> "RuleSet":
         """Compile *rules*, given in any order."""
-        allow, block = RuleIndex(), RuleIndex()
+        empty = cls(
+            allow_by_default=allow_by_default, allow=RuleIndex(exact_drives=True), block=RuleIndex()
+        )
+        return empty.extended(rules)
+
+    def extended(self, rules: Iterable[Rule]) -> "RuleSet":
+        """
+        Return this set with *rules*, in any order, whose ids are above all ids of this set.
+
+        Costs only what the new rules cost: both sets share the indexes, which grow in place.
+        """
         for rule in sorted(rules, key=lambda rule: rule.id):
-            (allow if rule.action is RuleAction.ALLOW else block).add(rule)
-        return cls(allow_by_default=allow_by_default, allow=allow, block=block)
+            (self.allow if rule.action is RuleAction.ALLOW else self.block).add(rule)
+        return RuleSet(self.allow_by_default, self.allow, self.block)
 
     def decide(self, facts: Facts) -> Decision:
         """Block rules win; then the default applies; then allow rules that certainly match."""
@@ -141,6 +151,11 @@ class RuleSet:
     def has_block_rules(self) -> bool:
         """Whether there are any block rules."""
         return bool(self.block.lowest_ids)
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether no rule and no default hides anything."""
+        return self.allow_by_default and not self.has_block_rules
 
     @cached_property
     def rule_types(self) -> frozenset[RuleType]:

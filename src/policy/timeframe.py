@@ -63,15 +63,24 @@ def requested_range(
         The range to read; `empty` when an explicit range lies outside the window.
 
     Raises:
-        InvalidInput: `INVALID_RANGE`, *end* is not after *start*.
+        InvalidInput: `INVALID_RANGE`, *end* is not after *start*, or the end that is missing
+            would lie beyond the calendar.
     """
     bounds = allowed_range(grant, now)
     if start is None and end is None and is_restricted(grant):
         return _smart_window(bounds, _midnight(now))
     period = _fill_missing_ends(start, end, _midnight(now))
     if period.empty:
-        raise InvalidInput("'to' must be after 'from'.", code=Code.INVALID_RANGE)
+        raise InvalidInput(_cause_of_empty(start, end), code=Code.INVALID_RANGE)
     return period.clamp(bounds)
+
+
+def _cause_of_empty(start: datetime | None, end: datetime | None) -> str:
+    if end is None:
+        return f"Without 'to', 'from' must be before {LATEST:%Y-%m-%d}."
+    if start is None:
+        return f"Without 'from', 'to' must be after {EARLIEST.isoformat()[:10]}."
+    return "'to' must be after 'from'."
 
 
 def _fill_missing_ends(start: datetime | None, end: datetime | None, today: datetime) -> TimeRange:

@@ -243,6 +243,13 @@ class MaskMode(StrEnum):
     BASIC = "basic"
 
 
+class SearchTotals(StrEnum):
+    """`collabSearchTotals`: what `total` of a search counts (docs/spec/collab.md#search-totals)."""
+
+    UNFILTERED = "unfiltered"
+    VISIBLE = "visible"
+
+
 class RuleType(StrEnum):
     """`ruleType` of a collab rule (docs/spec/rules.md#rule-types)."""
 
@@ -316,6 +323,7 @@ class Code(StrEnum):
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     TOO_LARGE = "TOO_LARGE"
+    RANGE_NOT_SATISFIABLE = "RANGE_NOT_SATISFIABLE"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     EMAIL_NOT_ENABLED = "EMAIL_NOT_ENABLED"
     CALENDAR_NOT_ENABLED = "CALENDAR_NOT_ENABLED"
@@ -388,6 +396,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.IDEMPOTENCY_IN_PROGRESS,
         Code.PAYLOAD_TOO_LARGE,
         Code.TOO_LARGE,
+        Code.RANGE_NOT_SATISFIABLE,
         Code.GRAPHQL_PARSE_FAILED,
         Code.GRAPHQL_VALIDATION_FAILED,
         Code.QUERY_TOO_COSTLY,

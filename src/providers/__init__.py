@@ -17,6 +17,7 @@ read as one.
     item_visibility
                  task columns, and the item fields derived from them
     outcomes     writes whose outcome is unknown
+    write_fence  asked before every upstream call that may change something, while a lease holds
     dry_run      requests that stop before their first write
     failures     every exception that a port raises
     http, oauth  calls to upstreams, and the credentials that they carry

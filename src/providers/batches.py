@@ -1,12 +1,11 @@
 """
 Reads of many objects in one upstream call, whatever the upstream's batch format.
 
-Throttled parts of a batch are requested once more. Parts that failed otherwise are requested one
-by one, where they are retried or raise as usual. The rules:
+Throttled parts of a batch are requested again after growing waits. Parts that failed otherwise are
+requested one by one, where they are retried or raise as usual. The rules:
 docs/spec/upstream/errors-and-throttling.md#failed-parts-of-a-batch.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -19,7 +18,6 @@ from providers.http.response import Response
 T = TypeVar("T")
 
 GONE_STATUSES = (404, 410)
-_PAUSE = 0.3  # seconds before throttled parts are requested again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,30 +45,28 @@ class BatchReader(Generic[T]):
         Read objects by their names; those that are gone are left out.
 
         Raises:
-            Throttled: Some are throttled, also when requested again.
+            Throttled: Some stay throttled, or longer than a request can wait.
             ProviderFailure: A call or a part of it failed.
         """
         if len(names) == 1:
             return await self._read_singly(names)
         chunks = [names[at : at + self.max_size] for at in range(0, len(names), self.max_size)]
         objects: dict[str, T] = {}
-        for chunk_objects in await asyncio.gather(*map(self._read_chunk, chunks)):
-            objects |= chunk_objects
+        for chunk in chunks:  # one after another: upstreams limit what an account does at once
+            objects |= await self._read_chunk(chunk)
         return objects
 
     async def _read_chunk(self, names: Sequence[str]) -> dict[str, T]:
         parts = dict(await self.read_many(names))
-        throttled = [name for name, part in parts.items() if self._throttle(part)]
-        if throttled:
-            await asyncio.sleep(_PAUSE)
-            parts |= await self.read_many(throttled)
+        while throttles := self._throttles(parts):
+            waits = (throttle.named for throttle in throttles.values() if throttle.named)
+            await self.upstream.wait_for_throttle(max(waits, default=None))
+            parts |= await self.read_many(tuple(throttles))
         objects: dict[str, T] = {}
         failed: list[str] = []
         for name, part in parts.items():
             if part.status < 300:
                 objects[name] = self.decode(part)
-            elif throttle := self._throttle(part):
-                raise self.upstream.throttled(throttle.retry_after)
             elif part.status not in GONE_STATUSES:
                 failed.append(name)
         return objects | await self._read_singly(failed) if failed else objects
@@ -81,6 +77,8 @@ class BatchReader(Generic[T]):
             name: self.decode(response) for name, response in responses if response.status < 300
         }
 
-    def _throttle(self, part: Response) -> Throttled | None:
-        failure = self.classify(part) if part.status >= 300 else None
-        return failure if isinstance(failure, Throttled) else None
+    def _throttles(self, parts: Mapping[str, Response]) -> dict[str, Throttled]:
+        failures = {name: self.classify(part) for name, part in parts.items() if part.status >= 300}
+        return {
+            name: failure for name, failure in failures.items() if isinstance(failure, Throttled)
+        }

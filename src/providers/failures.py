@@ -11,6 +11,7 @@ Failures of upstreams, as exceptions.
     │   ├── Conflicted     409: name taken, or already there
     │   ├── Stale          412: the ETag is no longer current
     │   ├── Locked         423
+    │   ├── ReadOnlyGrant  403: the connection may read there, and not write
     │   └── OutOfSpace     507, quota
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or a response that violates the protocol
@@ -32,16 +33,20 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
-# The wait after a 429 that names none: docs/spec/upstream/errors-and-throttling.md#waiting-time.
-DEFAULT_RETRY_AFTER_SECONDS = 1
-
-
 class Throttled(ProviderFailure):
-    """*retry_after*: whole seconds, at least 1."""
+    """
+    A throttle.
 
-    def __init__(self, retry_after: int = 1) -> None:
-        super().__init__(f"The provider asks to wait {max(1, retry_after)} seconds.")
-        self.retry_after = max(1, retry_after)
+    Attributes:
+        named: Seconds that upstream names; None: the wait is a guess, which
+            `providers.http.resilience.Throttle` makes.
+        retry_after: Whole seconds to wait, at least 1.
+    """
+
+    def __init__(self, retry_after: int | None = 1) -> None:
+        self.named = retry_after
+        self.retry_after = max(1, retry_after or 1)
+        super().__init__(f"The provider asks to wait {self.retry_after} seconds.")
 
 
 class TimedOut(ProviderFailure):
@@ -64,6 +69,10 @@ class NeedsReauth(ProviderFailure):
     """*reconnect_url*: where a person can do it; None when unknown."""
 
     sentence = "The connection needs to be reconnected."
+    scope_sentence = (
+        "The connection needs to be reconnected: its consent does not include a permission that "
+        "this request needs."
+    )
 
     def __init__(self, detail: str | None = None, *, reconnect_url: str | None = None) -> None:
         super().__init__(detail)
@@ -95,6 +104,10 @@ class Stale(Refused):
 
 class Locked(Refused):
     sentence = "The resource is locked by the provider."
+
+
+class ReadOnlyGrant(Refused):
+    sentence = "The provider lets the connection only read this site."
 
 
 class OutOfSpace(Refused):

@@ -30,7 +30,7 @@ class _BatchResponses(CamelStruct):
 
 
 async def call_batch(
-    upstream: Upstream, requests: Sequence[Mapping[str, Any]], *, changes: bool
+    upstream: Upstream, requests: Sequence[Mapping[str, Any]], *, changes: bool, weight: int = 1
 ) -> list[Response]:
     """
     Send requests in one ``$batch`` call.
@@ -39,6 +39,7 @@ async def call_batch(
         upstream: Where the batch goes.
         requests: At most `MAX_BATCH`: ``method``, ``url`` below the version, ``headers``.
         changes: As `Upstream.call`.
+        weight: As `Upstream.call`.
 
     Returns:
         One answer per request, in their order, whatever their status.
@@ -49,7 +50,13 @@ async def call_batch(
     """
     numbered = [{"id": str(number), **request} for number, request in enumerate(requests)]
     answer = await upstream.call(
-        "POST", "v1.0", "$batch", json={"requests": numbered}, retry=True, changes=changes
+        "POST",
+        "v1.0",
+        "$batch",
+        json={"requests": numbered},
+        retry=True,
+        changes=changes,
+        weight=weight,
     )
     responses = {response.id: response for response in answer.decode(_BatchResponses).responses}
     if responses.keys() != {request["id"] for request in numbered}:

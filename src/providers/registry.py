@@ -46,13 +46,20 @@ CLASSIFIERS: Mapping[str, Classify] = MappingProxyType(
         "COLLAB": classify_collab,
     }
 )
-# Concurrent calls per connection: docs/spec/upstream/README.md#concurrency.
+# Concurrent calls per account: docs/spec/upstream/README.md#concurrency.
 CONCURRENCY: Mapping[str, int] = MappingProxyType(
     {"PROVIDER_A": 8, "PROVIDER_B": 4, "BOARDS": 4, "PROJECTS": 8, "COLLAB": 8}
 )
 # Hosts of pre-authenticated URLs: docs/spec/upstream/README.md#pre-authenticated-addresses.
 CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"COLLAB": (".sharepoint.com", ".sharepoint.us", ".svc.ms", ".1drv.com")}
+    {
+        "COLLAB": (
+            *(".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".dps.mil"),
+            *(".sharepoint.cn", ".sharepoint.de", ".svc.ms", ".1drv.com"),
+            *(".livefilestore.com", ".storage.live.com", ".microsoftpersonalcontent.com"),
+            *("api.onedrive.com", "onedrive.live.com"),
+        )
+    }
 )
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
@@ -69,6 +76,7 @@ def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentia
         origins,
         info.base_url,
         connection=info.id,
+        account=(info.provider, info.account_email.casefold()) if info.account_email else None,
         name=info.provider,
         credentials=credentials,
         classify=CLASSIFIERS[info.provider],

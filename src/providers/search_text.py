@@ -34,6 +34,18 @@ _CLOSING = MappingProxyType(
     }
 )
 _TAG = re.compile(r"<[^<>]*>")
+# Python refuses to read the number of such a reference; none of them is a character.
+_LONG_REFERENCE = re.compile(r"&#[0-9]{1000,};?")
+# Combining marks are neither word characters nor ASCII.
+_MARKS_RUN = re.compile(r"[^\w\s\x00-\x7f]{31,}")
+_MAX_MARKS = 30  # in a row; the Stream-Safe Text Format of Unicode (UAX 15)
+_JOINER = "\u034f"  # COMBINING GRAPHEME JOINER: has no glyph, and ends a row of marks
+# Unicode's Default_Ignorable_Code_Point: characters that are not shown.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -58,6 +70,17 @@ def upstream_terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece for piece in pieces if piece))
 
 
+def upstream_phrases(value: str) -> tuple[str, ...]:
+    """
+    Return the words of a value as phrases to send upstream: without emoji, which split a phrase.
+
+    Case and accents stay as they are, since each upstream folds them in its own way.
+    """
+    composed = unicodedata.normalize("NFC", _MARKS_RUN.sub(_interrupted, value))
+    pieces = (piece.strip() for piece in _EMOJI.split(" ".join(WORD.findall(composed))))
+    return tuple(piece for piece in pieces if piece)
+
+
 def has_emoji(text: str) -> bool:
     """Tell whether a free-text query holds emoji, which must be searched for here."""
     return _EMOJI.search(text) is not None
@@ -72,12 +95,44 @@ def fold(text: str) -> str:
     """Fold case and Unicode composition, for comparisons."""
     if text.isascii():
         return text.lower()
+    # Normalisation sorts the marks of a row, in quadratic time.
+    text = _MARKS_RUN.sub(_interrupted, text)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _interrupted(run: re.Match[str]) -> str:
+    """Put a joiner after every 30 marks of a run."""
+    pieces: list[str] = []
+    marks = 0
+    for char in run[0]:
+        marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
+        if marks > _MAX_MARKS:
+            pieces.append(_JOINER)
+            marks = 1
+        pieces.append(char)
+    return "".join(pieces)
+
+
+def unescape(text: str) -> str:
+    """Return a text with its HTML character references decoded."""
+    try:
+        return html.unescape(text)
+    except ValueError:
+        return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
+
+
+def fold_label(name: str) -> str:
+    """
+    Fold the name of a label or category, the form in which all label names are compared.
+
+    As `fold`, without characters that are not shown, and with single blanks between words.
+    """
+    return " ".join(fold(_IGNORABLE.sub("", name)).split())
 
 
 def html_to_text(markup: str) -> str:
     """Return roughly the visible text of an HTML body."""
-    return html.unescape(_TAG.sub(" ", " ".join(_visible_parts(markup))))
+    return unescape(_TAG.sub(" ", " ".join(_visible_parts(markup))))
 
 
 def _visible_parts(markup: str) -> Iterator[str]:

@@ -14,10 +14,12 @@ Modules, in reading order:
     body         reads and parses JSON bodies
     inputs       checks a JSON body against the type of `$input`
     uploads      streamed upload bodies
+    multipart    the file of a form, without its envelope
     documents    loads documents with their fragments
     idempotency  runs a POST once per key
     ledger       port of the idempotency ledger
     ports        protocols of the services that the REST layer calls
+    contents     files as responses, in whole or by range
     responses    the response and how it is sent
     errors       builds error responses
     openapi      describes the paths as OpenAPI 3.1

@@ -9,15 +9,19 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 import graphql
 
 from policy.vocabulary import Code, Surface
-from rest_compat.ports import Operation, Variable
+from rest_compat.body import not_known
+from rest_compat.ports import Operation, Problem, Variable
 from rest_compat.request import RestRequest, invalid_parameter
 from rest_compat.table import Endpoint
 
 INPUT = "input"  # the variable a request body fills
+MAX_NAMES = 20  # that `X-Ignored-Parameters` tells, of at most
+MAX_NAME = 100  # characters
 MIN_INT, MAX_INT = -(2**31), 2**31 - 1  # GraphQL's Int
 MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 
@@ -27,21 +31,24 @@ _MISSING_CODES: Mapping[Surface | None, Code] = MappingProxyType(
 )
 
 
-def bind(
+def bind(  # noqa: PLR0913 - the places that a value may come from
     endpoint: Endpoint,
     operation: Operation,
     request: RestRequest,
     path: Mapping[str, str],
     *,
+    defaults: Mapping[str, str] = MappingProxyType({}),
     strict: bool,
 ) -> dict[str, Any]:
     """
     Return the value of every variable but `$input`; absent parameters are left out.
 
+    *defaults* are the texts of parameters that the request need not have.
+
     Raises:
         Problem: 400, naming the parameter. With *strict*, also for an unknown parameter.
     """
-    texts = _texts(endpoint, operation, request, path, strict=strict)
+    texts = {**defaults, **_texts(endpoint, operation, request, path, strict=strict)}
     variables: dict[str, Any] = {}
     for variable in operation.variables:
         if variable.name in texts:
@@ -69,18 +76,45 @@ def _texts(
     query = request.query()
     if not query:
         return texts
-    known = {variable.name for variable in operation.variables} - path.keys() - {INPUT}
-    known -= set(endpoint.headers.values())
+    known = query_names(endpoint, operation, path)
     for name, values in query.items():
         variable = endpoint.aliases.get(name, name)
         if variable not in known:
             if strict:
-                raise invalid_parameter(name, "is not known")
+                raise invalid_parameter(name, not_known(known))
             continue
         if len(values) > 1 or variable in texts:
             raise invalid_parameter(name, "is given more than once")
         texts[variable] = values[0]
     return texts
+
+
+def query_names(
+    endpoint: Endpoint, operation: Operation, path: Mapping[str, str]
+) -> Mapping[str, None]:
+    """Return the variables that the query may fill, in the order of the document."""
+    others = {INPUT, *path, *endpoint.headers.values()}
+    return {variable.name: None for variable in operation.variables if variable.name not in others}
+
+
+def ignored_parameters(
+    endpoint: Endpoint, operation: Operation, request: RestRequest, path: Mapping[str, str]
+) -> str | None:
+    """
+    Return the value of `X-Ignored-Parameters`: the unknown names of the query, percent-encoded.
+
+    None when there are none, or the query cannot be read.
+    """
+    if not request.scope["query_string"]:
+        return None
+    try:
+        query = request.query()
+    except Problem:
+        return None
+    known = query_names(endpoint, operation, path)
+    unknown = [name for name in query if endpoint.aliases.get(name, name) not in known]
+    names = [quote(name[:MAX_NAME], safe="", errors="replace") for name in unknown[:MAX_NAMES]]
+    return ", ".join(names) or None
 
 
 def parse_value(text: str, variable: Variable) -> Any:

@@ -1,15 +1,14 @@
 """
 Reads JSON bodies: bounded in size and time, strictly parsed.
 
-Whatever the `Content-Type`, the body is UTF-8 JSON of at most 4 MiB
-(docs/spec/requests.md#json-bodies). Values that standard parsers accept and later code trips over
-are refused here: NaN, lone surrogates, NUL, duplicate members, deep nesting
-(docs/spec/reliability.md#json-edge-cases).
+Whatever the `Content-Type`, the body is UTF-8 JSON (docs/spec/requests.md#json-bodies). Values that
+standard parsers accept and later code trips over are refused here: NaN, lone surrogates, NUL,
+duplicate members, deep nesting (docs/spec/reliability.md#json-edge-cases). A body of too many
+values is refused before any of them is made.
 """
 
 import asyncio
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -19,7 +18,8 @@ from policy.vocabulary import Code
 from rest_compat.errors import WHOLE_BODY, problem
 from rest_compat.ports import Problem
 
-MAX_BODY = 4 * 1024 * 1024  # bytes; docs/spec/limits.md#sizes
+MAX_BODY = 4 * 1024 * 1024  # bytes of any JSON body; docs/spec/limits.md#sizes
+MAX_VALUES = 20_000  # in one body; docs/spec/limits.md#sizes
 MAX_DEPTH = 64  # containers within containers; docs/spec/limits.md#sizes
 READ_SECONDS = 15.0  # for the whole body; docs/spec/reliability.md#slow-bodies
 
@@ -70,7 +70,7 @@ def _too_large(limit: int) -> Problem:
     )
 
 
-def parse(body: bytes) -> Any:
+def parse(body: bytes, *, max_values: int = MAX_VALUES) -> Any:
     """
     Parse a JSON body; an empty one is an empty object.
 
@@ -79,14 +79,28 @@ def parse(body: bytes) -> Any:
     """
     if not body.strip():
         return {}
+    escaped = body.replace(rb"\\", b"")  # each backslash that is left begins another escape
+    outside = _outside_texts(escaped.replace(rb"\"", b""), 5 * max_values)
+    if outside.count(b",") + outside.count(b"[") + outside.count(b"{") >= max_values:
+        raise invalid_body([(WHOLE_BODY, f"has more than {max_values} values")])
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise invalid_body([(WHOLE_BODY, "is not valid JSON")]) from None
-    flaw = _flaw(value) or _repeated(body)
-    if flaw is not None:
-        raise invalid_body([(WHOLE_BODY, flaw)])
+    if rb"\u0000" in escaped:
+        raise invalid_body([(WHOLE_BODY, "has a text with the character U+0000")])
+    if _count_members(value) != outside.count(b":"):  # parsers disagree on which member counts
+        raise invalid_body([(WHOLE_BODY, "gives a member more than once")])
     return value
+
+
+def _outside_texts(body: bytes, most_texts: int) -> bytes:
+    """
+    Return what a JSON body without escaped quotes has outside of its texts.
+
+    After *most_texts* quotes the rest is returned as it is; so many texts are too many values.
+    """
+    return b"".join(body.split(b'"', most_texts)[::2])
 
 
 def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
@@ -106,39 +120,29 @@ def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
     )
 
 
-def _flaw(value: Any) -> str | None:
-    """Describe what is wrong with a parsed value: nested too deep, or a NUL in a string."""
+def not_known(names: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown member or parameter; *names* are known."""
+    return f"is not known (known: {', '.join(names) or 'none'})"
+
+
+def _count_members(value: Any) -> int:
+    """
+    Count the members of all objects in a parsed value.
+
+    Raises:
+        Problem: 400: it is nested too deep.
+    """
+    members = 0
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        texts = [item for item in level if isinstance(item, str)]
-        if any("\0" in text for text in texts):
-            return "has a text with the character U+0000"
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
-                below += item.keys()
+                members += len(item)
                 below += item.values()
             elif isinstance(item, list):
                 below += item
         if not below:
-            return None
+            return members
         level = below
-    return f"is nested deeper than {MAX_DEPTH} levels"
-
-
-class _Repeated(Exception):
-    """A member occurs twice in one object."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> None:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise _Repeated
-
-
-def _repeated(body: bytes) -> str | None:
-    """Describe a duplicate member of an object, if any: parsers disagree on which one counts."""
-    try:
-        json.loads(body, object_pairs_hook=_unique, parse_int=str)  # int() has a limit of digits
-    except _Repeated:
-        return "gives a member more than once"
-    return None
+    raise invalid_body([(WHOLE_BODY, f"is nested deeper than {MAX_DEPTH} levels")])

@@ -5,6 +5,8 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+import graphql
+
 _SPREAD = re.compile(r"\.\.\.\s*(?!on\b)([A-Za-z_]\w*)")
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -26,6 +28,20 @@ def document(name: str) -> str:
             texts.append(_text(folder, "_" + _WORD.sub("_", fragment).lower()))
             pending += _SPREAD.findall(texts[-1])
     return "\n".join(texts)
+
+
+@cache
+def root_members(name: str) -> tuple[str, ...]:
+    """Return the response members that the root field of "email/send_email" selects, in order."""
+    operation, *_ = graphql.parse(document(name)).definitions
+    if not isinstance(operation, graphql.OperationDefinitionNode):
+        raise TypeError(f"{name} does not begin with its operation")
+    root, *_ = operation.selection_set.selections
+    if not isinstance(root, graphql.FieldNode) or root.selection_set is None:
+        return ()
+    selected = root.selection_set.selections
+    fields = [node for node in selected if isinstance(node, graphql.FieldNode)]
+    return tuple((node.alias or node.name).value for node in fields)
 
 
 def operations() -> Traversable:

@@ -8,14 +8,14 @@ parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A P
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import msgspec
 from starlette.types import Scope
 
-from rest_compat import errors, ports
-from rest_compat.binding import INPUT, bind
+from rest_compat import contents, errors, ports
+from rest_compat.binding import INPUT, bind, ignored_parameters
+from rest_compat.documents import root_members
 from rest_compat.idempotency import make_intent, read_key, run_once
 from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.preferences import Preferences, read_preferences
@@ -41,6 +41,7 @@ class Responder:
         body: The variable that the request body fills, or None.
         reader: Reads the request body.
         observer: Called when an admitted call is over.
+        strict: Whether unknown query parameters are refused without being asked to.
     """
 
     endpoint: Endpoint
@@ -50,6 +51,7 @@ class Responder:
     body: ports.Variable | None
     reader: BodyReader
     observer: ports.CallObserver | None = None
+    strict: bool = False
 
     async def respond(self, request: RestRequest, path: Mapping[str, str]) -> RestResponse:
         """Answer *request*, whose path parameters are *path*; refusals are responses too."""
@@ -73,6 +75,11 @@ class Responder:
         finally:
             if self.observer is not None:
                 self.observer(admitted, self.operation, response, failure)
+        ignored = None
+        if not (self.strict or preferences.strict):
+            ignored = ignored_parameters(self.endpoint, self.operation, request, path)
+        if ignored is not None:
+            response = response.with_headers(("X-Ignored-Parameters", ignored))
         return response.with_headers(*preferences.applied)
 
     async def _check_gates(
@@ -121,14 +128,29 @@ class Responder:
             except ports.Problem as problem:
                 return self.refuse(problem, request.scope)
 
-        fingerprint = body.fingerprint if body is not None else b""
-        return await run_once(
-            make_intent(request, admitted, key, fingerprint),
-            run,
-            body=body,
-            mark_attempt=partial(self.entry.mark_attempt, admitted),
-            ledger=self.ledger,
+        intent = make_intent(
+            self.endpoint,
+            request,
+            path,
+            body,
+            token_id=admitted.token_id,
+            key=key,
+            arguments=self._arguments(request, path, body),
         )
+        return await run_once(
+            intent, run, body=body, admitted=admitted, entry=self.entry, ledger=self.ledger
+        )
+
+    def _arguments(
+        self, request: RestRequest, path: Mapping[str, str], body: Body | None
+    ) -> Mapping[str, Any] | None:
+        """Return the arguments of the root field; None when query or body do not fit them."""
+        try:
+            variables = self._variables(request, path, body, strict=False)
+        except ports.Problem:
+            return None
+        root = self.operation.root_call(variables)
+        return root[1] if root is not None else None
 
     async def _run(
         self,
@@ -139,20 +161,26 @@ class Responder:
         body: Body | None,
     ) -> RestResponse:
         """Bind the variables, run the operation, shape its result."""
-        variables = self._variables(request, path, body, strict=preferences.strict)
+        strict = self.strict or preferences.strict
+        variables = self._variables(request, path, body, strict=strict)
         outcome = await self.operation.run(variables, admitted.context)
         if body is not None and body.read_error is not None:
             raise body.read_error
         if outcome.errors:
             raise errors.problem_from_graphql(outcome.errors[0])
+        if self.endpoint.streams:
+            return await contents.respond(request, self.entry.open_content(admitted))
         return self._success(outcome.data or {}, admitted)
 
     def _variables(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None, *, strict: bool
     ) -> dict[str, Any]:
-        variables = bind(self.endpoint, self.operation, request, path, strict=strict)
+        defaults = body.parameters if body is not None else {}
+        variables = bind(
+            self.endpoint, self.operation, request, path, defaults=defaults, strict=strict
+        )
         if body is not None:
-            variables[INPUT] = body.value(strict=strict)
+            variables[INPUT] = body.value()
         return variables
 
     def _success(self, data: Mapping[str, Any], admitted: ports.AdmittedRequest) -> RestResponse:
@@ -177,5 +205,6 @@ class Responder:
             request_id=self.entry.request_id(scope),
             surface=self.endpoint.surface,
             result=self.endpoint.result,
+            members=root_members(self.endpoint.document) if self.endpoint.result else (),
             codes=self.endpoint.codes,
         )

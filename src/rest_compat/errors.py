@@ -6,7 +6,7 @@ which members of a result object an error body has, and its headers (docs/spec/e
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,9 @@ from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 WHOLE_BODY = "$"  # the `field` of a detail about the whole body
+MAX_DETAILS = 20  # of one error; docs/spec/errors.md#error-body
+MAX_FIELD = 100  # characters of the `field` of a detail, which may quote the caller
+MAX_MESSAGE = 300  # characters
 CHALLENGE = 'Bearer error="invalid_token"'
 
 
@@ -29,14 +32,19 @@ class ResultObject:
         renamed_codes: Codes that its `errorCode` spells differently.
         known_codes: The only values its `errorCode` may have, or None when it takes every code.
         has_code: Whether it has an `errorCode`.
+        constants: Members that have the same value in every response.
     """
 
     renamed_codes: Mapping[Code, str] = field(default_factory=dict)
     known_codes: frozenset[str] | None = None
     has_code: bool = True
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     def members(self, *, code: Code, error: str | None, message: str) -> dict[str, Any]:
-        """Return the members of this object that an error body has."""
+        """Return the members of this object that say something in an error body."""
+        return {**self.constants, **self._failure(code, error, message)}
+
+    def _failure(self, code: Code, error: str | None, message: str) -> dict[str, Any]:
         if not self.has_code:
             return {"success": False, "errorMessage": message}
         error_code = self.renamed_codes.get(code, error)
@@ -76,7 +84,7 @@ RESULT_OBJECTS: Mapping[str, ResultObject] = MappingProxyType(
         "TaskOperationResult": _TASK_RESULT,
         "TaskCommentResult": _TASK_RESULT,
         "DriveOperationResult": _DRIVE_RESULT,
-        "DriveFileLinkResponse": _DRIVE_RESULT,
+        "DriveFileLinkResponse": replace(_DRIVE_RESULT, constants={"isGoogleWorkspaceFile": False}),
         "ItemSensitivityLabelResponse": ResultObject(has_code=False),
     }
 )
@@ -116,38 +124,57 @@ def _rest_field(path: str) -> str:
     return WHOLE_BODY if path == "input" else path.removeprefix("input.")
 
 
-def error_response(
+def error_response(  # noqa: PLR0913 - what a row knows of its errors
     problem: Problem,
     *,
     request_id: str,
     surface: Surface | None,
     result: str | None = None,
+    members: Iterable[str] = (),
     codes: Mapping[str, str] = MappingProxyType({}),
 ) -> RestResponse:
     """
     Build the response for *problem* in the error shape of *surface*.
 
     Members come in the order `error`, `message`, `requestId`, the optional ones, then those of the
-    result object *result*. *codes* are the codes that the endpoint spells differently.
+    result object *result*: all *members*, null where the error says nothing of them. *codes* are
+    the codes that the endpoint spells differently. Long texts, which quote the caller, are cut.
     """
     extensions = problem.extensions
+    message = _cut(problem.message, MAX_MESSAGE)
     code = Code(extensions["code"])
     status = int(extensions["httpStatus"])
     error = _error(code, status, codes, surface)
-    body: dict[str, Any] = {"error": error, "message": problem.message, "requestId": request_id}
-    for member in _OPTIONAL:
-        if extensions.get(member):
-            body[member] = extensions[member]
+    body: dict[str, Any] = {"error": error, "message": message, "requestId": request_id}
+    result_members = {member: extensions.get(member) for member in members}
     if result is not None:
-        body |= RESULT_OBJECTS[result].members(code=code, error=error, message=problem.message)
+        shape = RESULT_OBJECTS[result]
+        result_members |= shape.members(code=code, error=error, message=message)
+    for member in _OPTIONAL:
+        if extensions.get(member) and member not in result_members:
+            body[member] = extensions[member]
+    if "details" in body:
+        body["details"] = [
+            {
+                "field": _cut(str(detail["field"]), MAX_FIELD),
+                "message": _cut(str(detail["message"]), MAX_MESSAGE),
+            }
+            for detail in body["details"][:MAX_DETAILS]
+        ]
+    body |= result_members
     return RestResponse(
         status=status, body=orjson.dumps(body), headers=_headers(status, extensions)
     )
 
 
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 _OPTIONAL = (
     "details",
     "requiredOperation",
+    "requiredOperations",
     "reason",
     "connectedProviders",
     "accessInfo",
@@ -174,6 +201,8 @@ def _headers(status: int, extensions: Mapping[str, Any]) -> tuple[tuple[str, str
         headers.append(("WWW-Authenticate", CHALLENGE))
     if status == 429:
         headers.append(("Retry-After", str(extensions.get("retryAfter", 1))))
-    if extensions.get("requiredOperation"):
-        headers.append(("X-Required-Operation", str(extensions["requiredOperation"])))
+    if "size" in extensions:
+        headers.append(("Content-Range", f"bytes */{extensions['size']}"))
+    if extensions.get("requiredOperations"):
+        headers.append(("X-Required-Operation", ", ".join(extensions["requiredOperations"])))
     return tuple(headers)

@@ -1,23 +1,28 @@
 """
 Runs a POST once per `Idempotency-Key` and replays its response (docs/spec/idempotency.md).
 
-The key is scoped to token, method and path. Authentication and gates run before this module, for
-replays too.
+The key is scoped to the token and to the row of the table with its decoded path parameters, also
+for a mutation of `POST /graphql`. Authentication and gates run before this module, for replays too.
 """
 
 import asyncio
 import hashlib
+import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
 
 from policy.vocabulary import Code
+from rest_compat.binding import INPUT
 from rest_compat.errors import problem
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused, Ledger
-from rest_compat.ports import AdmittedRequest, Problem
+from rest_compat.ports import AdmittedRequest, Problem, RequestEntry
 from rest_compat.readers import Body
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
+from rest_compat.table import Endpoint
 
 REPLAYED_HEADER = ("Idempotent-Replayed", "true")
 
@@ -44,40 +49,104 @@ def read_key(values: Sequence[str]) -> str | None:
     return values[0]
 
 
-def make_intent(
-    request: RestRequest, admitted: AdmittedRequest, key: str, body_fingerprint: bytes
+def make_intent(  # noqa: PLR0913 - what an intent has
+    endpoint: Endpoint,
+    request: RestRequest,
+    path: Mapping[str, str],
+    body: Body | None,
+    *,
+    token_id: int,
+    key: str,
+    arguments: Mapping[str, Any] | None,
 ) -> Intent:
-    """Build the intent that identifies *request* in the ledger."""
+    """
+    Build the intent of *request* to *endpoint*.
+
+    *path* are the decoded path parameters, *arguments* those of the root field; None when query
+    or body do not fit them, and then their bytes count.
+    """
     query: bytes = request.scope["query_string"]
+    sent = b"%d:%b%b" % (len(query), query, body.fingerprint if body is not None else b"")
     return Intent(
-        token_id=admitted.token_id,
+        token_id=token_id,
         method=request.method,
-        path=request.path,
+        path=normal_path(endpoint, path),
         key=key,
-        fingerprint=hashlib.sha256(b"%d:%b%b" % (len(query), query, body_fingerprint)).digest(),
+        fingerprint=fingerprint(arguments, sent),
+        former_path=request.path,
+        former_fingerprint=hashlib.sha256(sent).digest(),
     )
 
 
-async def run_once(
+def normal_path(endpoint: Endpoint, parameters: Mapping[str, Any]) -> str:
+    """
+    Return the path of *endpoint* with its parameters, the same for every spelling and mount.
+
+    Some ids ignore letter case, so all do here: one key for two ids that differ in case alone is
+    refused as reused.
+    """
+    segments = endpoint.path.removeprefix(endpoint.bucket.mount).split("/")
+    return "/".join(
+        quote(str(parameters[segment[1:-1]]).strip().casefold(), safe=":,!=")
+        if segment.startswith("{")
+        else segment
+        for segment in segments
+    )
+
+
+def fingerprint(arguments: Mapping[str, Any] | None, sent: bytes) -> bytes:
+    """
+    Return SHA-256 over *arguments*, the same for every order and spelling.
+
+    Null counts as absent among the arguments and the members of the body. Without arguments,
+    because they were invalid, the bytes *sent* count.
+    """
+    if arguments is None:
+        return hashlib.sha256(b"invalid:" + sent).digest()
+    stated = _stated(arguments)
+    if isinstance(stated.get(INPUT), Mapping):
+        stated[INPUT] = _stated(stated[INPUT])
+    return hashlib.sha256(json.dumps(stated, sort_keys=True, default=_plain).encode()).digest()
+
+
+def _stated(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _plain(value: Any) -> str:
+    """Write a value that JSON does not have; a streamed body counts by what is known of it."""
+    known = getattr(value, "fingerprint", None)
+    return known.decode() if isinstance(known, bytes) else str(value)
+
+
+async def run_once(  # noqa: PLR0913 - what a run has
     intent: Intent,
     run: Callable[[], Awaitable[RestResponse]],
     *,
     body: Body | None,
-    mark_attempt: Callable[..., None],
+    admitted: AdmittedRequest,
+    entry: RequestEntry,
     ledger: Ledger,
 ) -> RestResponse:
     """
     Run *intent* unless it was completed before; then return the stored response.
 
-    *mark_attempt* is `RequestEntry.mark_attempt` for this request.
+    When that response would show more than the token may see now, or has another form, the intent
+    runs again with the effect of the earlier run, and changes nothing.
 
     Raises:
         Problem: 409: the key belongs to another request, or the intent is still running.
     """
+    notes = entry.notes(admitted)
+    view = hashlib.sha256(intent.view + notes.visibility).digest()
     attempt = await ledger.begin(intent)
     if isinstance(attempt, Completed):
-        await _require_same_upload(attempt.response, body)
-        return attempt.response.with_headers(REPLAYED_HEADER)
+        stored = attempt.response
+        await _require_same_upload(stored, body)
+        if stored.view != view and stored.effect:
+            entry.repeat(admitted, stored.effect)
+            stored = await run()
+        return stored.with_headers(REPLAYED_HEADER)
     if isinstance(attempt, InProgress):
         raise problem(
             Code.IDEMPOTENCY_IN_PROGRESS,
@@ -86,9 +155,9 @@ async def run_once(
         )
     if isinstance(attempt, KeyReused):
         raise _key_reused()
-    mark_attempt(seed=attempt.seed, maybe_sent=attempt.maybe_sent)
     try:
-        response = await run()
+        with entry.attempt(admitted, attempt, ledger):
+            response = replace(await run(), view=view, effect=notes.effect)
         if body is not None:
             response = replace(response, upload_digest=body.digest)
         await _close(attempt, response, ledger)

@@ -12,19 +12,21 @@ from typing import Any
 
 import graphql
 
-from rest_compat.body import invalid_body
-from rest_compat.errors import WHOLE_BODY
+from rest_compat.body import invalid_body, not_known
+from rest_compat.errors import MAX_DETAILS, WHOLE_BODY
+
+MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies
 
 
-def coerce_input(value: Any, kind: graphql.GraphQLInputType, *, strict: bool) -> Any:
+def coerce_input(value: Any, kind: graphql.GraphQLInputType) -> Any:
     """
-    Return *value* with only the members that *kind* has, to be the variable `$input`.
+    Return *value* without members that are null, to be the variable `$input`.
 
     Raises:
-        Problem: 400 `VALIDATION_ERROR` with a detail per wrong member, at every level; with
-            *strict* also per unknown member.
+        Problem: 400 `VALIDATION_ERROR` with a detail per wrong or unknown member, at every level.
+            The walk ends at the last detail that is shown.
     """
-    check = _Check(strict=strict)
+    check = _Check()
     coerced = check.value(value, kind, WHOLE_BODY)
     if check.problems:
         raise invalid_body(check.problems)
@@ -35,7 +37,6 @@ def coerce_input(value: Any, kind: graphql.GraphQLInputType, *, strict: bool) ->
 class _Check:
     """Walk over a body that collects (path, what is wrong) of every wrong member."""
 
-    strict: bool
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def value(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
@@ -54,15 +55,17 @@ class _Check:
     def items(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
         if not isinstance(value, list):
             return self.add(path, "must be a list")
+        if len(value) > MAX_ITEMS:
+            return self.add(path, f"may have at most {MAX_ITEMS} entries")
         return [self.value(item, kind, f"{path}[{index}]") for index, item in enumerate(value)]
 
     def members(self, value: Any, kind: graphql.GraphQLInputObjectType, path: str) -> Any:
         if not isinstance(value, dict):
             return self.add(path, "must be an object")
         start = "" if path == WHOLE_BODY else f"{path}."
-        if self.strict:
-            for name in value.keys() - kind.fields.keys():
-                self.add(start + name, "is not known")
+        for name in value:
+            if name not in kind.fields:
+                self.add(start + name, not_known(kind.fields))
         members: dict[str, Any] = {}
         for name, member in kind.fields.items():
             required = isinstance(member.type, graphql.GraphQLNonNull) and (
@@ -89,6 +92,8 @@ class _Check:
 
     def add(self, path: str, reason: str) -> None:
         self.problems.append((path, reason))
+        if len(self.problems) == MAX_DETAILS:
+            raise invalid_body(self.problems)
 
 
 _PYTHON_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {

@@ -20,8 +20,13 @@ class Intent:
     A call that a client wants to happen once.
 
     Attributes:
-        token_id, method, path, key: The scope of the key. *path* is as sent, without the query.
-        fingerprint: SHA-256 over query and body: the same key must come with the same request.
+        token_id, method, path, key: The scope of the key. *path* is that of the row, with its
+            parameters in their normal form.
+        fingerprint: SHA-256 over the arguments: the same key must come with the same ones.
+        view: Digest of how the response is written and of what the token may see. A stored
+            response is repeated byte by byte under an equal view only.
+        former_path, former_fingerprint: The path as sent, and SHA-256 over query and body to the
+            byte. Earlier versions stored the same intent under them.
     """
 
     token_id: int
@@ -29,6 +34,9 @@ class Intent:
     path: str
     key: str
     fingerprint: bytes
+    view: bytes = b""
+    former_path: str | None = None
+    former_fingerprint: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +49,14 @@ class Attempt:
         number: Counts from 1; closing an entry with an older number changes nothing.
         seed: The same for every attempt; the Message-ID is derived from it.
         maybe_sent: Whether an earlier attempt may have reached the provider.
+        draft: The draft that an earlier attempt stored by `Ledger.store_draft`.
     """
 
     entry_id: str
     number: int
     seed: str
     maybe_sent: bool
+    draft: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +79,22 @@ class Ledger(Protocol):
 
     async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
         """Commit a new attempt at *intent*, or say why it must not run."""
+
+    async def confirm(self, attempt: Attempt) -> bool:
+        """
+        Return whether *attempt* still holds its intent for as long as an upstream call may last.
+
+        Raises:
+            Exception: The ledger cannot be read, so nothing may be sent.
+        """
+
+    async def store_draft(self, attempt: Attempt, draft: str | None) -> bool:
+        """
+        Commit *draft* for later attempts; return False when another attempt has begun.
+
+        Raises:
+            Exception: It may not have been stored, so nothing may be sent.
+        """
 
     async def complete(self, attempt: Attempt, response: RestResponse) -> None:
         """Store *response*, to be replayed."""

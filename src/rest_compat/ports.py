@@ -6,13 +6,15 @@ prepared GraphQL operations and the ledger (`rest_compat.ledger`). This package 
 policy decisions nor providers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from graphql import GraphQLInputType
 from starlette.types import Scope
 
+from rest_compat.ledger import Attempt, Ledger
 from rest_compat.responses import RestResponse
 
 
@@ -38,8 +40,8 @@ class Problem(Exception):
     Attributes:
         message: Safe to show.
         extensions: The extensions of a GraphQL error: `code`, `httpStatus`, and where they apply
-            `requiredOperation`, `reason`, `details`, `retryAfter`, `connectedProviders`,
-            `accessInfo`.
+            `requiredOperation`, `requiredOperations`, `reason`, `details`, `retryAfter`,
+            `connectedProviders`, `accessInfo`.
     """
 
     def __init__(self, message: str, extensions: Mapping[str, Any]) -> None:
@@ -55,10 +57,37 @@ class Notes(Protocol):
     Attributes:
         applied_limit: The `limit` that was used when the requested one was above the maximum.
         etag: Of the one resource that was read.
+        effect: How a mutation under an idempotency key ended, without content; else empty.
+        visibility: Digest of all that decides what the token may see.
     """
 
     applied_limit: int | None
     etag: str | None
+    effect: bytes
+
+    @property
+    def visibility(self) -> bytes: ...
+
+
+class Content(Protocol):
+    """
+    An opened file.
+
+    Attributes:
+        name: As its owner wrote it.
+        mime_type: As its owner declared it.
+        size: Bytes; None when it is known at the end only.
+        chunks: The bytes, to be read once.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def mime_type(self) -> str | None: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def chunks(self) -> AsyncIterator[bytes]: ...
 
 
 class AdmittedRequest(Protocol):
@@ -120,6 +149,9 @@ class Operation(Protocol):
     def refusal_depends_on_input(self) -> bool: ...
 
     async def run(self, variables: Mapping[str, Any], context: Any) -> OperationResult: ...
+
+    def root_call(self, variables: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+        """Return the name and the coerced arguments of the root field; None: they do not fit."""
 
 
 class Graph(Protocol):
@@ -183,12 +215,25 @@ class RequestEntry(Protocol):
             Problem: 403 or 422, described.
         """
 
-    def mark_attempt(self, admitted: AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
+    def attempt(
+        self, admitted: AdmittedRequest, attempt: Attempt, ledger: Ledger
+    ) -> AbstractContextManager[None]:
         """
-        Put the idempotency attempt into the context, before its operation runs.
+        Return a context in which the operation runs as *attempt*.
 
-        Every attempt at an intent has the same *seed*; the Message-ID is derived from it. After an
-        attempt that may have reached the provider (*maybe_sent*), the message is looked up first.
+        A message is sent as a draft, whose id *ledger* stores for later attempts. Every upstream
+        call that may change something is made only while *ledger* confirms the attempt.
+        """
+
+    def repeat(self, admitted: AdmittedRequest, effect: bytes) -> None:
+        """Let the operation answer with the *effect* of an earlier run, and change nothing."""
+
+    def open_content(self, admitted: AdmittedRequest) -> AbstractAsyncContextManager[Content]:
+        """
+        Open the file that the operation found; enter, read and leave in one task.
+
+        Raises:
+            Problem: The provider failed, also while the bytes are read.
         """
 
     def notes(self, admitted: AdmittedRequest) -> Notes:

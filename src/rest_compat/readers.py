@@ -6,11 +6,11 @@ value is needed. So a replay never parses, and a streamed body can pass itself o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from rest_compat.body import parse, read_body
+from rest_compat.body import MAX_BODY, parse, read_body
 from rest_compat.inputs import coerce_input
 from rest_compat.ports import Variable
 from rest_compat.request import RestRequest
@@ -25,6 +25,7 @@ class Body(Protocol):
         fingerprint: Equal for equal bodies: the bytes, or what is known before they are read.
         digest: SHA-256 of bytes that the fingerprint leaves out; empty when there are none, or
             not all were read.
+        parameters: Texts of query parameters that the body brings; the query wins.
         read_error: Why the body stopped coming while it was used; None so far.
     """
 
@@ -32,6 +33,8 @@ class Body(Protocol):
     def fingerprint(self) -> bytes: ...
     @property
     def digest(self) -> bytes: ...
+    @property
+    def parameters(self) -> Mapping[str, str]: ...
     @property
     def read_error(self) -> Exception | None: ...
 
@@ -44,12 +47,12 @@ class Body(Protocol):
             ClientGone: The client hung up.
         """
 
-    def value(self, *, strict: bool) -> Any:
+    def value(self) -> Any:
         """
         Return the value of the variable that the body fills.
 
         Raises:
-            Problem: 400: the body is wrong; with *strict* also when it has unknown members.
+            Problem: 400: the body is wrong, or has unknown members.
         """
 
 
@@ -74,24 +77,32 @@ class JsonBody:
     variable: Variable
     read_error: Exception | None = None
     digest: bytes = b""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     async def drain(self) -> None:
         """Do nothing: the whole body was read."""
 
-    def value(self, *, strict: bool) -> Any:
+    def value(self) -> Any:
         """Parse the body and check it against the variable's type; see `Body`."""
-        return coerce_input(parse(self.fingerprint), self.variable.type, strict=strict)
+        return coerce_input(parse(self.fingerprint), self.variable.type)
 
 
+@dataclass(frozen=True, slots=True)
 class JsonReader:
-    """Reads the whole body into memory, at most 4 MiB."""
+    """Reads the whole body into memory, at most *limit* bytes."""
+
+    limit: int
 
     async def receive(self, request: RestRequest, variable: Variable) -> JsonBody:
         """Receive the body; see `BodyReader`."""
         declared = request.header("content-length")
-        return JsonBody(await read_body(request.receive, declared=declared), variable)
+        body = await read_body(request.receive, declared=declared, limit=self.limit)
+        return JsonBody(body, variable)
 
+
+# Bytes; only the text of a mail is a reason for more (docs/spec/limits.md#sizes).
+MAX_SHORT_BODY = 256 * 1024
 
 READERS: Mapping[str, BodyReader] = MappingProxyType(
-    {"json": JsonReader(), "upload": UploadReader()}
+    {"json": JsonReader(MAX_SHORT_BODY), "mail": JsonReader(MAX_BODY), "upload": UploadReader()}
 )

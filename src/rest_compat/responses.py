@@ -1,10 +1,26 @@
-"""Response of the REST layer, sent as one ASGI message pair."""
+"""Response of the REST layer, sent as one ASGI message pair unless it is a stream."""
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from starlette.types import Send
 
 JSON = (b"content-type", b"application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """
+    A body that is passed on as it arrives.
+
+    Attributes:
+        chunks: To be read once, inside *opened*. Raises `Problem`.
+        opened: To be left by the task that opened it, also after an error.
+    """
+
+    chunks: AsyncIterator[bytes]
+    opened: AsyncExitStack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +32,11 @@ class RestResponse:
         upload_digest: SHA-256 of the uploaded bytes, to recognise a retry; never sent.
         outcome_status: The status of the outcome, where another status is sent: GraphQL reports
             failures under 200.
+        effect: How the operation ended, without content, for `RequestEntry.repeat`; empty when
+            that is not known; never sent.
+        view: The intent's view of the run that made the response; never sent.
+        stream: The body instead of *body*; `contents.send_stream` sends it.
+        framed: Whether *headers* have type and length of the body already.
     """
 
     status: int
@@ -23,6 +44,10 @@ class RestResponse:
     headers: tuple[tuple[str, str], ...] = ()
     upload_digest: bytes = b""
     outcome_status: int | None = None
+    effect: bytes = b""
+    view: bytes = b""
+    stream: Stream | None = None
+    framed: bool = False
 
     def with_headers(self, *headers: tuple[str, str]) -> "RestResponse":
         """Return the same response with further headers."""
@@ -32,7 +57,7 @@ class RestResponse:
 async def send_response(response: RestResponse, send: Send, *, head: bool) -> None:
     """Send *response*; for HEAD without the body, but with the body's length."""
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-    if response.status != 204:
+    if response.status != 204 and not response.framed:
         headers.append((b"content-length", str(len(response.body)).encode()))
     if response.body:
         headers.append(JSON)

@@ -14,6 +14,7 @@ from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.binding import INPUT
 from rest_compat.body import ClientGone
+from rest_compat.contents import send_stream
 from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
@@ -32,12 +33,14 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
     observer: CallObserver | None = None,
+    strict: bool = False,
 ) -> "Router":
     """
     Build the application that answers *endpoints*, and 404 for everything else.
 
     *readers* maps the names in the table to readers of request bodies; *observer* is called when
-    an admitted call is over.
+    an admitted call is over; *strict* refuses unknown query parameters, which a header names
+    otherwise.
 
     Raises:
         Whatever ``graph.prepare`` raises: a document does not fit the schema.
@@ -55,6 +58,7 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
             body=variables.get(INPUT),
             reader=readers[endpoint.body],
             observer=observer,
+            strict=strict,
         )
         rows.append(row)
     return Router(rows, entry=entry, observer=observer)
@@ -89,7 +93,10 @@ class Router:
             response = await self._respond(request)
         except ClientGone:
             return
-        await send_response(response, send, head=request.method == "HEAD")
+        if response.stream is not None:
+            await send_stream(response, response.stream, receive, send)
+        else:
+            await send_response(response, send, head=request.method == "HEAD")
 
     async def _respond(self, request: RestRequest) -> RestResponse:
         segments = request.segments

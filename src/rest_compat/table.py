@@ -37,9 +37,12 @@ class Endpoint:
         result: The type of a success body when errors have its members too
             (docs/spec/errors.md#result-objects-on-error), or None.
         aliases: Further query names of a variable: {"cursor": "pageToken"}.
+        required: Query parameters that must be there although their variables are nullable: their
+            absence has a code of its own.
         headers: Request headers that fill a variable: {"if-match": "ifMatch"}.
         codes: Error codes of the graph that this call spells differently.
         body: The reader of the request body, by its name in `readers.READERS`.
+        streams: Whether a success is the bytes of the file that the operation finds.
     """
 
     method: str
@@ -51,9 +54,11 @@ class Endpoint:
     status: int = 200
     result: str | None = None
     aliases: Mapping[str, str] = field(default_factory=_nothing)
+    required: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=_nothing)
     codes: Mapping[str, str] = field(default_factory=_nothing)
     body: str = "json"
+    streams: bool = False
 
     def mounted(self, mount: str) -> "Endpoint":
         """Return the same call under *mount* ("/internal"), with a rate bucket of its own."""
@@ -71,9 +76,11 @@ class Columns(TypedDict, total=False):
     status: int
     result: str
     aliases: Mapping[str, str]
+    required: tuple[str, ...]
     headers: Mapping[str, str]
     codes: Mapping[str, str]
     body: str
+    streams: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +149,8 @@ collab = Prefix(
     surface=Surface.COLLAB,
     bucket=RateBucket(windows="collab"),
 )
+_ATTACHMENT = "/messages/{emailId}/attachments/{attachmentId}"
+_ACTION = "EmailActionResult"
 _DRIVE = "DriveOperationResult"
 _IF_MATCH = MappingProxyType({"if-match": "ifMatch"})
 _PERMISSION = "/files/{fileId}/permissions/{permissionId}"
@@ -150,12 +159,13 @@ _ITEMS = "/sites/{siteId}/lists/{listId}/items"
 ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
     email.get("/messages/{emailId}", "get_email"),
+    email.get(_ATTACHMENT, "get_email_attachment", streams=True),
     email.get("/threads/{threadId}", "get_email_thread"),
-    email.post("/messages/send", "send_email", result="EmailActionResult"),
-    email.post("/messages/{emailId}/reply", "reply_to_email", result="EmailActionResult"),
-    email.post("/messages/{emailId}/forward", "forward_email", result="EmailActionResult"),
+    email.post("/messages/send", "send_email", result=_ACTION, body="mail"),
+    email.post("/messages/{emailId}/reply", "reply_to_email", result=_ACTION, body="mail"),
+    email.post("/messages/{emailId}/forward", "forward_email", result=_ACTION, body="mail"),
     email.delete("/messages/{emailId}", "delete_email"),
-    email.patch("/messages/{emailId}", "modify_email", result="EmailActionResult"),
+    email.patch("/messages/{emailId}", "modify_email", result=_ACTION),
     calendar.get("/events", "list_events"),
     calendar.get("/events/by-contact", "list_events_by_contact"),  # before {eventId} takes it
     calendar.get("/events/{eventId}", "get_event"),
@@ -198,6 +208,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "get_file_sensitivity_label",
         result="ItemSensitivityLabelResponse",
     ),
-    collab.get("/search", "search_content", aliases={"size": "limit"}),
+    collab.get("/search", "search_content", aliases={"size": "limit"}, required=("q",)),
     access.get("/token", "get_access_token"),
 )

@@ -1,5 +1,5 @@
 """
-Upload bodies: raw bytes, passed on as they arrive, never held as a whole.
+Upload bodies: raw bytes or the one file of a form, passed on as they arrive, never held as a whole.
 
 Reading is bounded: 104,857,600 bytes, declared or counted, and ten seconds without a byte
 (docs/spec/collab.md#upload, docs/spec/reliability.md#slow-bodies).
@@ -7,17 +7,21 @@ Reading is bounded: 104,857,600 bytes, declared or counted, and ten seconds with
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
+
+from starlette.types import Receive
 
 from policy.vocabulary import Code
 from rest_compat.body import ClientGone
 from rest_compat.errors import problem
 from rest_compat.ledger import KEY_HEADER
+from rest_compat.multipart import FORM, MAX_ENVELOPE, FormFile, invalid_form
 from rest_compat.ports import Problem, Variable
 from rest_compat.request import RestRequest
 
 MAX_UPLOAD = 104_857_600  # bytes, inclusive; docs/spec/limits.md#sizes
+FILE_NAME = "fileName"  # the parameter that the part of a form may fill
 IDLE_SECONDS = 10.0  # without a byte; docs/spec/reliability.md#slow-bodies
 
 
@@ -26,18 +30,27 @@ class StreamedBody:
     The bytes of one upload, to be read once; the graph's upload handle.
 
     Attributes:
-        size: As declared; None when the body comes in chunks.
-        mime_type: As the request declares.
+        size: As declared; None when it is known at the end only: in chunks, or within a form.
+        mime_type: As the request or the part of the form declares.
+        parameters: `fileName`, when the part of a form has one.
         read_error: Why the bytes stopped coming; None so far.
     """
 
-    def __init__(self, request: RestRequest, *, size: int | None) -> None:
-        self._receive = request.receive
+    def __init__(
+        self,
+        source: AsyncIterator[bytes],
+        *,
+        size: int | None,
+        mime_type: str | None,
+        parameters: Mapping[str, str],
+        has_digest: bool,
+    ) -> None:
+        self._source = source
         self.size = size
-        self.mime_type = request.header("content-type")
+        self.mime_type = mime_type
+        self.parameters = parameters
         self.read_error: Exception | None = None
-        # Only a call with a key can be retried, so only its bytes need a digest.
-        self._digest = hashlib.sha256() if KEY_HEADER in request.headers else None
+        self._digest = hashlib.sha256() if has_digest else None
         self._ended = False
 
     @property
@@ -55,9 +68,8 @@ class StreamedBody:
         async for _ in self.chunks():
             pass
 
-    def value(self, *, strict: bool) -> Any:
+    def value(self) -> Any:
         """Return the stream itself; see `rest_compat.readers.Body`."""
-        del strict
         return self
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -65,55 +77,90 @@ class StreamedBody:
         Yield the bytes as they arrive.
 
         Raises:
-            Problem: 413, too many bytes; 408, none in time.
+            Problem: 413, too many bytes; 408, none in time; 400, the form is not one file.
             ClientGone: The client hung up.
         """
+        if self.read_error is not None:
+            raise self.read_error
+        received = 0
         try:
-            async for chunk in self._bounded():
+            async for chunk in self._source:
+                received += len(chunk)
+                if received > MAX_UPLOAD:
+                    raise too_large()
+                if self._digest is not None:
+                    self._digest.update(chunk)
                 yield chunk
         except (Problem, ClientGone) as failure:
             self.read_error = failure
             raise
-
-    async def _bounded(self) -> AsyncIterator[bytes]:
-        received = 0
-        while not self._ended:
-            try:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    message = await self._receive()
-            except TimeoutError:
-                raise problem(
-                    Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
-                ) from None
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            chunk: bytes = message.get("body", b"")
-            received += len(chunk)
-            if received > MAX_UPLOAD:
-                raise too_large()
-            if self._digest is not None:
-                self._digest.update(chunk)
-            self._ended = not message.get("more_body", False)
-            if chunk:
-                yield chunk
+        self._ended = True
 
 
 class UploadReader:
-    """Receives uploads; no byte is read before the graph asks for it."""
+    """Receives uploads; of the file, no byte is parsed before the graph asks for it."""
 
     async def receive(self, request: RestRequest, variable: Variable) -> StreamedBody:
         """
-        Check the declared size; see `rest_compat.readers.BodyReader`.
+        Check the declared size and type; see `rest_compat.readers.BodyReader`.
+
+        Of a form, what precedes the file is read.
 
         Raises:
-            Problem: 413, it is too large.
+            Problem: 413, it is too large; 400, it is an envelope but not of one file.
         """
         del variable
+        content_types = request.headers.get("content-type", ())
+        kinds = [value.partition(";")[0].strip().lower() for value in content_types]
+        is_envelope = any(kind.startswith("multipart/") for kind in kinds)
+        if is_envelope and kinds != [FORM]:
+            raise invalid_form(f"The body must be the file, or {FORM} with the file alone.")
         declared = request.header("content-length")
         size = int(declared[:20]) if declared is not None and declared.isdecimal() else None
-        if size is not None and size > MAX_UPLOAD:
+        if size is not None and size > MAX_UPLOAD + (MAX_ENVELOPE if is_envelope else 0):
             raise too_large()
-        return StreamedBody(request, size=size)
+        source = _receive_chunks(request.receive)
+        mime_type = request.header("content-type")
+        parameters: dict[str, str] = {}
+        if is_envelope:
+            file = FormFile(content_types[0], source)
+            await file.read_headers()
+            # How long the envelope is after the file is not known: clients end it in several ways.
+            source, size, mime_type = file.chunks(), None, file.mime_type
+            if file.name:
+                parameters[FILE_NAME] = file.name
+        return StreamedBody(
+            source,
+            size=size,
+            mime_type=mime_type,
+            parameters=parameters,
+            # Only a call with a key can be retried, so only its bytes need a digest.
+            has_digest=KEY_HEADER in request.headers,
+        )
+
+
+async def _receive_chunks(receive: Receive) -> AsyncIterator[bytes]:
+    """
+    Yield the body as it arrives; no chunk is empty.
+
+    Raises:
+        Problem: 408, nothing came in time.
+        ClientGone: The client hung up.
+    """
+    more = True
+    while more:
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                message = await receive()
+        except TimeoutError:
+            raise problem(
+                Code.REQUEST_TIMEOUT, "The request body did not arrive in time.", status=408
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        more = message.get("more_body", False)
+        if chunk := message.get("body", b""):
+            yield chunk
 
 
 def too_large() -> Problem:

@@ -4,6 +4,8 @@ Server side of the upstream protocols, over one local database: for the demo and
     app           the ASGI application: every upstream's handlers and the control paths
     http          request, response and router of all handlers
     control       credential check, call log, faults, and the paths that read and set them
+    concurrency   limit of what an account may run at once
+    quota_units   limit of what an account's calls may cost per minute
     faults        faults that tests and demos set on an upstream
     error_bodies  error responses of each upstream
     origins       the second origin, for pre-authenticated URLs
@@ -19,6 +21,7 @@ Server side of the upstream protocols, over one local database: for the demo and
     projects      Asana
     importing     importers of real mail, calendars, files and tables
     world         the invented company of the demo
+    volume        accounts of the size of real ones, for measurements
 
 The package imports no other package of the repository, and a connector cannot tell it from the real
 upstream: see docs/adr/0019-the-sandbox-stands-apart.md and docs/spec/sandbox.md.

@@ -17,6 +17,7 @@ from sandbox.boards import endpoint as boards
 from sandbox.boards import responses as board_answers
 from sandbox.collab import routes as c_api
 from sandbox.collab.files import signed_urls as c_places
+from sandbox.concurrency import LIMITS
 from sandbox.control import Control, Mount, Upstream
 from sandbox.http import (
     ConnectionCut,
@@ -38,6 +39,7 @@ from sandbox.provider_a.google_calendar import routes as a_calendar
 from sandbox.provider_b import batch as b_batch
 from sandbox.provider_b.outlook_calendar import routes as b_calendar
 from sandbox.provider_b.outlook_mail import routes as b_mail
+from sandbox.quota_units import QuotaMeter
 from sandbox.state import SandboxState, open_state
 
 Scope = MutableMapping[str, Any]
@@ -108,7 +110,13 @@ class Sandbox:
         self.public_base = public_base.rstrip("/")
         self.content_base = (content_base or other_origin(public_base)).rstrip("/")
         self.upstreams = {
-            name: Upstream(name=name, state=state, own_faults=OWN_FAULTS.get(name, {}))
+            name: Upstream(
+                name=name,
+                state=state,
+                own_faults=OWN_FAULTS.get(name, {}),
+                concurrency=LIMITS[name]() if name in LIMITS else None,
+                quota=QuotaMeter() if name == "providerA" else None,
+            )
             for name in UPSTREAMS
         }
         for name, prefix, opener in HANDLERS:

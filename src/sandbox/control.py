@@ -5,17 +5,20 @@ The control paths answer loopback clients only and need no credential:
 docs/spec/sandbox.md#control-paths.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox import faults
+from sandbox import faults, quota_units
+from sandbox.concurrency import ConcurrencyLimit
 from sandbox.error_bodies import ERROR_BUILDERS
 from sandbox.faults import Fault
 from sandbox.http import Handler, Request, Response, json_response
 from sandbox.oauth.tokens import UPSTREAMS, parse_upstream
+from sandbox.quota_units import QuotaMeter
 from sandbox.state import SandboxState
 
 MOST_CALLS = 20_000  # the newest are kept
@@ -62,6 +65,10 @@ class Upstream:
 
     Attributes:
         own_faults: Fault kinds that only this upstream has, with the function that answers.
+        concurrency: Limit of the calls that run at once; None: there is none. See
+            docs/spec/sandbox.md#concurrency.
+        quota: Meter of quota units; None: the upstream has none. See
+            docs/spec/sandbox.md#quota-units.
     """
 
     name: str
@@ -70,6 +77,8 @@ class Upstream:
     faults: list[Fault] = field(default_factory=list)
     calls: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
     own_faults: Mapping[str, Callable[..., Response]] = field(default_factory=dict)
+    concurrency: ConcurrencyLimit | None = None
+    quota: QuotaMeter | None = None
 
     async def call(self, request: Request, target: str | None = None) -> Response:
         """
@@ -78,8 +87,23 @@ class Upstream:
         Raises:
             ConnectionCut, Unanswered: No answer is to come.
         """
+        refusal = None if self.quota is None else self.quota.charge(quota_units.price(request))
+        if refusal is not None:
+            self.calls.append(self._logged(request, "quota"))
+            return refusal
+        if self.concurrency is None or not self.concurrency.counts(request):
+            return await self._answer(request, target)
+        with self.concurrency.place() as is_free:
+            if is_free:
+                await asyncio.sleep(0)  # so that calls sent together run together
+                return await self._answer(request, target)
+            self.calls.append(self._logged(request, "concurrency"))
+            return self.concurrency.refusal()
+
+    async def _answer(self, request: Request, target: str | None) -> Response:
         fault = self._fault(request, target) if self.faults else None
-        self.calls.append(_logged(request, fault, shows_document=self.name == "tasks"))
+        kind = None if fault is None else fault.kind
+        self.calls.append(self._logged(request, kind))
         if fault is None:
             return await self._run(request)
         if fault.kind in self.own_faults:
@@ -88,6 +112,10 @@ class Upstream:
         return await faults.apply_fault(
             fault, request, lambda: self._run(request), ERROR_BUILDERS[self.name]
         )
+
+    def _logged(self, request: Request, fault: str | None) -> dict[str, Any]:
+        call = _logged(request, fault, shows_document=self.name == "tasks")
+        return call if self.quota is None else {**call, "units": quota_units.price(request)}
 
     async def _run(self, request: Request) -> Response:
         error_response = ERROR_BUILDERS[self.name]
@@ -173,7 +201,7 @@ def _refusal(status: int, message: str) -> Response:
     return json_response({"error": message}, status)
 
 
-def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> dict[str, Any]:
+def _logged(request: Request, fault: str | None, *, shows_document: bool) -> dict[str, Any]:
     query: dict[str, list[str]] = {}
     for name, value in request.query:
         shown = "…" if name.lower() in _SECRET_PARAMETERS else value
@@ -187,7 +215,7 @@ def _logged(request: Request, fault: Fault | None, *, shows_document: bool) -> d
         },
         "bodySize": _size(request),
         "batch": request.batch,
-        "fault": None if fault is None else fault.kind,
+        "fault": fault,
         "at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
     return {**call, "document": _document(request)} if shows_document else call

@@ -1,7 +1,7 @@
 """Error responses of each upstream, for the credential check and for faults."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
@@ -92,11 +92,19 @@ def provider_a(
     retry_after: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Build an error of Google's APIs, with ``errors[]`` and the status word."""
+    """
+    Build an error of Google's APIs, with ``errors[]`` and the status word.
+
+    A throttle names its wait as a time in its message; there is no Retry-After.
+    """
     usual, domain, word, text = _PROVIDER_A.get(status, _PROVIDER_A[500])
     if reason:
         domain = "usageLimits" if reason in _USAGE_REASONS else domain
         domain = "calendar" if reason in _CALENDAR_REASONS else domain
+    if retry_after is not None and (status == 429 or reason in _USAGE_REASONS):
+        then = datetime.now(UTC) + timedelta(seconds=retry_after)
+        text = f"User-rate limit exceeded.  Retry after {_time(then)}"
+        retry_after = None
     shown = message or text
     detail: dict[str, Any] = {"message": shown, "domain": domain, "reason": reason or usual}
     if status == 401:
@@ -197,6 +205,10 @@ def oauth(
     usual = {400: "invalid_request", 401: "invalid_client"}.get(status, "temporarily_unavailable")
     body = {"error": reason or usual, "error_description": message or "The request failed."}
     return json_response(body, status, _with_retry_after(dict(headers or {}), retry_after))
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 ErrorBuilder = Callable[..., Response]

@@ -114,6 +114,28 @@ def test_the_token_stays_in_the_tab(look, demo):
     assert other.input_value("#gw-token") == ""
 
 
+def test_forgetting_removes_queries_variables_and_history(look, demo):
+    connect(look, demo["tokens"]["full"])
+    ready(look)
+    run_tab(look)
+    look.page.wait_for_function("() => Object.keys(localStorage).length > 0")
+
+    look.page.click("text=Forget")
+    look.page.wait_for_function(
+        "() => document.querySelector('.gw-note')?.innerText.includes('are removed')"
+    )
+
+    assert look.page.evaluate("() => Object.keys(localStorage)") == []
+    assert look.page.evaluate("() => Object.keys(sessionStorage)") == []
+    assert look.page.input_value("#gw-token") == ""
+
+
+def test_the_empty_page_tells_where_a_token_comes_from(look):
+    look.page.goto(f"{look.origin}/explorer/")
+
+    look.page.wait_for_selector(".gw-empty code >> text=./run demo")
+
+
 def test_the_page_may_load_nothing_from_elsewhere(look):
     answer = look.page.goto(f"{look.origin}/explorer/")
 

@@ -1,39 +1,47 @@
 """
-Sends under idempotency keys while the server is killed and answers are lost: each exactly once.
+Sends under idempotency keys while the gateways and what they share fail: each exactly once.
 
     python tests/faults/exactly_once.py --keys 1000 --kills 30
-    python tests/faults/exactly_once.py --processes 2 --database-url … --redis-url …
+    python tests/faults/exactly_once.py --keys 1000 --freezes 60 --processes 4
+    python tests/faults/exactly_once.py --keys 2000 --mixed 20 --processes 4
 
 The sandbox upstreams run in a process of their own, so they survive the kills, and are told to
-lose answers, to throttle and to fail. The gateway is killed (SIGKILL) and started again; every key
+lose answers, to throttle and to fail. One gateway has an SQLite file; several share a PostgreSQL
+and a Redis of the run's own, each by links of its own. Every key
 is tried until it is answered 200, or 504 `OUTCOME_UNKNOWN`: whether it went out could not be found
 out while upstream failed. Then the messages in the senders' and in the recipients'
 mailboxes are counted by the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
-Half of the keys go through REST, half through GraphQL.
-Of several processes one at a time is killed, and every retry goes to the next one.
+Half of the keys go through REST, half through GraphQL, half to each provider; every fifth is a
+reply, the others are new messages. Every retry goes to the next process.
 
-A try whose process died is held by its lease (35 seconds, see `gateway.store.idempotency`), so the
-run ends about that long after the last kill.
+The faults (`fault_schedule.py`): a process is killed (SIGKILL) and started again; it is frozen
+(SIGSTOP) for up to three leases, and then goes on (SIGCONT); its clock is set wrong (libfaketime);
+PostgreSQL refuses in every way that it has; the link of one process to PostgreSQL or Redis is held
+or cut, or Redis is killed or frozen for all. `--mixed N` is N of each kind.
+
+A try that gets no answer for a while is not given up: its key is tried at the next process
+meanwhile, and both must come to an end. A try whose process died is held by its lease (35 seconds,
+see `gateway.store.idempotency`), so the run ends about that long after the last kill.
 """
 
 import argparse
 import asyncio
-import contextlib
-import os
+import json
 import random
 import re
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+from fault_schedule import Faults, Observed, Schedule, Server, own_stores
 
 from gateway.server import bind, run_app
 from sandbox.app import create
@@ -50,7 +58,19 @@ FAULTS = (
     {"kind": "503", "count": 3, "method": "POST", "retryAfter": 1},
 )
 SEND = "mutation ($input: SendEmailInput!) { sendEmail(input: $input) { success } }"
+REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
+  replyToEmail(emailId: $id, input: $input) { success }
+}"""
+MESSAGES = "/api/access/email/messages"
+PATIENCE_SECONDS = 8.0  # until a key is tried elsewhere
 MOST_TRIES = 1000  # of one key; a lease of a dead try takes 40 of them
+KINDS = {
+    "kills": "Of processes.",
+    "freezes": "Of processes, for up to three leases.",
+    "clocks": "Wrong for a while.",
+    "database-errors": "Of every class.",
+    "partitions": "Of a process from a server, or of Redis.",
+}
 MARK = re.compile(rb"(?im)^Subject: (?:.*)key-(\d+)-end")
 
 
@@ -60,28 +80,32 @@ class Run:
     One run: its settings and its observations.
 
     Attributes:
-        shared: Settings of what several processes share.
+        advanced: Notified when more keys may begin or were reached.
+        originals: The id of the message that a key replies to.
+        late: Tries whose key was tried elsewhere meanwhile.
         tries: How often each key was tried.
         reached: The keys that came to an end, or met their own earlier try.
     """
 
     keys: int
-    kills: int
     folder: Path
     seed: int
     concurrency: int
-    shared: dict[str, str]
+    is_patient: bool
+    is_pooled: bool
+    originals: dict[int, str] = field(default_factory=dict)
+    late: set[asyncio.Task[None]] = field(default_factory=set)
     upstream: str = ""
     bases: list[str] = field(default_factory=list)
     token: str = ""
     tries: Counter[int] = field(default_factory=Counter)
     connections: list[int] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)
-    advanced: asyncio.Event = field(default_factory=asyncio.Event)
+    advanced: asyncio.Condition = field(default_factory=asyncio.Condition)
+    observed: Observed = field(default_factory=Observed)
     answered: set[int] = field(default_factory=set)
     unknown: set[int] = field(default_factory=set)
     statuses: Counter[str] = field(default_factory=Counter)
-    killed: int = 0
     faults: int = 0
 
 
@@ -89,109 +113,119 @@ def main() -> int:
     """Run; print the figures; 0 when nothing was doubled, lost or left unanswered."""
     wanted = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     wanted.add_argument("--keys", type=int, default=1000)
-    wanted.add_argument("--kills", type=int, default=30)
+    for kind, help_text in KINDS.items():
+        wanted.add_argument(f"--{kind}", type=int, default=0, help=help_text)
+    wanted.add_argument("--mixed", type=int, default=0, help="So many of each kind.")
     wanted.add_argument("--concurrency", type=int, default=16)
     wanted.add_argument("--seed", type=int, default=1)
     wanted.add_argument("--processes", type=int, default=1)
-    wanted.add_argument("--database-url", default="", help="PostgreSQL, of several processes.")
-    wanted.add_argument("--redis-url", default="", help="Redis, of several processes.")
+    wanted.add_argument("--pgbouncer", action="store_true", help="In transaction mode.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
     args = wanted.parse_args()
     if args.sandbox:
         serve_sandbox(int(args.sandbox[0]), Path(args.sandbox[1]))
         return 0
     with tempfile.TemporaryDirectory(prefix="exactly-once-") as folder:
-        shared = {
-            "AGW_DATABASE_URL": args.database_url,
-            "AGW_REDIS_URL": args.redis_url,
-            "AGW_PROCESSES": str(args.processes),
+        counts = {
+            kind.replace("-", "_"): args.mixed or getattr(args, kind.replace("-", "_"))
+            for kind in KINDS
         }
-        run = Run(args.keys, args.kills, Path(folder), args.seed, args.concurrency, shared)
-        return asyncio.run(exactly_once(run, args.processes))
+        patient = args.processes == 1
+        run = Run(args.keys, Path(folder), args.seed, args.concurrency, patient, args.pgbouncer)
+        return asyncio.run(exactly_once(run, Faults(**counts), args.processes))
 
 
 def serve_sandbox(port: int, folder: Path) -> None:
     """Serve the upstreams over the store in *folder*."""
     listener, base = bind("127.0.0.1", port)
-    run_app(create(folder, public_base=base), listener)
+    sandbox = create(folder, public_base=base)
+    sandbox.upstreams["providerA"].quota.allowance = None  # the run sends more than a person may
+    run_app(sandbox, listener)
 
 
-async def exactly_once(run: Run, processes: int) -> int:
+async def exactly_once(run: Run, faults: Faults, processes: int) -> int:
     """Start everything, send, count."""
     started = time.monotonic()
     upstream, *ports = (free_port() for _ in range(processes + 1))
     run.upstream = f"http://127.0.0.1:{upstream}"
-    run.bases = [f"http://127.0.0.1:{port}" for port in ports]
     (run.folder / "sandbox").mkdir()
     tokens = issue(run)
     own_store = (str(upstream), str(run.folder / "sandbox"))
-    sandbox = await asyncio.create_subprocess_exec(
-        sys.executable, __file__, "--sandbox", *own_store
-    )
-    servers = [Server(run, port) for port in ports]
-    try:
+    async with AsyncExitStack() as stack:
+        sandbox = await asyncio.create_subprocess_exec(
+            sys.executable, __file__, "--sandbox", *own_store
+        )
+        stack.push_async_callback(sandbox.wait)
+        stack.callback(sandbox.terminate)
+        stores = None
+        if processes > 1:
+            stores = await stack.enter_async_context(
+                own_stores(run.folder, processes, pooled=run.is_pooled)
+            )
+        servers = []
+        for number, port in enumerate(ports):
+            shared = stores.settings(number) if stores else {}
+            server = Server(run.folder, port, {**settings(run), **shared}, run.observed)
+            stack.push_async_callback(server.end)
+            if faults.clocks:
+                server.fake_clock()
+            servers.append(server)
+        run.bases = [server.base for server in servers]
         await answering(f"{run.upstream}/")
         await asyncio.gather(*(server.start() for server in servers))
         await prepare(run, tokens)
-        await asyncio.gather(send_all(run), kill(run, servers), disturb(run))
-    finally:
-        await asyncio.gather(*(server.end() for server in servers))
-        sandbox.terminate()
-        await sandbox.wait()
+        schedule = Schedule(faults, servers, stores=stores, seed=run.seed, observed=run.observed)
+        async with asyncio.TaskGroup() as running:
+            failing = running.create_task(schedule.run(partial(reach, run)))
+            running.create_task(send_all(run, schedule))
+            running.create_task(disturb(run, failing))
+    lines = sum((server.errors() for server in servers), Counter[str]())
+    for line, count in lines.most_common(8):
+        say(f"  {count} x {line}")
     return report(run, time.monotonic() - started)
 
 
+def settings(run: Run) -> dict[str, str]:
+    """Return the settings of every process."""
+    windows = {name: [[1_000_000, 60]] for name in ("email", "graphql", "management")}
+    return {
+        "AGW_DATA_DIR": str(run.folder / "gateway"),
+        "AGW_ADMIN_TOKEN": ADMIN,
+        "AGW_SECRET_KEYS": "a secret key of this run, not used elsewhere",
+        "AGW_PROVIDER_A_URL": f"{run.upstream}/provider-a",
+        "AGW_PROVIDER_B_URL": f"{run.upstream}/provider-b",
+        "AGW_RATE_LIMIT_WINDOWS": json.dumps(windows),
+        "AGW_LOG_LEVEL": "error",
+    }
+
+
+async def reach(run: Run, part: float) -> None:
+    """Wait until *part* of the keys came to an end, or met their own earlier try."""
+    async with run.advanced:
+        run.advanced.notify_all()
+        await run.advanced.wait_for(lambda: len(run.reached) >= int(part * run.keys))
+
+
 def issue(run: Run) -> dict[str, str]:
-    """Make the upstreams' access tokens in their store."""
+    """Make the upstreams' access tokens and the messages to reply to in their store."""
     state = open_state(run.folder / "sandbox")
+    for key in range(0, run.keys, 5):
+        letter = "ab"[key % 2]
+        original = (
+            f"From: me@provider-{'ba'[key % 2]}.example\r\nTo: me@provider-{letter}.example\r\n"
+            f"Subject: key-{key}-end\r\nMessage-ID: <{key}@x.example>\r\n\r\nWell?\r\n"
+        )
+        mail = state.mails.add(f"provider-{letter}", original.encode(), folder="archive")
+        run.originals[key] = f"provider{letter.upper()}:{mail.immutable_id}"
     return {
         provider: state.tokens.issue(upstream, state.mails.account(mailbox).email, scopes)
         for provider, (upstream, mailbox, scopes) in SCOPES.items()
     }
 
 
-class Server:
-    """The gateway's process."""
-
-    def __init__(self, run: Run, port: int) -> None:
-        self._base = f"http://127.0.0.1:{port}"
-        self._arguments = [sys.executable, "-m", "gateway", "serve", "--port", str(port)]
-        self._environment = {
-            **os.environ,
-            "AGW_DATA_DIR": str(run.folder / "gateway"),
-            "AGW_ADMIN_TOKEN": ADMIN,
-            "AGW_SECRET_KEYS": "a secret key of this run, not used elsewhere",
-            "AGW_PROVIDER_A_URL": f"{run.upstream}/provider-a",
-            "AGW_PROVIDER_B_URL": f"{run.upstream}/provider-b",
-            "AGW_RATE_LIMITS": "off",
-            "AGW_LOG_LEVEL": "error",
-            **run.shared,
-        }
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> None:
-        """Start, and wait until it answers."""
-        self._process = await asyncio.create_subprocess_exec(
-            *self._arguments, env=self._environment, stdout=subprocess.DEVNULL
-        )
-        await answering(f"{self._base}/healthz")
-
-    async def kill(self) -> None:
-        """End it without a chance to clean up."""
-        await self.end(signal.SIGKILL)
-
-    async def end(self, by: signal.Signals = signal.SIGTERM) -> None:
-        """End it."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(by)
-            await self._process.wait()
-            self._process = None
-
-
 async def answering(url: str) -> None:
-    """Wait until *url* is answered, at most a minute."""
-    async with asyncio.timeout(60), httpx.AsyncClient() as client:
+    """Wait until *url* is answered; a frozen process may hold what a starting one waits for."""
+    async with asyncio.timeout(180), httpx.AsyncClient() as client:
         while True:
             try:
                 await client.get(url)
@@ -233,51 +267,55 @@ async def prepare(run: Run, tokens: dict[str, str]) -> None:
         run.token = (await made("access-tokens", token))["token"]
 
 
-async def send_all(run: Run) -> None:
+async def send_all(run: Run, schedule: Schedule) -> None:
     """Send every key's message, some at a time, each until it is answered 200."""
     headers = {"authorization": f"Bearer {run.token}"}
     places = asyncio.Semaphore(run.concurrency)  # a key that waits for a lease takes none
-    async with httpx.AsyncClient(headers=headers, timeout=60) as client:
+    limits = httpx.Limits(max_connections=None)
+    faults = len(schedule.faults) + 1
+    async with httpx.AsyncClient(headers=headers, timeout=150, limits=limits) as client:
 
         async def attempt(key: int) -> float | None:
             async with places:
                 return await send(run, client, key)
 
         async def until_answered(key: int) -> None:
+            async with run.advanced:  # the sends do not run ahead of the faults
+                await run.advanced.wait_for(
+                    lambda: key <= run.keys * (schedule.begun + 1) / faults + run.concurrency
+                )
             pause: float | None = 0.0
             while pause is not None:
                 await asyncio.sleep(pause)
                 pause = await attempt(key)
 
         await asyncio.gather(*(until_answered(key) for key in range(run.keys)))
+        await asyncio.gather(*run.late)
 
 
 async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     """Try to send one message under its key; return the seconds to wait, None at the end."""
-    own = key % 2
-    message = {
-        "to": [{"email": f"me@provider-{'ab'[1 - own]}.example"}],
-        "subject": f"key-{key}-end",
-        "body": "Once.",
-        "connectionId": run.connections[own],
-    }
-    door, path, body = "rest", "/api/access/email/messages/send", message
-    if key % 4 > 1:  # of each mailbox every other key
-        door, path, body = "graphql", "/graphql", {"query": SEND, "variables": {"input": message}}
+    api, path, body = request(run, key)
     base = run.bases[(key + run.tries[key]) % len(run.bases)]
     run.tries[key] += 1
+    call = asyncio.create_task(
+        client.post(f"{base}{path}", json=body, headers={"idempotency-key": f"key-{key}"})
+    )
+    await asyncio.wait([call], timeout=None if run.is_patient else PATIENCE_SECONDS)
+    if not call.done():
+        run.late.add(asyncio.create_task(note_late(run, api, call)))
+        return 0.0
     try:
-        answer = await client.post(
-            f"{base}{path}", json=body, headers={"idempotency-key": f"key-{key}"}
-        )
+        answer = call.result()
     except httpx.HTTPError:
-        run.statuses[f"{door}: none"] += 1
+        run.statuses[f"{api}: none"] += 1
         return 0.5
     status = outcome(answer)
-    run.statuses[f"{door}: {status}"] += 1
+    run.statuses[f"{api}: {status}"] += 1
     if status in {200, 409, 504}:
         run.reached.add(key)
-        run.advanced.set()
+        async with run.advanced:
+            run.advanced.notify_all()
     if status == 200:
         run.answered.add(key)
         return None
@@ -290,31 +328,44 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     return 1.0 if status == 409 else 0.2
 
 
+def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
+    """Return the API, the path and the body of a key's message."""
+    own = key % 2
+    original = run.originals.get(key)
+    message: dict[str, Any] = {"body": "Once."}
+    path, query, variables = f"{MESSAGES}/{original}/reply", REPLY, {"id": original}
+    if original is None:
+        message |= {
+            "to": [{"email": f"me@provider-{'ab'[1 - own]}.example"}],
+            "subject": f"key-{key}-end",
+            "connectionId": run.connections[own],
+        }
+        path, query, variables = f"{MESSAGES}/send", SEND, {}
+    if key % 4 > 1:  # of each mailbox every other key
+        return "graphql", "/graphql", {"query": query, "variables": {**variables, "input": message}}
+    return "rest", path, message
+
+
+async def note_late(run: Run, api: str, call: asyncio.Task[httpx.Response]) -> None:
+    """Wait for the answer of a try whose key was tried elsewhere meanwhile."""
+    try:
+        status: int | str = outcome(await call)
+    except httpx.HTTPError:
+        status = "none"
+    run.statuses[f"{api}: late {status}"] += 1
+
+
 def outcome(answer: httpx.Response) -> int:
     """Return the outcome of the send: GraphQL reports failures under 200."""
     errors = answer.json().get("errors")
     return int(errors[0]["extensions"]["httpStatus"]) if errors else answer.status_code
 
 
-async def kill(run: Run, servers: list[Server]) -> None:
-    """Kill and restart a server, spread evenly over the sends."""
-    for number in range(run.kills):
-        server = servers[number % len(servers)]
-        due = (number + 1) * run.keys // (run.kills + 1)
-        while len(run.reached) < due:
-            run.advanced.clear()
-            await run.advanced.wait()
-        await asyncio.sleep(random.Random(run.seed + number).uniform(0.0, 0.1))
-        await server.kill()
-        run.killed += 1
-        await server.start()
-
-
-async def disturb(run: Run) -> None:
-    """Set one fault after another until every kill has happened and nearly all is answered."""
+async def disturb(run: Run, failing: asyncio.Task[None]) -> None:
+    """Set one fault after another until all of *failing* is over and nearly all is answered."""
     chance = random.Random(run.seed)
     async with httpx.AsyncClient(base_url=run.upstream, timeout=10) as control:
-        while run.killed < run.kills or len(run.answered | run.unknown) < run.keys * 0.95:
+        while not failing.done() or len(run.answered | run.unknown) < run.keys * 0.95:
             upstream = chance.choice(("provider-a", "provider-b"))
             await control.put(f"/faults/{upstream}", json=chance.choice(FAULTS))
             run.faults += 1
@@ -335,12 +386,18 @@ def report(run: Run, seconds: float) -> int:
     doubled = {key for counts in copies.values() for key, count in counts.items() if count > 1}
     missing = {key for key in run.answered if not copies["inbox"][key]}
     say(
-        f"{run.keys} keys, {run.killed} kills, {run.faults} faults, {seconds:.0f} s: "
+        f"{run.keys} keys, {dict(run.observed.done)}, {run.faults} faults of upstream,"
+        f" {seconds:.0f} s: "
         f"{len(run.answered)} answered 200, {len(doubled)} duplicates, {len(missing)} missing, "
         f"{len(run.unknown)} unknown; answers {dict(sorted(run.statuses.items()))}"
     )
-    clean = not doubled and not missing and len(run.answered | run.unknown) == run.keys
-    return 0 if clean else 1
+    say(
+        f"slowest start {run.observed.slowest_start:.1f} s, failed starts "
+        f"{dict(run.observed.failed_starts)}, skipped {dict(run.observed.skipped)}"
+    )
+    is_complete = len(run.answered | run.unknown) == run.keys
+    internal = sum(count for status, count in run.statuses.items() if status.endswith(" 500"))
+    return 1 if doubled or missing or internal or not is_complete else 0
 
 
 def say(line: str) -> None:

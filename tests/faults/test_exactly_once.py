@@ -1,4 +1,4 @@
-"""Short runs of `exactly_once.py`; the long one is `--keys 1000 --kills 30`, see CONTRIBUTING."""
+"""Short runs of `exactly_once.py`; the long ones are in its docstring."""
 
 import os
 import subprocess
@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from database_servers import postgres_server, redis_server
+from database_servers import program
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).with_name("exactly_once.py")
-KEYS, KILLS = (int(os.environ.get(name, "0")) for name in ("SEND_KEYS", "SEND_KILLS"))
+SIZES = ("SEND_KEYS", "SEND_KILLS", "SEND_FREEZES", "SEND_MIXED")
+KEYS, KILLS, FREEZES, MIXED = (int(os.environ.get(name, "0")) for name in SIZES)
 
 
 def sent_once(keys, kills, *words):
@@ -28,12 +29,31 @@ def test_no_send_is_doubled_or_lost_by_kills_and_lost_answers():
     assert f"{keys} answered 200, 0 duplicates, 0 missing" in sent_once(keys, KILLS or 3)
 
 
-def test_a_send_retried_on_the_other_process_goes_out_once(tmp_path):
+def test_a_send_retried_on_the_other_process_goes_out_once():
     """
     Two processes over PostgreSQL and Redis, killed in turn; each retry goes to the other one.
 
     A few may end as `OUTCOME_UNKNOWN` while upstream fails: those went out at most once.
     """
-    with postgres_server() as postgres, redis_server(tmp_path) as redis:
-        shared = ("--database-url", postgres.url, "--redis-url", redis.url)
-        sent_once(KEYS or 60, KILLS or 4, "--processes", "2", *shared)
+    sent_once(KEYS or 60, KILLS or 4, "--processes", "2")
+
+
+def test_a_send_of_a_frozen_process_goes_out_once():
+    """Three processes stand still in turn for up to three leases, and then go on."""
+    sent_once(KEYS or 60, KILLS or 1, "--processes", "3", "--freezes", str(FREEZES or 3))
+
+
+def test_a_send_goes_out_once_while_everything_fails():
+    """
+    Kills, freezes, wrong clocks, errors of PostgreSQL, partitions, in random order.
+
+    All errors of PostgreSQL are in `SEND_MIXED=24` and more.
+    """
+    program("faketime")
+    sent_once(KEYS or 60, 0, "--processes", "3", "--mixed", str(MIXED or 2))
+
+
+def test_a_send_behind_pgbouncer_goes_out_once():
+    """In transaction mode, every transaction of a process may use another connection."""
+    program("pgbouncer", "/usr/sbin")
+    sent_once(KEYS or 40, KILLS or 1, "--processes", "2", "--pgbouncer")

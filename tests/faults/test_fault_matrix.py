@@ -414,7 +414,7 @@ async def test_retries_add_at_most_a_tenth_to_the_calls(stub, origins):
     """With the breaker out of the way: the budget alone bounds the retries."""
     stub.script = status(500)
     upstream = Upstream(origins, stub.url, connection=1)
-    health = origins.health(1, stub.url, concurrency=8)
+    health = upstream._health(stub.url)
     health.breaker.CALLS = 10**9
     for _ in range(300):
         with pytest.raises(Broken):

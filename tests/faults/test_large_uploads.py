@@ -48,16 +48,25 @@ def pieces(seed, size):
         yield (word * (PIECE // len(word)))[: min(PIECE, size - start)]
 
 
-def upload(both, token, seed, size, *, chunked=False):
+FORM_HEAD = b'--b\r\nContent-Disposition: form-data; name="f"; filename="x.bin"\r\n\r\n'
+FORM_END = b"\r\n--b--\r\n"
+
+
+def upload(both, token, seed, size, *, chunked=False, form=False):
     """Upload; return the answer and the digest of what was sent."""
     digest = hashlib.sha256()
+    head, end = (FORM_HEAD, FORM_END) if form else (b"", b"")
 
     def sent():
+        yield head
         for piece in pieces(seed, size):
             digest.update(piece)
             yield piece
+        yield end
 
-    headers = {} if chunked else {"content-length": str(size)}
+    length = len(head) + size + len(end)
+    headers = {} if chunked else {"content-length": str(length)}
+    headers |= {"content-type": "multipart/form-data; boundary=b"} if form else {}
     params = {"fileName": f"{seed}.bin", "folderId": both.ids["houses"]}
     with both.client(token) as client:
         answer = client.post("/files/upload", params=params, content=sent(), headers=headers)
@@ -89,13 +98,17 @@ def left_behind(both):
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs the kernel's counts")
-def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token):
-    upload(both, token, "warm", 8 * PIECE)
+@pytest.mark.parametrize("form", [False, True], ids=["plain", "forms"])
+def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token, form):
+    upload(both, token, "warm", 8 * PIECE, form=form)
     before = memory(both, "VmRSS")
     Path(f"/proc/{both.gateway.pid}/clear_refs").write_text("5")  # the peak counts from now on
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        jobs = [pool.submit(upload, both, token, f"big {n}", SIZE) for n in range(AT_ONCE)]
+        jobs = [
+            pool.submit(upload, both, token, f"big {n} {form}", SIZE, form=form)
+            for n in range(AT_ONCE)
+        ]
         done = [job.result() for job in jobs]
 
     growth = memory(both, "VmHWM") - before
@@ -106,11 +119,20 @@ def test_four_uploads_at_once_hold_64_mb_at_most_and_arrive_whole(both, token):
         assert stored(both, token, answer.json()["fileId"]) == digest
 
 
-@pytest.mark.parametrize("chunked", [False, True], ids=["announced", "counted"])
-def test_one_byte_over_the_limit_is_413_and_stores_nothing(both, token, chunked):
+@pytest.mark.parametrize(
+    ("chunked", "form"),
+    [
+        pytest.param(False, False, id="announced"),
+        pytest.param(True, False, id="counted"),
+        pytest.param(False, True, id="in a form"),
+    ],
+)
+def test_one_byte_over_the_limit_is_413_and_stores_nothing(both, token, chunked, form):
     files_before, bytes_before = both.names("houses"), left_behind(both)
 
-    answer, _ = upload(both, token, f"too big {chunked}", MOST + 1, chunked=chunked)
+    answer, _ = upload(
+        both, token, f"too big {chunked} {form}", MOST + 1, chunked=chunked, form=form
+    )
 
     body = answer.json()
     assert (answer.status_code, body["error"], body["errorCode"]) == (

@@ -160,6 +160,11 @@ NOT_HTTP = {
     "a trailer without end": (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"e" * 200_000
     ),
+    "101 trailers": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"2000\r\n" + b"a" * 0x2000 + b"\r\n0\r\n" + b"X: y\r\n" * 101 + b"\r\n"
+    ),
+    "interim answers without end": b"HTTP/1.1 102 Processing\r\n\r\n" * 2000,
     "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "another protocol": b"HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
 }
@@ -176,6 +181,45 @@ async def test_invalid_http_is_a_protocol_error(client, stub, transport, answer)
         await client.get("/")
 
     assert transport.busy == 0
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_small_chunks_cost_no_more_than_large_ones(client, stub):
+    """The body is handed on once per read from the socket, however many chunks it came in."""
+    lines = b"c\r\n" + b"a" * 12 + b"\r\n"
+
+    async def script(wire, request, number):
+        await wire.send(CHUNKED + lines * 100_000 + b"0\r\n\r\n")
+
+    stub.script = script
+    async with client.stream("GET", "/") as response:
+        pieces = [piece async for piece in response.stream]
+
+    assert b"".join(pieces) == b"a" * 1_200_000
+    assert len(pieces) < 1000
+
+
+@pytest.mark.parametrize(("size", "whole"), [(1, False), (8, False), (24, True)])
+async def test_many_tiny_chunks_are_not_read_to_the_end(client, stub, size, whole):
+    chunk = b"%x\r\n%b\r\n" % (size, b"a" * size)
+    body_bytes = 0
+
+    async def script(wire, request, number):
+        await wire.send(CHUNKED + chunk * 200_000 + b"0\r\n\r\n")
+
+    stub.script = script
+    try:
+        async with client.stream("GET", "/") as response:
+            async for piece in response.stream:
+                body_bytes += len(piece)
+    except httpx.RemoteProtocolError:
+        assert not whole
+        assert body_bytes < 1024 * 1024
+    else:
+        assert whole
+        assert body_bytes == 200_000 * size
 
 
 async def test_headers_up_to_the_limit_are_read(client, stub):

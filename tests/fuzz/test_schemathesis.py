@@ -1,11 +1,12 @@
 """
 Generated requests against a running gateway: every answer is one that openapi.json describes.
 
-Schemathesis reads the description from the server itself. Statuses, content types, headers and
-bodies are held to it, over good requests and bad ones; most of them name things that are there, so
-that what is checked is more than refusals. Three runs of 10 to 30 seconds each on an idle machine,
-the same at every time: `FUZZ_EXAMPLES` sets how many examples each operation gets, `FUZZ_SEED`
-chooses others.
+Schemathesis reads the description that the server publishes. Statuses, content types, headers and
+bodies are held to it, over good requests and bad ones, and no body may have a member that is not
+described; most requests name things that are there, so that what is checked is more than refusals.
+Three runs of 10 to 30 seconds each on an idle machine, the same at every time: `FUZZ_EXAMPLES` sets
+how many examples each operation gets (60 make more than 10,000 requests), `FUZZ_SEED` chooses
+others.
 """
 
 import json
@@ -18,6 +19,8 @@ import demo_process
 import fuzz_ids
 import httpx
 import pytest
+from closed_schemas import closed_responses
+from gateway_processes import tell
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +56,10 @@ def client(demo, token):
 def fuzz(folder: Path, demo, token, names, *words: str) -> dict:
     """Run schemathesis in *folder* until it finds nothing; return its report."""
     (folder / "schemathesis.toml").write_text(config(names))
-    command = [str(Path(sys.executable).with_name("st")), "run", f"{demo['baseUrl']}/openapi.json"]
+    description = httpx.get(f"{demo['baseUrl']}/openapi.json").json()
+    (folder / "closed.json").write_text(json.dumps(closed_responses(description)))
+    command = [str(Path(sys.executable).with_name("st")), "run", "closed.json"]
+    command += ["--url", demo["baseUrl"]]
     command += ["-H", f"Authorization: Bearer {token}", "--checks", CHECKS, *words]
     command += ["--max-examples", EXAMPLES, "--seed", SEED, "--generation-database", "none"]
     command += ["--no-color", "--warnings", "off", "--continue-on-failure"]
@@ -67,7 +73,9 @@ def fuzz(folder: Path, demo, token, names, *words: str) -> dict:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:]
-    return json.loads((folder / "report.json").read_text())
+    report = json.loads((folder / "report.json").read_text())
+    tell(requests=report["test_cases"]["generated"], violations=len(report["failures"]))
+    return report
 
 
 def config(names: fuzz_ids.Names) -> str:
@@ -121,7 +129,8 @@ def test_every_answer_of_the_management_api_is_as_described(tmp_path, passing_de
         names = fuzz_ids.of_management(admin)
     report = fuzz(tmp_path, passing_demo, admin_token, names, "--exclude-path-regex", ACCESS)
 
-    assert unanswered(report) == set()
+    # A long run deletes every token before it explains: see the test of an explanation.
+    assert unanswered(report) <= {"POST /api/access-tokens/{tokenId}/explain"}
 
 
 @pytest.mark.parametrize("profile", ["full", "masked"])
@@ -145,7 +154,9 @@ def test_an_explanation_is_as_described(demo):
 def succeed(demo, token, writes: list[fuzz_ids.Write]) -> None:
     import schemathesis  # late: it is large, and collected with the fast tests
 
-    schema = schemathesis.openapi.from_url(f"{demo['baseUrl']}/openapi.json")
+    description = httpx.get(f"{demo['baseUrl']}/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(closed_responses(description))
+    schema.config.update(base_url=demo["baseUrl"])
     for method, path, things, body in writes:
         case = schema[path][method].Case(path_parameters=things, body=body)
         answer = case.call_and_validate(headers={"Authorization": f"Bearer {token}"})

@@ -17,7 +17,7 @@ from gateway.app import assemble
 from gateway.demo.world import register_client
 from gateway.settings import Settings
 from gateway.store.database import Database
-from gateway.store.tables import METADATA, ConnectionRow, Operator, Resource
+from gateway.store.tables import METADATA, ConnectionRow, Operator, OperatorResource, Resource
 from sandbox.app import create
 
 BASE = "http://gateway.test"
@@ -87,13 +87,14 @@ async def database(store):
 
 @pytest.fixture
 def connected(database):
-    """A function that stores operator "o", resource 1 and connection 1, which is active."""
+    """A function that stores operator "o", linked to resource 1, and connection 1, active."""
 
     async def connect(*, provider="PROVIDER_A", **more):
         async with database.writing() as session:
             session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
             session.add(Resource(name="r", created_at=0))
             await session.flush()
+            session.add(OperatorResource(operator_id="o", resource_id=1))
             made = ConnectionRow(
                 resource_id=1,
                 operator_id="o",
@@ -188,14 +189,17 @@ def emptying():
 
 
 async def empty(gateway):
-    """Forget every row, and what is compiled from them."""
+    """Forget every row, and what is compiled from them; the deployment keeps its id."""
     await gateway.background.drain()
     gateway.services.authenticator._compiled.clear()
+    gateway.services.authenticator._newest.clear()
     async with gateway.services.database.writing() as session:
         for table in [
             *(table.name for table in reversed(METADATA.sorted_tables)),
             "sqlite_sequence",
         ]:
+            if table == "deployment":
+                continue
             await session.exec(text(f"DELETE FROM {table}"))
 
 

@@ -29,11 +29,17 @@ def test_the_defaults_are_closed():
 
 def test_lists_are_comma_separated(monkeypatch):
     monkeypatch.setenv("AGW_TRUSTED_PROXIES", "10.0.0.1, 192.168.0.0/16")
-    monkeypatch.setenv("AGW_ALLOWED_UPSTREAM_HOSTS", "Upstream.example:8443,other.example")
+    monkeypatch.setenv(
+        "AGW_ALLOWED_UPSTREAM_HOSTS", "Upstream.example:8443,other.example,http://plain.example"
+    )
     settings = Settings()
 
     assert [str(network) for network in settings.proxies] == ["10.0.0.1/32", "192.168.0.0/16"]
-    assert {"upstream.example:8443", "other.example"} < settings.upstream_hosts
+    assert settings.upstream_origins > {
+        "https://upstream.example:8443",
+        "https://other.example:443",
+        "http://plain.example:80",
+    }
 
 
 def test_windows_are_json(monkeypatch):

@@ -68,7 +68,12 @@ def test_a_refusal_is_reported_with_all_its_details():
         (refusals.TooManyRequests(7), {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 7}),
         (
             refusals.OperationNotAllowed(EmailOp.VIEW_EMAIL),
-            {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "view_email"},
+            {
+                "code": "OPERATION_NOT_ALLOWED",
+                "httpStatus": 403,
+                "requiredOperation": "view_email",
+                "requiredOperations": ["view_email"],
+            },
         ),
         (failures.Throttled(9), {"code": "RATE_LIMITED", "httpStatus": 429, "retryAfter": 9}),
     ],

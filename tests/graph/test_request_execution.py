@@ -136,7 +136,7 @@ async def test_at_most_ten_validation_errors_are_listed_and_long_ones_are_cut(po
     assert messages[0].startswith(
         "Expected value of type 'SendEmailInput' to include required field"
     )
-    assert [len(message) for message in messages[:3]] == [500, 500, 500]
+    assert [len(message) for message in messages[:3]] == [300, 300, 300]
     assert last == "Too many validation errors, error limit reached. Validation aborted."
 
 

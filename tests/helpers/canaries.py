@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from paths import REPOSITORY
 from prometheus_client import GCCollector, ProcessCollector
 
-from gateway import app
+from gateway import app, infrastructure
 from gateway.audit.log import DecisionLog
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics
@@ -111,7 +111,7 @@ def _collect_spans(canaries: Canaries) -> None:
     tracing = Tracing(SimpleSpanProcessor(Collected()))
     tracing.close = lambda: None  # type: ignore[method-assign] - it serves many gateways
     # Where there are upstreams: a gateway alone tells its requests as one without a collector.
-    app._tracing = lambda settings: tracing if settings.sandbox else None
+    infrastructure.open_tracing = lambda settings: tracing if settings.sandbox else None
 
 
 def _overhear(canaries: Canaries) -> None:

@@ -154,7 +154,9 @@ class Tenant:
 
     def delegated(self, *, scopes=WRITE, account=ANN, can_write=True):
         token = self.state.tokens.issue("collab", account, scopes)
-        return self._open(token, "delegated", (), account=account, can_write=can_write)
+        return self._open(
+            token, "delegated", (), account=account, can_write=can_write, scopes=scopes
+        )
 
     def selected(self, *sites, role="write"):
         """Grant sites to the application, and open a connection to them."""
@@ -165,7 +167,7 @@ class Tenant:
         ids = tuple(site.id for site in sites)
         return self._open(token, "selected_sites", ids, account="app", can_write=role != "read")
 
-    def _open(self, token, mode, sites, *, account, can_write):
+    def _open(self, token, mode, sites, *, account, can_write, scopes=()):
         self._connections += 1
         info = ConnectionInfo(
             id=self._connections,
@@ -177,6 +179,7 @@ class Tenant:
             can_write=can_write,
             base_url=f"{BASE}/collab",
             selected_site_ids=sites,
+            granted_scopes=scopes,
         )
         upstream = registry.open_upstream(self.origins, info, StaticCredentials(token))
         return Access(info, upstream, registry.CollabRegistry().open(info, upstream))

@@ -85,12 +85,12 @@ class PostgresServer:
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
         self.url = f"postgresql+asyncpg://postgres@127.0.0.1:{self.port}/postgres"
-        self._data = str(folder / "cluster")
+        self.data = str(folder / "cluster")
         # The server refuses to run as root.
-        self._user = "postgres" if os.getuid() == 0 else None
-        if self._user:
-            shutil.chown(folder, self._user)
-        with self._begin("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-N") as made:
+        self.user = "postgres" if os.getuid() == 0 else None
+        if self.user:
+            shutil.chown(folder, self.user)
+        with self._begin("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-N") as made:
             assert made.wait() == 0, "initdb failed"
         self.start()
 
@@ -99,7 +99,7 @@ class PostgresServer:
 
         While a killed server is not buried, the next one takes its folder for a running one's.
         """
-        where = ("-D", self._data, "-p", str(self.port), "-h", "127.0.0.1")
+        where = ("-D", self.data, "-p", str(self.port), "-h", "127.0.0.1")
         settings = ("-c", "unix_socket_directories=", "-c", "fsync=off")
         self._process = self._begin("postgres", *where, *settings)
         until = time.monotonic() + 30
@@ -142,7 +142,7 @@ class PostgresServer:
         folders = [str(folder) for folder in Path("/usr/lib/postgresql").glob("*/bin")]
         return subprocess.Popen(
             [program(name, *folders), *arguments],
-            user=self._user,
+            user=self.user,
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -159,3 +159,34 @@ def postgres_server() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop()
+
+
+@contextmanager
+def pgbouncer(postgres: PostgresServer, *, database: str, user: str) -> Iterator[int]:
+    """Run PgBouncer in transaction mode with few connections to *postgres*; yield its port."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="agw-pgbouncer-") as folder:
+        users, config = Path(folder) / "users.txt", Path(folder) / "pgbouncer.ini"
+        users.write_text(f'"{user}" ""\n')
+        config.write_text(
+            f"[databases]\n{database} = host=127.0.0.1 port={postgres.port}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {users}\n"
+            "pool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 200\n"
+        )
+        if postgres.user:
+            for path in (folder, users, config):
+                shutil.chown(path, postgres.user)
+        process = subprocess.Popen(
+            [program("pgbouncer", "/usr/sbin"), "-q", str(config)],
+            user=postgres.user,
+            cwd="/",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(port)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(10)

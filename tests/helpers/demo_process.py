@@ -13,17 +13,23 @@ from pathlib import Path
 
 @contextmanager
 def running(folder: Path, **settings: str) -> Iterator[dict]:
-    """Run the demo in *folder* with `AGW_…` *settings*, and yield its manifest."""
+    """Run the demo in *folder* with `AGW_…` *settings*, and yield its manifest and `pid`."""
     manifest = folder / "manifest.json"
     command = [sys.executable, "-m", "gateway", "demo", "--port", "0"]
     command += ["--data", str(folder / "data"), "--manifest", str(manifest)]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **settings})
     try:
-        yield _when_ready(manifest, server, folder / "log")
+        yield {**_when_ready(manifest, server, folder / "log"), "pid": server.pid}
     finally:
         server.terminate()
         server.wait(10)
+
+
+def resident(pid: int) -> int:
+    """Return the bytes of memory that a process holds now."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
 def _when_ready(manifest: Path, server: subprocess.Popen, log: Path) -> dict:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 from database_servers import free_port, wait_for
+from demo_process import resident
 
 from sandbox.state import SandboxState, open_state
 from sandbox.world.mail import mailboxes
@@ -57,15 +58,19 @@ class Process:
 
     def end(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(60)
+
+    def restart(self) -> None:
+        """End it as a service manager does, and start it again."""
+        self.end()
+        self.start()
 
     def log(self) -> str:
         return (self._folder / f"{self.port}.log").read_text()
 
     def resident(self) -> int:
         """Return the bytes of memory that the process holds now."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        return resident(self.process.pid)
 
 
 @contextmanager

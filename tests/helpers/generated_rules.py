@@ -27,6 +27,11 @@ MIMES = ("application/pdf", "image/png", "image/svg+xml", "text/plain")
 MIME_PATTERNS = (*MIMES, "image/*", "*/pdf", "application/*", "*", "*/*", "i*g*g", "text/p*n")
 LABELS = ("label-1", "label-2", "label-3")
 CONTENT_TYPES = ("0x0101", "0x0120", "0x01aa")
+DRIVES = ("b!Drive1", "Drive2")  # of a site, whose case counts, and of a person
+
+
+# Rule types whose patterns are stored in any case.
+_ANY_CASE = (RuleType.FILE_ID, RuleType.FOLDER, RuleType.DRIVE_ID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +118,7 @@ def _libraries(chance: Random) -> list[Thing]:
     """Make libraries with folders in folders; every library is a list of its site too."""
     things = []
     for number in range(1, 3):
-        drive, site, of = f"drive{number}", f"site{chance.randint(1, 2)}", f"library{number}"
+        drive, site, of = DRIVES[number - 1], f"site{chance.randint(1, 2)}", f"library{number}"
         place = Thing(drive=drive, site=site, list=of)
         things.append(place)
         folders = [f"i{chance.randint(1, 99)}"]  # ids are unique within a drive alone
@@ -164,7 +169,7 @@ def _rules(chance: Random, things: Sequence[Thing], count: int) -> list[Rule]:
 def rule(chance: Random, things: Sequence[Thing], number: int, action: RuleAction) -> Rule:
     """Make a rule that is likely to be about one of *things*."""
     rule_type, thing = chance.choice(list(RuleType)), chance.choice(things)
-    drive = thing.drive if chance.random() < 0.8 else "drive2"
+    drive = thing.drive if chance.random() < 0.8 else DRIVES[1]
     pair = chance.random() < 0.5
     patterns = {
         RuleType.FILE_ID: f"{drive}:{thing.item}" if pair and drive else thing.item,
@@ -180,4 +185,6 @@ def rule(chance: Random, things: Sequence[Thing], number: int, action: RuleActio
     pattern = patterns[rule_type]
     if not pattern or pattern.endswith(":"):
         return rule(chance, things, number, action)
+    if rule_type in _ANY_CASE and chance.random() < 0.3:
+        pattern = pattern.swapcase()
     return Rule(id=number, rule_type=rule_type, pattern=pattern, action=action)

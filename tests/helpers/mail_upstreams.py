@@ -8,6 +8,7 @@ from email.utils import format_datetime
 
 from providers import registry
 from providers.http.client import Origins
+from providers.http.resilience import SystemClock
 from providers.mail import scanning
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort, MailQuery
@@ -59,6 +60,19 @@ class Held:
         return self.text
 
 
+class SkippingClock(SystemClock):
+    """The system's clock, except that sleeping takes no time; *sleeps* are its seconds."""
+
+    def __init__(self):
+        self.sleeps = []
+
+    def monotonic(self):
+        return super().monotonic() + sum(self.sleeps)
+
+    async def sleep(self, seconds):
+        self.sleeps.append(seconds)
+
+
 @dataclass
 class Account:
     """
@@ -73,6 +87,7 @@ class Account:
     sandbox: sandbox.Sandbox
     port: MailPort
     info: ConnectionInfo
+    clock: SkippingClock
     known: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -91,6 +106,20 @@ class Account:
     def calls(self):
         """Return the calls to upstream, each inner call of a batch on its own."""
         return [call for call in self.upstream.calls if not call["path"].endswith("batch/gmail/v1")]
+
+    @property
+    def batches(self):
+        """Return the inner calls of each batch, in their order."""
+        batches = {}
+        for call in self.upstream.calls:
+            if call["batch"] is not None:
+                batches.setdefault(call["batch"], []).append(call)
+        return list(batches.values())
+
+    @property
+    def batches_of_fifty(self):
+        """Batches for the details of a page of fifty, of which one message more is read."""
+        return 3
 
     def asked(self, name):
         """Every value of a query parameter over all calls."""
@@ -203,10 +232,16 @@ async def opened(provider):
 
 
 @asynccontextmanager
-async def opened_together(*providers):
-    """Open empty mailboxes of several providers in one sandbox; ids count from 1."""
+async def opened_together(*providers, allowance=None):
+    """
+    Open empty mailboxes of several providers in one sandbox; ids count from 1.
+
+    *allowance*: quota units of provider A per minute; None: tests may read more than that.
+    """
     app = sandbox.create(None, public_base=BASE)
-    origins = Origins(apps={BASE: app})
+    clock = SkippingClock()
+    app.upstreams["providerA"].quota.allowance = allowance
+    origins = Origins(apps={BASE: app}, clock=clock)
     opener = registry.MailRegistry()
     accounts = []
     for number, provider in enumerate(providers, start=1):
@@ -221,7 +256,7 @@ async def opened_together(*providers):
             base_url=f"{BASE}/{MAILBOXES[provider]}",
         )
         port = opener.open(info, registry.open_upstream(origins, info, Held(token)))
-        accounts.append(Account(provider, app, port, info))
+        accounts.append(Account(provider, app, port, info, clock))
     try:
         yield accounts
     finally:

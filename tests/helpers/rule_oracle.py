@@ -3,8 +3,9 @@ Oracle for collab rules: the rule types of docs/spec/rules.md#rule-types as one 
 
 SQL's three-valued logic models unknown facts: NULL is a fact that upstream did not report, "" one
 that the resource does not have. A block rule applies unless its condition is false, an allow rule
-only when its condition is true. Ancestors come from a recursive query. The oracle shares no code
-with the engine.
+only when its condition is true. Ancestors come from a recursive query. Ids of
+items have no case, those of drives as `_same_drive` says. The oracle shares no code with the
+engine.
 """
 
 import sqlite3
@@ -36,12 +37,13 @@ WITH RECURSIVE above(thing, drive, item) AS (
 held AS (
     SELECT thing.id AS thing, rule.policy, rule.action, CASE rule.type
         WHEN 'file_id' THEN
-            (thing.item <> '' AND thing.item = rule.pattern
-             AND (rule.of IS NULL OR thing.item_drive = rule.of))
+            (thing.item <> '' AND upper(thing.item) = upper(rule.pattern)
+             AND (rule.of IS NULL OR same_drive(thing.item_drive, rule.of, rule.action)))
         WHEN 'folder' THEN CASE WHEN thing.ancestors_told THEN EXISTS (
-            SELECT 1 FROM above WHERE above.thing = thing.id AND above.item = rule.pattern
-               AND (rule.of IS NULL OR above.drive = rule.of)) END
-        WHEN 'drive_id' THEN thing.drive = rule.pattern
+            SELECT 1 FROM above WHERE above.thing = thing.id
+               AND upper(above.item) = upper(rule.pattern)
+               AND (rule.of IS NULL OR same_drive(above.drive, rule.of, rule.action))) END
+        WHEN 'drive_id' THEN same_drive(thing.drive, rule.pattern, rule.action)
         WHEN 'site_id' THEN thing.site = rule.pattern
         WHEN 'list_id' THEN thing.list = rule.pattern
         WHEN 'list_item_id' THEN
@@ -78,10 +80,21 @@ SELECT policy.id, thing.id,
 def verdicts(world: RuleWorld, *, quick: bool = True) -> Iterator[tuple[int, int, bool]]:
     """Yield (index of the policy, index of the thing, whether it is allowed), in order."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as store:
+        store.create_function("same_drive", 3, _same_drive, deterministic=True)
         store.executescript(_TABLES)
         _fill(store, world)
         for policy, thing, allowed in store.execute(_VERDICTS_FAST if quick else _VERDICTS):
             yield policy, thing, bool(allowed)
+
+
+def _same_drive(drive: str | None, pattern: str | None, action: str) -> bool | None:
+    """Compare drive ids: the case of a site's counts, except where a rule blocks."""
+    if drive is None or pattern is None:
+        return None
+    same = drive == pattern
+    if action == "block" or drive[:2] != "b!":
+        same = drive.upper() == pattern.upper()
+    return same
 
 
 def _fill(store: sqlite3.Connection, world: RuleWorld) -> None:

@@ -104,21 +104,23 @@ async def opened(template, known, folder):
     sandbox = create(folder, public_base=f"{worlds.ORIGIN}/sandbox")
     settings = worlds._settings(folder).model_copy(update={"rate_limits": "off"})
     gateway = assemble(settings, sandbox=sandbox)
-    async with gateway.running():
-        yield worlds.World(
-            gateway=gateway,
-            sandbox=sandbox,
-            operator_id=known["operator_id"],
-            mails={},
-            connections=known["connections"],
-            admin=worlds._client(gateway, {"authorization": f"Bearer {worlds.ADMIN}"}),
-        )
+    with worlds.without_strange_calls(sandbox):
+        async with gateway.running():
+            yield worlds.World(
+                gateway=gateway,
+                sandbox=sandbox,
+                operator_id=known["operator_id"],
+                stranger_id=known["stranger_id"],
+                mails={},
+                connections=known["connections"],
+                admin=worlds._client(gateway, {"authorization": f"Bearer {worlds.ADMIN}"}),
+            )
 
 
 async def resource(world, name: str) -> int:
-    """Make a resource of the operator."""
-    body = {"name": name, "operatorIds": [world.operator_id]}
-    return await worlds._made(world.admin, "resources", body)
+    """Make a resource that the operator shares with the other one."""
+    people = (world.operator_id, world.stranger_id)
+    return await worlds.add_resource(world.admin, world.sandbox, name, *people)
 
 
 async def connect(world, tasks: TaskWorld, provider: str, *, resource: int, **more: Any) -> int:

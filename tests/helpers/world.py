@@ -4,11 +4,14 @@ The small world of the tests: two mailboxes with hand-written mails, and a gatew
 `build` creates it once per session as a folder (the gateway's database and the sandbox's store); a
 test opens a copy with `opened`. Everything uses the public interfaces: the management API creates
 operators, connections and tokens; connectors call the sandbox over HTTP.
+
+Another operator shares every resource, with accounts of all kinds that would work. No token is of
+that operator, so a call that reaches one of the accounts fails the test.
 """
 
 import shutil
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -18,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from gateway.app import Gateway, assemble
 from gateway.settings import Settings
 from sandbox.app import Sandbox, create
 from sandbox.mail.store import NEW_THREAD, NewMail, StoredMail
+from sandbox.oauth.tokens import TokenGrant
 
 ORIGIN = "http://127.0.0.1:8000"
 ADMIN = "an-admin-token-of-the-tests"
@@ -33,6 +38,17 @@ WRITES = {
     "PROVIDER_B": ["Mail.ReadWrite", "Mail.Send"],
 }
 READS = ["https://www.googleapis.com/auth/gmail.readonly"]
+STRANGER = "stranger@elsewhere.example"  # all accounts of the operator who shares the resources
+STRANGE_ACCOUNTS = (  # kind, provider, upstream, scopes
+    ("email", "PROVIDER_A", "providerA", WRITES["PROVIDER_A"]),
+    ("email", "PROVIDER_B", "providerB", WRITES["PROVIDER_B"]),
+    ("calendar", "PROVIDER_A", "providerA", ["https://www.googleapis.com/auth/calendar"]),
+    ("calendar", "PROVIDER_B", "providerB", ["Calendars.ReadWrite"]),
+    ("tasks", "BOARDS", "tasks", ["boards:read", "boards:write"]),
+    ("tasks", "PROJECTS", "projects", ["default"]),
+    ("collab", "COLLAB", "collab", ["Files.ReadWrite.All", "Sites.ReadWrite.All"]),
+)
+FIRST = 4 * len(STRANGE_ACCOUNTS) + 1  # the first connection of the tokens' operator
 MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
 
 MAIN, READ_ONLY, EMPTY, BROKEN = 1, 2, 3, 4  # resources
@@ -139,12 +155,14 @@ class World:
 
     Attributes:
         mails: What is in the mailboxes, by the names above.
+        stranger_id: The operator who shares the resources.
         connections: Connection ids by provider, on the resource `MAIN`.
     """
 
     gateway: Gateway
     sandbox: Sandbox
     operator_id: str
+    stranger_id: str
     mails: Mapping[str, StoredMail]
     connections: Mapping[str, int]
     admin: httpx.AsyncClient = field(repr=False)
@@ -230,8 +248,10 @@ async def build(folder: Path) -> dict[str, Any]:
         operator = await _made(
             admin, "operators", {"email": "op@world.example", "displayName": "Op"}
         )
+        person = {"email": STRANGER, "displayName": "Stranger"}
+        stranger = await _made(admin, "operators", person)
         for name in ("main", "readOnly", "empty", "broken"):
-            await _made(admin, "resources", {"name": name, "operatorIds": [operator]})
+            await add_resource(admin, sandbox, name, operator, stranger)
         connections = {
             provider: await _connect(
                 admin, sandbox, operator, provider, resource=MAIN, scopes=scopes
@@ -245,7 +265,8 @@ async def build(folder: Path) -> dict[str, Any]:
             if resource == BROKEN:
                 change = {"status": "disabled"}
                 await admin.patch(f"/api/connections/{made}", json=change)
-    return {"operator_id": operator, "mails": mails, "connections": connections}
+    people = {"operator_id": operator, "stranger_id": stranger}
+    return {**people, "mails": mails, "connections": connections}
 
 
 @asynccontextmanager
@@ -263,15 +284,54 @@ async def opened(
         for name in named
         if (mail := sandbox.state.mails.find(mailbox, known["mails"][name])) is not None
     }
-    async with gateway.running():
-        yield World(
-            gateway=gateway,
-            sandbox=sandbox,
-            operator_id=known["operator_id"],
-            mails=mails,
-            connections=known["connections"],
-            admin=_client(gateway, {"authorization": f"Bearer {ADMIN}"}),
-        )
+    with without_strange_calls(sandbox):
+        async with gateway.running():
+            yield World(
+                gateway=gateway,
+                sandbox=sandbox,
+                operator_id=known["operator_id"],
+                stranger_id=known["stranger_id"],
+                mails=mails,
+                connections=known["connections"],
+                admin=_client(gateway, {"authorization": f"Bearer {ADMIN}"}),
+            )
+
+
+@contextmanager
+def without_strange_calls(sandbox: Sandbox) -> Iterator[None]:
+    """Fail if an upstream is called with an account of the other operator."""
+    read, used = sandbox.state.tokens.read, set[str]()
+
+    def recording(upstream: str, token: str) -> TokenGrant | None:
+        grant = read(upstream, token)
+        used.update([] if grant is None else [grant.account])
+        return grant
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox.state.tokens, "read", recording)
+        yield
+    assert STRANGER not in used
+
+
+async def add_resource(
+    admin: httpx.AsyncClient, sandbox: Sandbox, name: str, operator: str, stranger: str
+) -> int:
+    """Make a resource that both operators share, with accounts of the second; return its id."""
+    new = {"name": name, "operatorIds": [operator, stranger]}
+    resource = int(await _made(admin, "resources", new))
+    for kind, provider, upstream, scopes in STRANGE_ACCOUNTS:
+        issued = sandbox.state.tokens.issue(upstream, STRANGER, scopes)
+        connection = {
+            "resourceId": resource,
+            "operatorId": stranger,
+            "kind": kind,
+            "provider": provider,
+            "accountEmail": STRANGER,
+            "grantedScopes": scopes,
+            "credentials": {"apiToken" if kind == "tasks" else "accessToken": issued},
+        }
+        await _made(admin, "connections", connection)
+    return resource
 
 
 def _settings(folder: Path) -> Settings:
@@ -286,6 +346,7 @@ def _settings_of_all() -> Settings:
         secret_keys="a secret key of the tests, not used elsewhere",
         public_url=ORIGIN,
         sandbox=True,
+        not_found_step_ms=0,  # thousands of 404s would wait
     )
 
 

@@ -113,7 +113,9 @@ async def test_many_callers_in_two_processes_renew_a_token_once(two):
         statuses = await two.ask(CALLERS)
         stored = await two.stored()
 
-        assert set(statuses) <= {200, 503}  # on a busy machine some wait too long for a place
+        # On a busy machine some wait too long for a place. Each process limits the calls of an
+        # account at once by itself, so upstream may throttle both together.
+        assert set(statuses) <= {200, 429, 503}
         assert statuses[200] >= 2
         assert [call["path"] for call in two.calls("oauth")] == [
             "/provider-b/common/oauth2/v2.0/token"

@@ -66,4 +66,4 @@ async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
 def test_the_compose_file_and_the_image_start_existing_commands():
     root = REPOSITORY
     assert '"serve", "--workers", "2"' in (root / "compose.yaml").read_text()
-    assert 'ENTRYPOINT ["python", "-m", "gateway"]' in (root / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["access-gateway"]' in (root / "Dockerfile").read_text()

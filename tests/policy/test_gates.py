@@ -100,7 +100,7 @@ def test_a_missing_flag_is_named_with_its_alternatives():
     )
 
     assert answer.message == "This token does not allow list_files or search_files."
-    assert answer.required_operation == "list_files or search_files"
+    assert answer.required_operations == ("list_files", "search_files")
 
 
 def test_one_of_several_alternatives_suffices():

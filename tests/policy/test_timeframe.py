@@ -64,6 +64,23 @@ def test_an_end_that_is_not_after_the_start_is_refused(end):
     assert refused.value.code is Code.INVALID_RANGE
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        ("9999-12-31", None, "Without 'to', 'from' must be before 9999-12-30."),
+        (None, "0001-01-01", "Without 'from', 'to' must be after 0001-01-02."),
+        ("9999-12-31", "9999-12-30", "'to' must be after 'from'."),
+    ],
+)
+def test_a_range_beyond_the_calendar_names_its_cause(start, end, message):
+    bounds = (value and datetime.fromisoformat(value).replace(tzinfo=UTC) for value in (start, end))
+
+    with pytest.raises(InvalidInput) as refused:
+        requested_range(*bounds, grant=grant(), now=NOW)
+
+    assert (refused.value.code, str(refused.value)) == (Code.INVALID_RANGE, message)
+
+
 def test_whole_days_hide_the_time_of_day():
     time_range = TimeRange(day(0) + timedelta(hours=9), day(1) + timedelta(minutes=1))
 

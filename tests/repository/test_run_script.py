@@ -16,6 +16,7 @@ DEVELOPER = "requirements-dev.lock"
         (["schema"], DEVELOPER, ["docs/generators/artefacts.py"]),
         (["schema", "print"], PRODUCT, ["-m", "gateway", "schema", "print"]),
         (["schema", "check", "old"], PRODUCT, ["-m", "gateway", "schema", "check", "old"]),
+        (["docs", "--serve"], DEVELOPER, ["docs/generators/site_builder.py", "--serve"]),
         (["bench", "--quick"], DEVELOPER, ["-m", "benchmarks", "--quick"]),
         (["token", "list"], PRODUCT, ["-m", "gateway", "token", "list"]),
         ([], PRODUCT, ["-m", "gateway"]),

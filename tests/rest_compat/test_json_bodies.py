@@ -3,9 +3,12 @@
 import pytest
 
 from graph import schema
-from rest_compat.body import MAX_BODY, ClientGone, parse, read_body
+from rest_compat import body as bodies
+from rest_compat.body import MAX_BODY, MAX_VALUES, ClientGone, parse, read_body
+from rest_compat.errors import error_response
 from rest_compat.inputs import coerce_input
 from rest_compat.ports import Problem
+from rest_compat.table import ENDPOINTS
 
 
 def kind(name: str):
@@ -78,6 +81,101 @@ def test_a_body_is_read(body, value):
     parsed = parse(body)
 
     assert value is None or parsed == value
+
+
+MANY = MAX_VALUES * 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"[" + b"0," * MAX_VALUES + b"0]", id="numbers"),
+        pytest.param(b"[" + b'"a",' * MANY + b'"a"]', id="texts"),
+        pytest.param(b"[" + b'"\\"",' * MANY + b'"a"]', id="texts of a quote"),
+        pytest.param(b"[" + b'"\\\\",' * MANY + b'"a"]', id="texts of a backslash"),
+        pytest.param(b"[" + b"{}," * MANY + b"{}]", id="objects"),
+        pytest.param(b"[" + b"[]," * MANY + b"[]]", id="lists"),
+        pytest.param(b"[" * MANY, id="lists in lists"),
+        pytest.param(
+            b"{" + b",".join(b'"%d":1' % number for number in range(MANY)) + b"}", id="members"
+        ),
+        pytest.param(b'{"to":[' + b'{"email":"a"},' * MAX_VALUES + b"{}]}", id="recipients"),
+        pytest.param(b'"a"' * MANY + b"," * MAX_VALUES, id="no JSON at all"),
+    ],
+)
+def test_a_body_of_too_many_values_is_refused_before_one_is_made(body, monkeypatch):
+    monkeypatch.setattr(bodies.orjson, "loads", lambda _: pytest.fail("it was parsed"))
+    with pytest.raises(Problem) as problem:
+        parse(body)
+
+    assert problem.value.message == "The request body has more than 20000 values."
+    assert problem.value.extensions["details"] == [
+        {"field": "$", "message": "It has more than 20000 values."}
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["," * 3_000_000, "[{,:" * 700_000, '","' * 300_000, "\\" * 900_000, '\\",' * 300_000, "," * 9],
+    ids=["commas", "brackets", "quotes", "backslashes", "all of them", "few commas"],
+)
+def test_what_stands_in_a_text_is_no_value(text):
+    body = bodies.orjson.dumps({"to": [{"email": "a@b"}], text[:9]: text, "body": text})
+
+    assert parse(body)["body"] == text
+
+
+def test_a_body_may_have_exactly_as_many_values():
+    assert len(parse(b"[" + b"0," * (MAX_VALUES - 2) + b"0]")) == MAX_VALUES - 1
+    with pytest.raises(Problem):
+        parse(b"[" + b"0," * (MAX_VALUES - 1) + b"0]")
+
+
+def test_members_are_counted_whatever_their_names_hold():
+    assert parse(rb'{":": {"\":\\": 1, "a": ":"}}') == {":": {'":\\': 1, "a": ":"}}
+    with pytest.raises(Problem):
+        parse(rb'{"a": {"\u0062": 1, "b": 2}}')  # the same name, written in two ways
+
+
+@pytest.mark.parametrize("items", [[{}], [None], ["x"], [{"email": 1}], [{"email": "a@b"}]])
+def test_a_long_list_is_refused_before_an_item_is_looked_at(items):
+    with pytest.raises(Problem) as problem:
+        coerce_input({"to": items * 501, "cc": [1]}, kind("SendEmailInput"))
+
+    assert problem.value.extensions["details"] == [
+        {"field": "to", "message": "It may have at most 500 entries."},
+        {"field": "subject", "message": "It is required."},
+        {"field": "body", "message": "It is required."},
+        {"field": "cc[0]", "message": "It must be an object."},
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"to": [{}] * 500, "cc": [7] * 500}, id="many bad items"),
+        pytest.param(
+            {f"{number}" + "\U0001f600" * 9000: 1 for number in range(90)}, id="long names"
+        ),
+        pytest.param({"to": [{"x" * 99_000: 1, f"{at}" * 99: 2} for at in range(500)]}, id="below"),
+        pytest.param([], id="a list"),
+    ],
+)
+def test_a_refusal_has_20_details_and_16_kilobytes_at_most(body):
+    with pytest.raises(Problem) as problem:
+        coerce_input(body, kind("SendEmailInput"))
+    response = error_response(problem.value, request_id="r" * 128, surface=None)
+
+    assert 1 <= len(problem.value.extensions["details"]) <= 20
+    assert len(response.body) <= 16 * 1024
+
+
+def test_only_the_rows_that_take_the_text_of_a_mail_take_4_mib():
+    assert [row.document for row in ENDPOINTS if row.body == "mail"] == [
+        "email/send_email",
+        "email/reply_to_email",
+        "email/forward_email",
+    ]
 
 
 async def test_a_body_of_exactly_the_limit_passes():
@@ -172,7 +270,7 @@ async def test_a_client_that_hangs_up_is_not_answered():
 )
 def test_a_member_is_refused_by_its_rest_name(body, details):
     with pytest.raises(Problem) as problem:
-        coerce_input(body, kind("SendEmailInput"), strict=False)
+        coerce_input(body, kind("SendEmailInput"))
 
     assert problem.value.extensions["code"] == "VALIDATION_ERROR"
     assert problem.value.extensions["details"] == [
@@ -180,28 +278,26 @@ def test_a_member_is_refused_by_its_rest_name(body, details):
     ]
 
 
-def test_members_that_are_unknown_or_null_are_left_out():
-    body = {
-        "to": [{"email": "a@b", "name": None, "phone": "1"}],
-        "subject": "",
-        "body": "",
-        "bodyType": None,
-        "colour": "red",
-    }
+def test_members_that_are_null_are_left_out():
+    body = {"to": [{"email": "a@b", "name": None}], "subject": "", "body": "", "bodyType": None}
 
-    assert coerce_input(body, kind("SendEmailInput"), strict=False) == {
+    assert coerce_input(body, kind("SendEmailInput")) == {
         "to": [{"email": "a@b"}],
         "subject": "",
         "body": "",
     }
 
 
-def test_unknown_members_are_refused_at_every_level_when_handling_is_strict():
+def test_unknown_members_are_refused_at_every_level_and_the_known_ones_named():
     body = {"to": [{"email": "a@b", "phone": "1"}], "subject": "", "body": "", "colour": "red"}
     with pytest.raises(Problem) as problem:
-        coerce_input(body, kind("SendEmailInput"), strict=True)
+        coerce_input(body, kind("SendEmailInput"))
 
     assert problem.value.extensions["details"] == [
-        {"field": "colour", "message": "It is not known."},
-        {"field": "to[0].phone", "message": "It is not known."},
+        {
+            "field": "colour",
+            "message": "It is not known (known: to, subject, body, cc, bcc, bodyType, importance, "
+            "connectionId, attachments).",
+        },
+        {"field": "to[0].phone", "message": "It is not known (known: email, name)."},
     ]

@@ -1,5 +1,6 @@
 """One request through the REST layer: order of checks, bodies, headers, paths, errors."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -44,6 +45,9 @@ class Operation:
     gateway: "FakeGateway"
     refusal_depends_on_input: bool = False
 
+    def root_call(self, variables):
+        return self.name, variables
+
     async def run(self, variables, context):
         self.gateway.log.append(("run", self.name, variables))
         return self.gateway.outcome or Outcome({"result": {"ran": self.name, "with": variables}})
@@ -53,6 +57,8 @@ class Operation:
 class Notes:
     applied_limit: int | None = None
     etag: str | None = None
+    effect: bytes = b""
+    visibility: bytes = b"all"
 
 
 @dataclass
@@ -89,8 +95,12 @@ class FakeGateway:
         if self.refuse_operation:
             raise self.refuse_operation
 
-    def mark_attempt(self, visit, *, seed, maybe_sent):
-        self.log.append(("mark_attempt", seed, maybe_sent))
+    def attempt(self, visit, attempt, ledger):
+        self.log.append(("attempt", attempt.seed, attempt.maybe_sent))
+        return nullcontext()
+
+    def repeat(self, visit, effect):
+        self.log.append(("repeat", effect))
 
     def notes(self, visit):
         return self.noted
@@ -165,7 +175,12 @@ async def test_a_request_passes_admission_gates_and_operation_in_this_order(clie
 async def test_a_refusal_comes_before_the_check_of_parameters(client, gateway):
     gateway.refuse_operation = Problem(
         "This token does not allow search_emails.",
-        {"code": "OPERATION_NOT_ALLOWED", "httpStatus": 403, "requiredOperation": "search_emails"},
+        {
+            "code": "OPERATION_NOT_ALLOWED",
+            "httpStatus": 403,
+            "requiredOperation": "search_emails",
+            "requiredOperations": ["search_emails", "view_email"],
+        },
     )
 
     response = await client.get(MESSAGES, params={"limit": "none"})
@@ -176,8 +191,9 @@ async def test_a_refusal_comes_before_the_check_of_parameters(client, gateway):
         "message": "This token does not allow search_emails.",
         "requestId": "r-1",
         "requiredOperation": "search_emails",
+        "requiredOperations": ["search_emails", "view_email"],
     }
-    assert response.headers["x-required-operation"] == "search_emails"
+    assert response.headers["x-required-operation"] == "search_emails, view_email"
     assert gateway.steps() == ["admit", "check_gates"]
 
 
@@ -251,7 +267,7 @@ async def test_the_error_of_a_result_object_reads_as_both(client, gateway):
     assert response.status_code == 403
     assert response.content == (
         b'{"error":"READ_ONLY","message":"No.","requestId":"r-1",'
-        b'"success":false,"errorCode":"READ_ONLY","errorMessage":"No."}'
+        b'"success":false,"emailId":null,"threadId":null,"errorCode":"READ_ONLY","errorMessage":"No."}'
     )
 
 
@@ -352,22 +368,51 @@ async def test_strict_handling_refuses_unknown_parameters_and_is_announced(clien
     response = await client.get(MESSAGES, params={"colour": "red"}, headers={"prefer": sent})
 
     assert response.status_code == 400
+    known = (
+        "q, from, to, subject, label, unread, after, before, hasAttachment, limit, includeBody, "
+        "pageToken"
+    )
     assert response.json() == {
         "error": "INVALID_PARAMETER",
-        "message": "colour is not known.",
+        "message": f"colour is not known (known: {known}).",
         "requestId": "r-1",
-        "details": [{"field": "colour", "message": "It is not known."}],
+        "details": [{"field": "colour", "message": f"It is not known (known: {known})."}],
     }
     assert response.headers["preference-applied"] == "handling=strict"
+    assert "x-ignored-parameters" not in response.headers
 
 
-async def test_strict_handling_refuses_unknown_members(client):
-    response = await client.post(
-        f"{MESSAGES}/send", json={**SEND, "colour": "red"}, headers={"prefer": "handling=strict"}
-    )
+@pytest.mark.parametrize(
+    ("query", "header"),
+    [
+        pytest.param("colour=red&q=x&form=ana", "colour, form", id="in order"),
+        pytest.param("colour=", None, id="an empty value is absent"),
+        pytest.param("q=x&limit=1", None, id="known ones"),
+        pytest.param("%0d%0aX-Evil:1=1", "%0D%0AX-Evil%3A1", id="nothing ends the header"),
+        pytest.param("%C3%BC=1", "%C3%BC", id="beyond ASCII"),
+        pytest.param("Q=x", "Q", id="another case is another name"),
+    ],
+)
+async def test_ignored_parameters_are_named(client, query, header):
+    response = await client.get(f"{MESSAGES}?{query}")
+
+    assert response.status_code == 200
+    assert response.headers.get("x-ignored-parameters") == header
+
+
+async def test_ignored_parameters_are_named_on_errors_too(client):
+    response = await client.get(MESSAGES, params={"colour": "red", "limit": "x"})
 
     assert response.status_code == 400
-    assert response.json()["details"] == [{"field": "colour", "message": "It is not known."}]
+    assert response.headers["x-ignored-parameters"] == "colour"
+
+
+async def test_unknown_members_are_refused_without_a_preference(client, gateway):
+    response = await client.post(f"{MESSAGES}/send", json={**SEND, "colour": "red"})
+
+    assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert [detail["field"] for detail in response.json()["details"]] == ["colour"]
+    assert gateway.steps() == ["admit", "check_gates"]
 
 
 async def test_lenient_handling_is_not_announced(client):
@@ -517,6 +562,8 @@ async def test_on_collab_a_missing_path_and_a_failure_have_no_code(gateway):
         "message": "No.",
         "requestId": "r-1",
         "success": False,
+        "emailId": None,
+        "threadId": None,
         "errorCode": "PROVIDER_ERROR",
         "errorMessage": "No.",
     }
@@ -559,9 +606,10 @@ class Handle:
     """A body that stays where it is."""
 
     fingerprint = b"digest"
+    parameters = {}  # noqa: RUF012 - nobody changes it
     read_error = None
 
-    def value(self, *, strict):
+    def value(self):
         return {"handle": 1}
 
 
@@ -597,15 +645,18 @@ async def test_a_keyed_post_is_entered_in_the_ledger_before_it_runs(client, gate
     response = await post(client)
 
     assert response.status_code == 200
-    assert gateway.steps() == ["admit", "check_gates", "begin", "mark_attempt", "run", "complete"]
-    assert gateway.log[3] == ("mark_attempt", "seed", False)
+    assert gateway.steps() == ["admit", "check_gates", "begin", "attempt", "run", "complete"]
+    assert gateway.log[3] == ("attempt", "seed", False)
     assert gateway.log[5] == ("complete", 200, response.content)
 
 
-async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(client, gateway):
+async def test_an_intent_is_scoped_to_token_and_row_and_knows_its_arguments(client, gateway):
     await post(client)
     await post(client, params={"x": "1"})
-    (first, second) = (entry[1] for entry in gateway.log if entry[0] == "begin")
+    await client.post(
+        f"{MESSAGES}/send", json={**SEND, "subject": "t"}, headers={"idempotency-key": "k"}
+    )
+    (first, same, other) = (entry[1] for entry in gateway.log if entry[0] == "begin")
 
     assert (first.token_id, first.method, first.path, first.key) == (
         7,
@@ -614,7 +665,34 @@ async def test_an_intent_is_scoped_to_token_method_and_path_and_knows_its_body(c
         "k",
     )
     assert len(first.fingerprint) == 32
-    assert first.fingerprint != second.fingerprint
+    assert first.fingerprint == same.fingerprint != other.fingerprint
+
+
+async def test_a_path_parameter_is_bound_decoded(client, gateway):
+    for message in ("providerA:1c", "provider%41%3A1C", " providerA:1c "):
+        path = f"{MESSAGES}/{message}/reply"
+        await client.post(path, json={"body": "b"}, headers={"idempotency-key": "k"})
+    paths = [entry[1].path for entry in gateway.log if entry[0] == "begin"]
+
+    assert paths == [f"{MESSAGES}/providera:1c/reply"] * 3
+
+
+@pytest.mark.parametrize(
+    ("effect", "steps"),
+    [
+        pytest.param(b"", ["admit", "check_gates", "begin"], id="of an earlier version"),
+        pytest.param(b"{}", ["admit", "check_gates", "begin", "repeat", "run"], id="another view"),
+    ],
+)
+async def test_a_replay_under_another_view_repeats_the_effect(client, gateway, effect, steps):
+    stored = RestResponse(status=200, body=b'{"stored":1}', effect=effect, view=b"other")
+    gateway.begins = Completed(response=stored)
+
+    response = await post(client)
+
+    assert response.headers["idempotent-replayed"] == "true"
+    assert (response.content == stored.body) is (effect == b"")
+    assert gateway.steps() == steps
 
 
 async def test_a_replay_runs_nothing_but_passes_the_gates(client, gateway):
@@ -642,6 +720,8 @@ async def test_an_intent_that_is_running_is_409_without_retry_after(client, gate
         "message": "A request with this Idempotency-Key is still running.",
         "requestId": "r-1",
         "success": False,
+        "emailId": None,
+        "threadId": None,
         "errorCode": "IDEMPOTENCY_IN_PROGRESS",
         "errorMessage": "A request with this Idempotency-Key is still running.",
     }
@@ -673,7 +753,7 @@ async def test_a_response_is_stored_or_the_key_released(client, gateway, outcome
 async def test_the_response_to_a_bad_body_is_stored_too(client, gateway):
     await client.post(f"{MESSAGES}/send", content=b"{", headers={"idempotency-key": "k"})
 
-    assert gateway.steps() == ["admit", "check_gates", "begin", "mark_attempt", "complete"]
+    assert gateway.steps() == ["admit", "check_gates", "begin", "attempt", "complete"]
 
 
 async def test_a_crash_of_the_operation_leaves_the_intent_to_its_lease(client, gateway):

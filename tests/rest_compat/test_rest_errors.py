@@ -2,20 +2,23 @@
 
 import orjson
 import pytest
+from failed_results import NULLS
 
 from graph.errors import STATUSES
 from policy.vocabulary import Code, Surface
+from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, error_response
 from rest_compat.ports import Problem
+from rest_compat.table import ENDPOINTS
 
 SURFACES = (*Surface, None)
 WORDLESS = {Code.UNAUTHENTICATED, Code.RATE_LIMITED}
 
 
-def body(code, *, surface=Surface.EMAIL, result=None, status=None, **more):
+def body(code, *, surface=Surface.EMAIL, result=None, members=(), status=None, **more):
     extensions = {"code": code, "httpStatus": status or STATUSES[code], **more}
     shaped = error_response(
-        Problem("No.", extensions), request_id="r", surface=surface, result=result
+        Problem("No.", extensions), request_id="r", surface=surface, result=result, members=members
     )
     return orjson.loads(shaped.body), shaped
 
@@ -37,6 +40,36 @@ def test_a_result_object_reads_its_own_error(name):
         assert error["success"] is False
         assert error["errorMessage"] == "No."
         assert ("errorCode" in error) is (name != "ItemSensitivityLabelResponse")
+
+
+ROWS = [row for row in ENDPOINTS if row.result]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_an_error_has_every_member_of_the_result(row):
+    members = root_members(row.document)
+    assert {"success", "errorMessage", *NULLS[row.result]} <= set(members)
+    for code in Code:
+        error, _ = body(code, surface=row.surface, result=row.result, members=members)
+
+        stated = {"success": False, "errorMessage": "No.", "isGoogleWorkspaceFile": False}
+        assert [name for name in error if name in members] == list(members)
+        assert {name: error[name] for name in members if name != "errorCode"} == {
+            name: stated.get(name) for name in members if name != "errorCode"
+        }
+
+
+def test_the_id_of_what_was_made_is_a_member_of_the_result():
+    error, _ = body(
+        Code.RULE_LIMIT,
+        surface=Surface.COLLAB,
+        result="DriveOperationResult",
+        members=("success", "fileId", "errorMessage", "errorCode"),
+        fileId="collab:drive:d:item:i",
+    )
+
+    assert error["fileId"] == "collab:drive:d:item:i"
+    assert list(error).count("fileId") == 1
 
 
 @pytest.mark.parametrize("name", ["TaskItemResult", "TaskOperationResult", "TaskCommentResult"])

@@ -5,7 +5,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from gateway import app
+from gateway import infrastructure
 from gateway.telemetry.tracing import Tracing
 
 CANARY = "canary-90ab"
@@ -17,7 +17,7 @@ def exporter(monkeypatch):
     """Stands for the collector of a gateway that starts now."""
     exporter = InMemorySpanExporter()
     tracing = Tracing(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(app, "_tracing", lambda _: tracing)
+    monkeypatch.setattr(infrastructure, "open_tracing", lambda _: tracing)
     return exporter
 
 

@@ -2,11 +2,13 @@ import asyncio
 import gzip
 import json
 from base64 import b64encode
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
-from gateway.server import _config, _Server, bind
+from gateway.graceful_stop import NO_DRAIN, Server
+from gateway.server import _config, bind
 from sandbox.app import Sandbox, create
 from sandbox.http import ConnectionCut, json_response, parse_target
 
@@ -77,11 +79,16 @@ async def test_a_fault_applies_to_matching_calls_up_to_its_count(client):
     assert [call["fault"] for call in calls] == [None, "429", "429", None]
 
 
-async def test_a_throttling_fault_sets_retry_after_and_can_be_a_403(client):
+async def test_a_throttling_fault_of_provider_a_says_its_time_in_the_text(client):
     await client.put("/faults/provider-a", json={"kind": "429", "count": 1, "retryAfter": 7})
     response = await client.get(LIST)
-    assert response.headers["retry-after"] == "7"
-    assert response.json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
+    error = response.json()["error"]
+    text, _, ends = error["message"].rpartition(" ")
+    seconds = (datetime.fromisoformat(ends) - datetime.now(UTC)).total_seconds()
+    assert "retry-after" not in response.headers
+    assert error["errors"][0]["reason"] == "rateLimitExceeded"
+    assert text == "User-rate limit exceeded.  Retry after"
+    assert 0 < seconds <= 7
 
     await client.put("/faults/provider-a", json={"kind": "403", "reason": "userRateLimitExceeded"})
     response = await client.get(LIST)
@@ -141,7 +148,7 @@ async def test_a_lost_response_cuts_the_connection_of_a_real_server(sandbox):
     headers = {"authorization": f"Bearer {token}"}
     listener, base = bind("127.0.0.1", 0)
     started = asyncio.Event()
-    server = _Server(_config(sandbox), started.set)
+    server = Server(_config(sandbox, NO_DRAIN), started=started.set)
     serving = asyncio.create_task(server._serve([listener]))
     await started.wait()
 

@@ -21,8 +21,10 @@ from gateway.audit.decision import Decision, looks_like_id
 from gateway.audit.retention import Retention
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
+from gateway.store.failures import is_rejected
 from gateway.store.tables import DecisionRow
 from gateway.store.timestamps import ClockMs, now_ms
 
@@ -68,7 +70,7 @@ class DecisionLog:
         self._on_row = on_row
         self._database = database
         self._days = days
-        self._retention = Retention(database, days=days, clock=clock)
+        self._retention = Retention(database, days=days)
         self._chain = Chain(keyring)
         self._insert = _insert(database)
         self._reads = deque[Decision]()
@@ -126,12 +128,7 @@ class DecisionLog:
             while remaining > 0 and self.waiting > 0:
                 if not self._batch:
                     self._batch = self._link(self._next_batch())
-                try:
-                    await self._store(self._batch)
-                except StorageUnavailable:
-                    raise
-                except Exception as failure:  # noqa: BLE001 - such rows would block the queue
-                    self._discard_batch(failure)
+                await self._store_or_discard(self._batch)
                 remaining -= len(self._batch)
                 self._batch = ()
                 self._has_capacity.set()
@@ -143,7 +140,7 @@ class DecisionLog:
             yield
             return
         try:
-            async with running_tasks(self._store_periodically(), self._retention.run_hourly()):
+            async with running_tasks(self._storing_task, self._retention.task):
                 yield
         finally:
             try:
@@ -153,17 +150,22 @@ class DecisionLog:
                 count = {"count": self.waiting}
                 log.error("rows of the decision log are lost", extra=count)  # noqa: TRY400
 
-    async def _store_periodically(self) -> None:
-        while True:
-            await self._has_rows.wait()
-            await asyncio.sleep(BATCH_DELAY_SECONDS)
+    @property
+    def _storing_task(self) -> PeriodicTask:
+        return PeriodicTask(
+            name="decision_log",
+            work=self._store_next,
+            pause_seconds=0,
+            retry_seconds=RETRY_SECONDS,
+            failure_message="the decision log could not be stored yet",
+        )
+
+    async def _store_next(self) -> None:
+        await self._has_rows.wait()
+        await asyncio.sleep(BATCH_DELAY_SECONDS)
+        await self.flush()
+        if not self.waiting:
             self._has_rows.clear()
-            try:
-                await self.flush()
-            except StorageUnavailable:
-                log.warning("the decision log could not be stored yet")
-                self._has_rows.set()
-                await asyncio.sleep(RETRY_SECONDS)
 
     def _next_batch(self) -> list[Decision]:
         """Remove the rows of a batch from the queue, those of changes first."""
@@ -185,11 +187,29 @@ class DecisionLog:
         self.dropped += count
         self._on_dropped(count)
 
-    def _discard_batch(self, failure: Exception) -> None:
-        self._count_dropped(len(self._batch))
-        extra = {"kind": type(failure).__name__, "count": len(self._batch)}
-        log.error("rows of the decision log cannot be stored", extra=extra)
+    async def _store_or_discard(self, batch: Sequence[tuple[object, ...]]) -> None:
+        """
+        Store *batch*; discard only rows that the database can never store, which would block it.
 
+        Raises:
+            StorageUnavailable: The batch, or a part of it, is to be stored later.
+        """
+        try:
+            await self._store(batch)
+        except StorageUnavailable:
+            raise
+        except Exception as failure:
+            if not is_rejected(failure):
+                raise StorageUnavailable from failure
+            if len(batch) == 1:
+                self._count_dropped(1)
+                extra = {"kind": type(failure).__name__, "count": 1}
+                log.error("rows of the decision log cannot be stored", extra=extra)  # noqa: TRY400
+                return
+            for row in batch:
+                await self._store_or_discard([row])
+
+    @retried
     async def _store(self, batch: Sequence[tuple[object, ...]]) -> None:
         """Insert rows, except those that an earlier attempt without an answer stored."""
         async with self._database.writing() as session:

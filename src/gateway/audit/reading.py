@@ -1,9 +1,14 @@
-"""Queries over the decision log: filtered pages, and whole chains for verification."""
+"""
+Queries over the decision log: filtered pages, and whole chains for verification.
+
+Positions are compared as rows of values, which an index finds: a page costs the same wherever it
+begins.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlmodel import col
 
 from gateway.audit.chain import Link
@@ -62,7 +67,7 @@ async def newest(
     at, number = col(DecisionRow.at), col(DecisionRow.id)
     rows = select(number, *_ROW).where(*filter_.conditions())
     if before is not None:
-        rows = rows.where(or_(at < before[0], and_(at == before[0], number < before[1])))
+        rows = rows.where(tuple_(at, number) < before)
     async with database.reading() as session:
         connection = await session.connection()
         result = await connection.execute(rows.order_by(at.desc(), number.desc()).limit(limit))
@@ -77,9 +82,7 @@ async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decisi
     while True:
         chunk = rows.limit(_CHUNK)
         if last is not None:
-            chunk = chunk.where(
-                or_(chain > last.chain, and_(chain == last.chain, number > last.number))
-            )
+            chunk = chunk.where(tuple_(chain, number) > (last.chain, last.number))
         async with database.reading() as session:
             result = (await (await session.connection()).execute(chunk)).all()
         for row in result:

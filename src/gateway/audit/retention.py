@@ -2,15 +2,16 @@
 
 import asyncio
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlmodel import col
 
 from gateway.audit.chain import DAY_MS
-from gateway.store.background import repeat
+from gateway.store.background import PeriodicTask
+from gateway.store.clock import StatementClock
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import DecisionRow
-from gateway.store.timestamps import ClockMs
 
 BATCH = 1000  # rows per transaction, so that other writers hardly wait
 MAX_RUN_SECONDS = 20.0  # the lease is valid for 30
@@ -21,19 +22,24 @@ PAUSE_SECONDS = 3600.0
 class Retention:
     """Deletes rows older than the retention period. One per process."""
 
-    def __init__(self, database: Database, *, days: int, clock: ClockMs) -> None:
+    def __init__(
+        self, database: Database, *, days: int, clock: StatementClock | None = None
+    ) -> None:
+        """*clock* is the database's; tests have their own."""
         self._database = database
         self._days = days
-        self._clock = clock
+        self._now = clock or database.clock.now
         self._leases = Leases(database)
 
-    async def run_hourly(self) -> None:
-        """Delete old rows every hour, until cancelled."""
-        await repeat(
-            self._drop_alone,
+    @property
+    def task(self) -> PeriodicTask:
+        """The deletion of old rows every hour."""
+        return PeriodicTask(
+            name="decision_retention",
+            work=self._drop_alone,
             pause_seconds=PAUSE_SECONDS,
-            failure_message="old decisions could not be dropped",
             first_pause_seconds=FIRST_PAUSE_SECONDS,
+            failure_message="old decisions could not be dropped",
         )
 
     async def _drop_alone(self) -> None:
@@ -44,26 +50,35 @@ class Retention:
         """
         Delete old rows for at most `MAX_RUN_SECONDS`; return how many.
 
-        Only whole UTC days are deleted, so that the chains of the remaining days are complete.
+        Only whole UTC days are deleted, so that the chains of the remaining days are complete; and
+        only what a newer row confirms is old enough: a wrong clock alone deletes nothing.
         """
-        now = self._clock()
-        today = now - now % DAY_MS
+        if not self._database.clock.is_trusted:
+            return 0
         loop = asyncio.get_running_loop()
         deadline, total = loop.time() + MAX_RUN_SECONDS, 0
         while loop.time() < deadline:
-            deleted = await self._delete_batch(today - self._days * DAY_MS)
+            deleted = await self._delete_batch()
             total += deleted
             if deleted < BATCH:
                 break
         return total
 
-    async def _delete_batch(self, until_ms: int) -> int:
+    @retried
+    async def _delete_batch(self) -> int:
+        at, kept_ms = col(DecisionRow.at), self._days * DAY_MS
+        newest = select(func.max(DecisionRow.at)).scalar_subquery()
         oldest = (
             select(col(DecisionRow.id))
-            .where(col(DecisionRow.at) < until_ms)
-            .order_by(col(DecisionRow.at))
+            .where(at < _day(self._now()) - kept_ms, at < _day(newest) - kept_ms)
+            .order_by(at)
             .limit(BATCH)
         )
         async with self._database.writing() as session:
             deleted = await session.exec(delete(DecisionRow).where(col(DecisionRow.id).in_(oldest)))
         return int(deleted.rowcount)
+
+
+def _day(moment: int | ColumnElement[int]) -> int | ColumnElement[int]:
+    """Return the first millisecond of the UTC day of *moment*."""
+    return moment - moment % DAY_MS

@@ -1,13 +1,18 @@
 """
 Authentication: from an Authorization header to a Caller, once per request.
 
-The result is not cached: the token's row and its connections are read for every request, so a
-revocation takes effect at the next request in every process. Only the compiled Grant and rules are
-cached, by (token id, policy revision). See docs/spec/requests.md#authentication.
+The token's row and its connections are read for every request, so a revocation takes effect at the
+next request in every process; expiry and rotation are judged from the row each time. A Caller is
+used again only while the read returns the very same rows, which ends with the next commit. The
+compiled Grant and rules are cached by (token id, policy revision). A rule that the gateway adds for
+a resource that the token created is added to the compiled rules, which are compiled anew after any
+other change. See docs/spec/requests.md#authentication.
 """
 
+import asyncio
+import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -27,31 +32,38 @@ from policy.vocabulary import RuleAction, RuleType, UnauthorizedReason
 from providers.bounded_map import BoundedMap
 from providers.ports.connection import ConnectionInfo
 
+_SCHEMES = (b"Bearer ", b"bearer ")  # the spellings of nearly all clients
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
 _MAX_COMPILED = 1024
 _MAX_CONNECTIONS = 4096
+_THREAD_RULES = 10_000  # more are compiled in a thread, so that other requests go on
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
-_TOKEN_COLUMNS = 10  # before those of a connection
-# One row per connection, or one with a null connection. Lists are read as text, because one of the
-# drivers would decode JSON, and a list is not hashable.
-_BY_DIGEST = """
-SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
-       a.expires_at, a.revoked_at, a.last_used_at,
+# Lists are read as text, because one of the drivers would decode JSON, and a list is not hashable.
+_CONNECTION = """
        c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)
+       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)"""
+# The connections that a token reaches: docs/spec/tokens.md#reach. A resource without any has one
+# row with a null connection.
+_REACH = """
   FROM access_tokens a
   LEFT JOIN token_resources t ON t.token_id = a.id
-  LEFT JOIN connections c ON c.resource_id = t.resource_id
+  LEFT JOIN operator_resources o
+    ON o.operator_id = a.operator_id AND o.resource_id = t.resource_id
+  LEFT JOIN connections c ON c.operator_id = o.operator_id AND c.resource_id = o.resource_id"""
+_TOKEN_COLUMNS = 10  # before those of a connection
+_BY_DIGEST = f"""
+SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
+       a.expires_at, a.revoked_at, a.last_used_at,{_CONNECTION}{_REACH}
  WHERE a.digest = :digest OR a.previous_digest = :digest ORDER BY c.id
 """
-_SETTINGS = "SELECT settings, policy_rev FROM access_tokens WHERE id = :id"
+_BY_ID = _BY_DIGEST.replace("a.digest = :digest OR a.previous_digest = :digest", "a.id = :id")
+_SETTINGS = "SELECT settings, policy_rev, added_rules FROM access_tokens WHERE id = :id"
 _RULES = "SELECT id, rule_type, pattern, action FROM collab_rules WHERE token_id = :id"
-_CONNECTIONS = """
-SELECT c.id, c.resource_id, c.kind, c.provider, c.mode, c.account_email, c.can_write, c.status,
-       c.base_url, CAST(c.selected_site_ids AS TEXT), CAST(c.granted_scopes AS TEXT)
-  FROM token_resources t JOIN connections c ON c.resource_id = t.resource_id
- WHERE t.token_id = :id ORDER BY c.id
+_ADDED_RULES = f"{_RULES} AND id > :last AND source = 'auto'"
+_CONNECTIONS = f"""
+SELECT {_CONNECTION}{_REACH}
+ WHERE a.id = :id AND c.id IS NOT NULL ORDER BY c.id
 """
 
 _RULE_TYPES: Mapping[str, RuleType] = MappingProxyType({kind.value: kind for kind in RuleType})
@@ -67,6 +79,8 @@ class _Compiled:
     grant: Grant
     settings: Settings
     rules: RuleSet
+    other_changes: int  # changes of the policy that did more than add an automatic rule
+    last_rule: int | None  # the highest id of a rule in *rules*; None: they cannot be extended
 
 
 class Authenticator:
@@ -97,6 +111,9 @@ class Authenticator:
         self._record_use = record_use
         self._clock = clock
         self._compiled: BoundedMap[tuple[int, int], _Compiled] = BoundedMap(_MAX_COMPILED)
+        self._newest: BoundedMap[int, _Compiled] = BoundedMap(_MAX_COMPILED)  # by token
+        # By digest: the rows that a Caller was built from, and the Caller.
+        self._callers: BoundedMap[bytes, tuple[Sequence[Row], Caller]] = BoundedMap(_MAX_COMPILED)
         # Equal rows make equal connections: the row is read every time, but decoded once.
         self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
 
@@ -108,25 +125,62 @@ class Authenticator:
             Unauthenticated: The token is missing, unknown, revoked or expired, as the reason says.
             StorageUnavailable: The token could not be looked up.
         """
-        digest = read_bearer(headers, token_format.digest)
+        digest = self._known_digest(headers) or read_bearer(headers, token_format.digest)
         rows = await self._reader.rows(_BY_DIGEST, {"digest": digest})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        connections = [row[_TOKEN_COLUMNS:] for row in rows if row[_TOKEN_COLUMNS] is not None]
-        return await self._caller(rows[0][:_TOKEN_COLUMNS], connections, digest)
+        return await self._caller_of(rows, digest)
 
-    async def _caller(self, row: Row, connections: Sequence[Row], digest: bytes) -> Caller:
-        token, name, key_id, current, previous_until, operator, rev, expires, revoked, used = row
-        now = self._clock()
-        if revoked is not None:
+    async def authenticate_holder(self, token: int, key_id: str) -> Caller:
+        """
+        Return the caller of a token that the gateway itself vouches for, by a signed link.
+
+        Raises:
+            Unauthenticated: The token is gone, revoked or expired, or *key_id* is of the text that
+                it had before a rotation.
+            StorageUnavailable: The token could not be looked up.
+        """
+        rows = await self._reader.rows(_BY_ID, {"id": token})
+        if not rows:
+            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+        _, _, current_key_id, digest, *_ = rows[0]
+        if current_key_id != key_id:
             raise Unauthenticated(UnauthorizedReason.REVOKED)
-        if bytes(current) != digest and (previous_until is None or previous_until <= now):
-            raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
-        if expires is not None and expires <= now:
-            raise Unauthenticated(UnauthorizedReason.EXPIRED)
-        policy = await self._policy(token, rev)
+        return await self._caller_of(rows, bytes(digest))
+
+    def _known_digest(self, headers: list[tuple[bytes, bytes]]) -> bytes | None:
+        """Return the digest of a credential that was accepted before; else None."""
+        credential = None
+        for name, value in headers:
+            if name == b"authorization":
+                if credential is not None:
+                    return None
+                credential = value
+        if credential is None or credential[:7] not in _SCHEMES:
+            return None
+        digest = hashlib.sha256(credential[7:]).digest()
+        return digest if digest in self._callers else None
+
+    async def _caller_of(self, rows: Sequence[Row], digest: bytes) -> Caller:
+        now = self._clock()
+        token = rows[0]
+        _require_alive(token, digest, now)
+        known = self._callers.get(digest)
+        if known is not None and known[0] is rows:
+            caller = known[1]
+        else:
+            connections = [row[_TOKEN_COLUMNS:] for row in rows if row[_TOKEN_COLUMNS] is not None]
+            caller = await self._caller(token[:_TOKEN_COLUMNS], connections)
+            if all(info.status != "needs_reauth" for info in caller.connections):  # links age
+                self._callers[digest] = rows, caller
+        used = token[_TOKEN_COLUMNS - 1]
         if used is None or now - used >= _LAST_USED_STEP:
-            self._record_use(token, now)
+            self._record_use(caller.token_id, now)
+        return caller
+
+    async def _caller(self, row: Row, connections: Sequence[Row]) -> Caller:
+        token, name, key_id, _, _, operator, rev, expires, *_ = row
+        policy = await self._policy(token, rev)
         return Caller(
             token_id=token,
             token_name=name,
@@ -141,20 +195,13 @@ class Authenticator:
         )
 
     async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
-        """Return every connection of a token's resources, in ascending order of id."""
+        """Return the connections that a token reaches, in any status, in ascending order of id."""
         rows = await self._reader.rows(_CONNECTIONS, {"id": token})
         return tuple([self._with_reconnect_url(row) for row in rows])
 
     async def rules_of(self, token: int) -> list[Rule] | None:
         """Return a token's rules; None when an unreadable one may be a block."""
-        rules = []
-        for rule_id, rule_type, pattern, action in await self._reader.rows(_RULES, {"id": token}):
-            if rule_type in _RULE_TYPES and action in _ACTIONS:
-                rule = Rule(rule_id, _RULE_TYPES[rule_type], pattern, _ACTIONS[action])
-                rules.append(rule)
-            elif action != RuleAction.ALLOW.value:
-                return None
-        return rules
+        return _rules(await self._reader.rows(_RULES, {"id": token}))
 
     async def _policy(self, token: int, rev: int) -> "_Compiled":
         cached = self._compiled.get((token, rev))
@@ -164,14 +211,38 @@ class Authenticator:
         rows = await self._reader.rows(_SETTINGS, {"id": token})
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
-        settings, read_rev = _json(rows[0][0], {}), int(rows[0][1])
-        grant = Grant.read(settings)
+        settings, read_rev, added = _json(rows[0][0], {}), int(rows[0][1]), int(rows[0][2])
         # Read after the revision: rules may be newer than the cache key, never older.
-        rules = await self.rules_of(token) if grant.collab_enabled else None
-        compiled = compile_rules(grant, rules)
-        policy = _Compiled(grant=grant, settings=settings, rules=compiled)
-        self._compiled[(token, read_rev)] = policy
+        newest = self._newest.get(token)
+        if newest is None or newest.other_changes != read_rev - added or newest.last_rule is None:
+            policy = await self._compile(token, settings, other_changes=read_rev - added)
+        else:
+            values = {"id": token, "last": newest.last_rule}
+            new_rules = await self._reader.rows(_ADDED_RULES, values)
+            policy = replace(
+                newest,
+                rules=newest.rules.extended(_rules(new_rules) or ()),
+                last_rule=max((row[0] for row in new_rules), default=newest.last_rule),
+            )
+        self._compiled[(token, read_rev)] = self._newest[token] = policy
         return policy
+
+    async def _compile(self, token: int, settings: Settings, *, other_changes: int) -> "_Compiled":
+        grant = Grant.read(settings)
+        rows = await self._reader.rows(_RULES, {"id": token}) if grant.collab_enabled else ()
+
+        def compiled() -> _Compiled:
+            rules = _rules(rows)
+            extensible = grant.collab_enabled and rules is not None
+            return _Compiled(
+                grant=grant,
+                settings=settings,
+                rules=compile_rules(grant, rules),
+                other_changes=other_changes,
+                last_rule=max((row[0] for row in rows), default=0) if extensible else None,
+            )
+
+        return await asyncio.to_thread(compiled) if len(rows) > _THREAD_RULES else compiled()
 
     def _with_reconnect_url(self, row: Row) -> ConnectionInfo:
         info = self._decoded(row)
@@ -195,6 +266,33 @@ class Authenticator:
         )
 
 
+def _require_alive(token: Row, digest: bytes, now: int) -> None:
+    """
+    Check the row of a *token* whose text has *digest*, at *now* in milliseconds.
+
+    Raises:
+        Unauthenticated: It is revoked, replaced by a rotation, or expired.
+    """
+    current, previous_until, expires, revoked = token[3], token[4], token[7], token[8]
+    if revoked is not None:
+        raise Unauthenticated(UnauthorizedReason.REVOKED)
+    if bytes(current) != digest and (previous_until is None or previous_until <= now):
+        raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
+    if expires is not None and expires <= now:
+        raise Unauthenticated(UnauthorizedReason.EXPIRED)
+
+
+def _rules(rows: Iterable[Row]) -> list[Rule] | None:
+    """Decode rows of rules; None when an unreadable one may be a block."""
+    rules = []
+    for rule_id, rule_type, pattern, action in rows:
+        if rule_type in _RULE_TYPES and action in _ACTIONS:
+            rules.append(Rule(rule_id, _RULE_TYPES[rule_type], pattern, _ACTIONS[action]))
+        elif action != RuleAction.ALLOW.value:
+            return None
+    return rules
+
+
 def compile_rules(grant: Grant, rules: Sequence[Rule] | None) -> RuleSet:
     """Compile the *rules* of a token with *grant*; unreadable ones (None) allow nothing."""
     if rules is None or not grant.collab_enabled:
@@ -212,7 +310,7 @@ def read_bearer(headers: list[tuple[bytes, bytes]], parse: Callable[[str], bytes
     values = [value for name, value in headers if name == b"authorization"]
     if not values:
         raise Unauthenticated(UnauthorizedReason.MISSING_HEADER)
-    match = _HEADER.fullmatch(values[0].strip(b" \t")) if len(values) == 1 else None
+    match = _HEADER.fullmatch(values[0]) if len(values) == 1 else None
     if match is None:
         raise Unauthenticated(UnauthorizedReason.MALFORMED_HEADER)
     parsed = parse(match[1].decode("latin-1"))

@@ -1,5 +1,5 @@
 """
-The database reads of every request: a token by its digest, the connections of its resources.
+The database reads of every request: a token by its digest, with the connections it reaches.
 
 The SQL is the same on both databases. SQLite is read in the event loop over a read-only connection
 (about ten microseconds; WAL readers rarely wait), PostgreSQL through the pool.
@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateway.store import sqlite
-from gateway.store.database import Database, StorageUnavailable
+from gateway.store.database import Database, StorageUnavailable, translate_failures
 from providers.bounded_map import BoundedMap
 
 Row = tuple[Any, ...]
@@ -91,12 +90,9 @@ class PooledRowReader:
         self._engine = engine
 
     async def rows(self, query: str, values: Mapping[str, object]) -> Sequence[Row]:
-        try:
-            async with self._engine.connect() as connection:
-                result = await connection.execute(text(query), values)
-                return [tuple(row) for row in result]
-        except (SQLAlchemyError, OSError, TimeoutError) as failure:
-            raise StorageUnavailable from failure
+        async with translate_failures(), self._engine.connect() as connection:
+            result = await connection.execute(text(query), values)
+            return [tuple(row) for row in result]
 
     def close(self) -> None:
         """Leave the pool to its owner."""

@@ -12,8 +12,13 @@ from gateway.cli.loopback import listen_for_redirect
 from gateway.cli.stores import open_store
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
-from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, ConsentFailed, OAuthFlow
-from gateway.connections.oauth_servers import scopes_of
+from gateway.connections.oauth_flow import (
+    CONSENT_LIFETIME_MS,
+    ConsentFailed,
+    OAuthFlow,
+    no_client_message,
+)
+from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
 from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.operations import rows, views
@@ -103,12 +108,13 @@ class _Upstreams:
 
 
 async def add(
-    account: NewAccount, *, device: bool, browser: bool, untested: bool
+    account: NewAccount, *, device: bool, browser: bool, untested: bool, callback_port: int | None
 ) -> views.Connection:
     """
     Create a connection, and have its owner consent or its secret tried.
 
-    *untested* stores a secret without trying it.
+    *untested* stores a secret without trying it; *callback_port* receives the
+    provider's redirect (None: the default port).
 
     Raises:
         InvalidInput: The owner did not consent, or the account does not answer; nothing is stored.
@@ -124,7 +130,9 @@ async def add(
         try:
             row = await _read(upstreams, connection["id"])
             if new.credentials is None:
-                row = await _consent(upstreams, row, device=device, browser=browser)
+                row = await _consent(
+                    upstreams, row, device=device, browser=browser, callback_port=callback_port
+                )
             else:
                 row = await _try_out(upstreams, row)
             return upstreams.service.view(row)
@@ -134,13 +142,16 @@ async def add(
             raise
 
 
-async def reauthorise(connection_id: int, *, device: bool, browser: bool) -> views.Connection:
+async def reauthorise(
+    connection_id: int, *, device: bool, browser: bool, callback_port: int | None
+) -> views.Connection:
     """Have the owner of a connection consent again."""
     async with _open_upstreams() as upstreams:
         row = await _read(upstreams, connection_id)
-        return upstreams.service.view(
-            await _consent(upstreams, row, device=device, browser=browser)
+        row = await _consent(
+            upstreams, row, device=device, browser=browser, callback_port=callback_port
         )
+        return upstreams.service.view(row)
 
 
 async def test(connection_id: int) -> views.ConnectionTest:
@@ -160,13 +171,21 @@ async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
 
 
 async def _consent(
-    upstreams: _Upstreams, row: ConnectionRow, *, device: bool, browser: bool
+    upstreams: _Upstreams,
+    row: ConnectionRow,
+    *,
+    device: bool,
+    browser: bool,
+    callback_port: int | None,
 ) -> ConnectionRow:
     try:
         if device:
             return await _consent_by_device_code(upstreams, row)
-        async with listen_for_redirect() as (redirect_uri, redirected):
+        listening_port = LOOPBACK_PORT if callback_port is None else callback_port
+        async with listen_for_redirect(listening_port) as (port, redirected):
+            redirect_uri = loopback_uri(row.provider, port)
             started = await upstreams.consents.start(row.id or 0, redirect_uri=redirect_uri)
+            info(f"Redirect URI, to be registered with the provider's client: {redirect_uri}")
             info("Open this address and agree:")
             info(f"\n  {started.authorize_url}\n")
             if browser:
@@ -184,7 +203,9 @@ async def _consent_by_device_code(upstreams: _Upstreams, row: ConnectionRow) -> 
     device_endpoint = upstreams.endpoints.device_endpoint(row.provider)
     token_endpoint = upstreams.endpoints.token_endpoint(row.id or 0, row.provider, {})
     if device_endpoint is None or token_endpoint is None:
-        raise InvalidInput("This provider has no device flow; leave out --device.")
+        if not upstreams.endpoints.has_client(row.provider):
+            raise InvalidInput(no_client_message(row.provider))
+        raise InvalidInput(f"{row.provider} has no device flow; leave out --device.")
     writing = row.can_write or not row.granted_scopes
     try:
         begun = await device_endpoint.begin(scopes_of(row.kind, row.provider, writing=writing))
@@ -217,7 +238,7 @@ async def _open_upstreams() -> AsyncIterator[_Upstreams]:
         try:
             yield _Upstreams(
                 database,
-                ConnectionService(keyring=keyring, allowed_hosts=settings.upstream_hosts),
+                ConnectionService(keyring=keyring, allowed_origins=settings.upstream_origins),
                 endpoints,
                 Accounts(origins, credentials, database, settings.upstreams),
                 OAuthFlow(database, keyring, endpoints),

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
@@ -25,6 +26,13 @@ def output(text: str) -> None:
 def output_json(value: Any) -> None:
     """Write *value* as JSON to standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def write_private_json(value: Any, file: Path) -> None:
+    """Write *value* as JSON to *file*, which only its owner can read; an older one is replaced."""
+    file.touch(mode=0o600)
+    file.chmod(0o600)  # it may be older
+    file.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def report(value: Any, text: str | Callable[[], None], *, as_json: bool) -> None:

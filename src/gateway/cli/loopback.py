@@ -1,11 +1,13 @@
 """The redirect URI of commands (RFC 8252): a loopback socket that takes one redirect."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import parse_qsl, urlsplit
 
-from gateway.connections.oauth_servers import CALLBACK
+from gateway.connections.oauth_servers import CALLBACK, LOOPBACK_HOST
+from gateway.errors import CommandError
 
 _MAX_LINE = 16 * 1024  # bytes
 _PAGE = (
@@ -15,8 +17,18 @@ _PAGE = (
 
 
 @asynccontextmanager
-async def listen_for_redirect() -> AsyncIterator[tuple[str, "asyncio.Future[Mapping[str, str]]"]]:
-    """Yield the redirect URI, and a future of the parameters of the provider's redirect."""
+async def listen_for_redirect(
+    port: int,
+) -> AsyncIterator[tuple[int, "asyncio.Future[Mapping[str, str]]"]]:
+    """
+    Yield the port, and a future of the parameters of the provider's redirect.
+
+    *port* 0 takes any free port. Only this machine reaches it: by its IPv4 loopback address, and
+    where the machine has IPv6, by that too, because browsers look `localhost` up.
+
+    Raises:
+        CommandError: The port is in use.
+    """
     redirected: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -37,9 +49,20 @@ async def listen_for_redirect() -> AsyncIterator[tuple[str, "asyncio.Future[Mapp
             redirected.set_result(dict(parse_qsl(target.query)))
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=_MAX_LINE)
-    port = server.sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}{CALLBACK}", redirected
+        servers = [await asyncio.start_server(answer, LOOPBACK_HOST, port, limit=_MAX_LINE)]
+    except OSError as problem:
+        if problem.errno != errno.EADDRINUSE:
+            raise
+        raise CommandError(
+            f"Port {port} is in use. Name another with --callback-port, and register its "
+            "redirect URI with the provider."
+        ) from None
+    port = servers[0].sockets[0].getsockname()[1]
+    with suppress(OSError):  # no IPv6 here, or the port is taken there
+        servers.append(await asyncio.start_server(answer, "::1", port, limit=_MAX_LINE))
+    try:
+        yield port, redirected
     finally:
-        server.close()
+        for server in servers:
+            server.close()

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -47,6 +48,16 @@ class _Grouped(TyperGroup):
         )
 
 
+def _show_version(asked: bool) -> None:
+    if not asked:
+        return
+    from gateway.store.database import newest_version
+    from gateway.version import API_VERSION, VERSION
+
+    print(f"{NAME} {VERSION} (API {API_VERSION}, database {newest_version()})")
+    raise typer.Exit
+
+
 app = typer.Typer(
     name=NAME,
     cls=_Grouped,
@@ -57,6 +68,20 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _main(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the versions and stop."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 app.command("demo", rich_help_panel=RUNNING)(demo.demo)
 app.command("serve", rich_help_panel=RUNNING)(serve.serve)
 app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)

@@ -1,7 +1,9 @@
 """Values of options: a text, @FILE, or - for standard input."""
 
 import json
+import re
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,23 @@ def json_object(name: str, value: str | None) -> dict[str, Any]:
 def without_none(**members: Any) -> dict[str, Any]:
     """Return the *members* that are not None."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def end_time(value: str | None) -> str | None:
+    """
+    Return the time that *value* names: a number of m, h, d or w from now on, or as it is.
+
+    Raises:
+        typer.BadParameter: The time is too far away.
+    """
+    period = re.fullmatch(r"([1-9]\d{0,5})([mhdw])", value or "")
+    if period is None:
+        return value
+    try:
+        end = datetime.now(UTC) + timedelta(**{_UNITS[period[2]]: int(period[1])})
+    except OverflowError:
+        raise typer.BadParameter(f"{value} is too far away") from None
+    return end.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -9,6 +9,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.cli.console import run_async
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 
 Result = TypeVar("Result")
@@ -31,7 +32,7 @@ async def open_store() -> AsyncIterator[Store]:
     settings = Settings().ready_to_open()
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     keys = settings.secret_keys.get_secret_value() if settings.secret_keys else ""
-    database = Database.open(settings.database)
+    database = Database.open(settings.database, pooler=settings.database_pooler)
     try:
         await database.migrate()
         yield Store(database, Keyring.read(keys), settings)
@@ -62,6 +63,7 @@ def read_store(work: Callable[[AsyncSession], Awaitable[Result]]) -> Result:
 def write_store(work: Callable[[AsyncSession], Awaitable[Result]]) -> Result:
     """Run *work* in a transaction; failures become sentences and exit code 1."""
 
+    @retried
     async def run(store: Store) -> Result:
         async with store.database.writing() as session:
             return await work(session)

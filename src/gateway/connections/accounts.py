@@ -69,6 +69,9 @@ class _Ports(Generic[Port_co]):
         self._registry.forget(connection_id)
 
 
+API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired or revoked."
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionTestResult:
     """Result of a connection test; *status* is the connection's, *detail* a sentence."""
@@ -102,6 +105,10 @@ class Accounts:
         self._tasks = _Ports(registry.TaskRegistry(), self._upstream_for)
         self._collab = _Ports(registry.CollabRegistry(), self._upstream_for)
         self._event_ids = EventIds(database)
+        self._mailboxes = BoundedMap[int, tuple[Caller, MergedMailbox]](_MAX_PORTS)  # by id(caller)
+        self._no_mail = MergedMailbox([])
+        self._no_calendars = MergedCalendars([], self._event_ids)
+        self._no_tasks = TaskAccounts([])
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
             {
                 Surface.EMAIL: self._mail,
@@ -117,27 +124,39 @@ class Accounts:
 
     def mailbox_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
-        return MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL, surfaces)))
+        if Surface.EMAIL.value not in surfaces:
+            return self._no_mail
+        known = self._mailboxes.get(id(caller))
+        if known is not None and known[0] is caller:
+            return known[1]
+        mailbox = MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL, surfaces)))
+        self._mailboxes[id(caller)] = caller, mailbox
+        return mailbox
 
     def calendars_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""
+        if Surface.CALENDAR.value not in surfaces:
+            return self._no_calendars
         calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR, surfaces))
         return MergedCalendars(calendars, self._event_ids)
 
     def tasks_for(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
         """Return the task accounts that *caller* may use; possibly none."""
+        if Surface.TASKS.value not in surfaces:
+            return self._no_tasks
         return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS, surfaces)))
 
     def content_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
         """Return the collaboration content that *caller* may use, merged; possibly none."""
         return MergedContent(_open_all(self._collab, _usable(caller, Surface.COLLAB, surfaces)))
 
-    def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
-        """Return the collaboration content of *rows*, merged."""
-        return MergedContent(_open_all(self._collab, map(self._info, rows)))
+    def content_of_connections(self, connections: Sequence[ConnectionInfo]) -> MergedContent:
+        """Return the collaboration content of *connections*, merged."""
+        return MergedContent(_open_all(self._collab, connections))
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
+        self._mailboxes.clear()
         for ports in self._kinds.values():
             ports.forget(connection_id)
         self._origins.forget(connection_id)
@@ -161,6 +180,8 @@ class Accounts:
             await ports.open(connection).probe()
         except NeedsReauth as failure:
             status, detail = "needs_reauth", failure.message
+            if await self._repository.has_api_token(connection.id):
+                detail = API_ACCESS_REFUSED
         except ProviderFailure as failure:
             status, detail = "error", failure.message
         elapsed = round((time.monotonic() - started) * 1000)

@@ -7,10 +7,9 @@ value is cached beside the sealed one, which differs after every change.
 is another one.
 """
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import timestamps
+from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.leases import Leases
 from providers.failures import NeedsReauth
@@ -30,7 +30,7 @@ from providers.http.client import Credentials
 from providers.oauth import credentials as oauth
 
 _LEASE = "refresh:{}"
-_RETRY_SECONDS = (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)  # between attempts to store; a lease lasts 30
+_RETRY_SECONDS = 0.25  # between attempts to store renewed tokens
 _SELECT_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
 _SELECT_PROVIDER = "SELECT provider, mode FROM connections WHERE id = :id"
 
@@ -62,6 +62,7 @@ class CredentialRepository:
         self._links = links
         self._clients: dict[int, tuple[int, Credentials]] = {}
         self._decrypted: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
+        self._unsaved: dict[int, tuple[Mapping[str, Any], int]] = {}  # tokens, version they replace
 
     def for_connection(
         self, connection_id: int, *, scheme: str = "Bearer"
@@ -86,11 +87,22 @@ class CredentialRepository:
             raise NeedsReauth
         sealed, provider = rows[0]
         cached = self._decrypted.get(connection_id)
-        if cached is not None and cached[0] == sealed:
-            return {**cached[1], "provider": provider}
-        credentials = self._decrypt(connection_id, bytes(sealed))
-        self._decrypted[connection_id] = (bytes(sealed), credentials)
-        return {**credentials, "provider": provider}
+        if cached is None or cached[0] != sealed:
+            cached = (bytes(sealed), self._decrypt(connection_id, bytes(sealed)))
+            self._decrypted[connection_id] = cached
+        return {**cached[1], **self._newer(connection_id, cached[1]), "provider": provider}
+
+    async def has_api_token(self, connection_id: int) -> bool:
+        """Return whether the connection has an API token instead of an owner's consent."""
+        try:
+            return "apiToken" in await self.read(connection_id)
+        except NeedsReauth:
+            return False
+
+    def _newer(self, connection_id: int, stored: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the renewed tokens that are not stored yet, unless a person has reconnected."""
+        renewed, expected = self._unsaved.get(connection_id, ({}, 0))
+        return renewed if stored.get("version", 0) == expected else {}
 
     def _decrypt(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
         bound_to = place("connections", connection_id, "credentials")
@@ -121,8 +133,8 @@ class CredentialRepository:
         """
         Store renewed tokens if the stored version is still *expected*; return whether it was.
 
-        Raises:
-            Overloaded: The database did not answer for about 20 seconds: the tokens are lost.
+        The provider has revoked the old tokens. While the database does not answer, the new ones
+        are used from memory and stored as soon as it does; the return value is True then.
         """
         renewed = {
             "accessToken": new.access_token,
@@ -130,24 +142,51 @@ class CredentialRepository:
             "expiresAt": None if new.expires_at is None else timestamps.to_ms(new.expires_at),
             "version": new.version,
         }
-        saved = await self._store(connection_id, renewed, expected)
+        try:
+            saved = await self._store(connection_id, renewed, expected)
+        except StorageUnavailable:
+            self._unsaved[connection_id] = (renewed, expected)
+            log.warning("renewed tokens are not stored yet", extra={"connection_id": connection_id})
+            saved = True
         cached = self._clients.get(connection_id)
         if saved and cached is not None:
             self._clients[connection_id] = (new.version, cached[1])
         return saved
 
     async def _store(self, connection_id: int, renewed: Mapping[str, Any], expected: int) -> bool:
-        """Store renewed tokens with many retries: the provider has revoked the old ones."""
-        pauses = list(_RETRY_SECONDS)
-        while True:
+        return await connection_rows.store_credentials(
+            self._database, connection_id, renewed, self._keyring, expected_version=expected
+        )
+
+    async def store_unsaved(self) -> None:
+        """
+        Store the renewed tokens that could not be stored when they came.
+
+        Raises:
+            StorageUnavailable: The database still does not answer; nothing is lost.
+        """
+        for connection_id, (renewed, expected) in list(self._unsaved.items()):
+            await self._store(connection_id, renewed, expected)
+            self._unsaved.pop(connection_id, None)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Store renewed tokens until they are stored, and once more at the end."""
+        task = PeriodicTask(
+            name="renewed_tokens",
+            work=self.store_unsaved,
+            pause_seconds=_RETRY_SECONDS,
+            failure_message="renewed tokens could not be stored yet",
+        )
+        try:
+            async with running_tasks(task):
+                yield
+        finally:
             try:
-                return await connection_rows.store_credentials(
-                    self._database, connection_id, renewed, self._keyring, expected_version=expected
-                )
-            except StorageUnavailable as failure:
-                if not pauses:
-                    raise Overloaded from failure
-            await asyncio.sleep(pauses.pop(0))
+                await self.store_unsaved()
+            except StorageUnavailable:
+                count = {"count": len(self._unsaved)}
+                log.error("renewed tokens are lost", extra=count)  # noqa: TRY400
 
     async def mark_refused(self, connection_id: int, version: int) -> None:
         """Mark the connection as needing consent, unless newer credentials are stored."""

@@ -6,13 +6,14 @@ than five minutes old; so of many processes only the first one writes.
 See docs/spec/tokens.md#connection-status.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from sqlalchemy import ColumnElement, update
 from sqlmodel import and_, col, or_, select
 
-from gateway.store.background import repeat, running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 from gateway.store.timestamps import ClockMs, now_ms
@@ -37,8 +38,9 @@ class LastSuccess:
 
     def running(self) -> AbstractAsyncContextManager[None]:
         return running_tasks(
-            repeat(
-                self.write,
+            PeriodicTask(
+                name="connection_times",
+                work=self.write,
                 pause_seconds=_WRITE_SECONDS,
                 failure_message="what answered is not written down",
             )
@@ -59,11 +61,15 @@ class LastSuccess:
             stale = [connection_id for connection_id in ids if connection_id is not None]
         if not stale:
             return 0
-        async with self._database.writing() as session:
-            for connection_id in stale:
-                row = update(ConnectionRow).where(self._is_stale([connection_id]))
-                await session.exec(row.values(last_ok_at=answered_at[connection_id]))
+        await self._store({connection_id: answered_at[connection_id] for connection_id in stale})
         return len(stale)
+
+    @retried
+    async def _store(self, answered_at: Mapping[int, int]) -> None:
+        async with self._database.writing() as session:
+            for connection_id, at in answered_at.items():
+                row = update(ConnectionRow).where(self._is_stale([connection_id]))
+                await session.exec(row.values(last_ok_at=at))
 
     def _is_stale(self, connection_ids: Collection[int]) -> ColumnElement[bool]:
         """Match the active ones of *connection_ids* whose stored time is too old."""

@@ -8,19 +8,29 @@ docs/spec/management.md#reconnecting-an-account.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from sqlalchemy import select
 from sqlmodel import col, delete
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
-from gateway.connections.oauth_servers import EXTRA_PARAMS, LOGIN_HINT_PROVIDERS, scopes_of
+from gateway.connections.oauth_servers import (
+    EXTRA_PARAMS,
+    LOGIN_HINT_PROVIDERS,
+    missing_scopes,
+    scopes_of,
+)
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.secrets.keyring import Keyring
+from gateway.settings import client_variables
 from gateway.store import timestamps
+from gateway.store.clock import StatementClock, as_column
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OAuthAttempt
 from policy.refusals import InvalidInput, NotFound
@@ -59,15 +69,21 @@ class OAuthFlow:
         endpoints: TokenEndpoints,
         *,
         forget: Callable[[int], None] = lambda _connection: None,
-        clock: timestamps.ClockMs = timestamps.now_ms,
+        clock: StatementClock | None = None,
     ) -> None:
-        """*forget* drops the cached state of a connection that changed."""
+        """
+        Keep what a consent needs.
+
+        *forget* drops the cached state of a connection that changed. *clock* is the database's;
+        tests have their own.
+        """
         self._database = database
         self._keyring = keyring
         self._endpoints = endpoints
         self._forget = forget
-        self._clock = clock
+        self._now = clock or database.clock.now
 
+    @retried
     async def start(self, connection_id: int, *, redirect_uri: str) -> PendingConsent:
         """
         Start a consent.
@@ -76,7 +92,6 @@ class OAuthFlow:
             NotFound: There is no such connection.
             InvalidInput: It is app-only, or this deployment has no client for its provider.
         """
-        now = self._clock()
         pkce, attempt_id = Pkce.new(), secrets.token_urlsafe(32)
         secret = {"verifier": pkce.verifier, "redirectUri": redirect_uri}
         async with self._database.writing() as session:
@@ -84,18 +99,20 @@ class OAuthFlow:
             if row is None:
                 raise NotFound("There is no such connection.", code=Code.CONNECTION_NOT_FOUND)
             server = self._endpoints.authorization_server(row.provider)
-            if server is None or row.mode == "selected_sites":
+            if row.mode == "selected_sites":
                 raise InvalidInput(
-                    "This connection is not made by consent: it is app-only, or the deployment "
-                    "has no OAuth client for its provider.",
+                    "This connection is app-only: it has no owner who could consent.",
                     code=Code.INVALID_REQUEST,
                 )
+            if server is None:
+                raise InvalidInput(no_client_message(row.provider), code=Code.INVALID_REQUEST)
+            expires_at = await self._read_time(session) + CONSENT_LIFETIME_MS
             session.add(
                 OAuthAttempt(
                     id=attempt_id,
                     connection_id=connection_id,
                     secret=self._keyring.encrypt(orjson.dumps(secret), place=_place(attempt_id)),
-                    expires_at=now + CONSENT_LIFETIME_MS,
+                    expires_at=expires_at,
                 )
             )
         hint = {"login_hint": row.account_email} if row.provider in LOGIN_HINT_PROVIDERS else {}
@@ -108,7 +125,7 @@ class OAuthFlow:
             challenge=pkce.challenge,
             extra={**EXTRA_PARAMS.get(row.provider, {}), **hint},
         )
-        return PendingConsent(url, now + CONSENT_LIFETIME_MS)
+        return PendingConsent(url, expires_at)
 
     async def finish(self, params: Mapping[str, str]) -> ConnectionRow:
         """
@@ -137,40 +154,82 @@ class OAuthFlow:
             raise ConsentFailed(failure.message, status=502) from failure
         return await self.accept(row, granted)
 
+    @retried
     async def accept(self, row: ConnectionRow, granted: Tokens) -> ConnectionRow:
         """
         Store the tokens of a consent in the connection of *row*.
 
         Raises:
-            ConsentFailed: They belong to another account, or the connection was removed.
+            ConsentFailed: They belong to another account, lack a scope that the connection needs,
+                or the connection was removed.
         """
-        try:
-            account = granted.account or await self._endpoints.signed_in_account(
-                row.provider, granted
-            )
-        except ProviderFailure as failure:
-            raise ConsentFailed(failure.message, status=502) from failure
-        if account is None or account.casefold() != row.account_email.casefold():
-            raise ConsentFailed(
-                f"You signed in with another account than {row.account_email}. "
-                "Nothing has changed.",
-                status=403,
-            )
+        account_id = await self._check_account(row, granted)
+        scopes = _granted_scopes(row, granted)
+        if _missing(row, granted, writing=connection_rows.can_write(scopes)):
+            missing = _missing(row, granted, writing=connection_rows.can_write(_scopes(row)))
+            raise await self._lacks_scopes(row, missing)
         async with self._database.writing() as session:
             stored = await session.get(ConnectionRow, row.id, with_for_update=True)
             if stored is None:
                 raise ConsentFailed("This connection was removed meanwhile.", status=404)
-            connection_rows.replace(stored, _credentials(granted), self._keyring)
-            stored.granted_scopes = list(granted.scopes or _scopes(row))
-            stored.can_write = connection_rows.can_write(stored.granted_scopes)
+            credentials = _credentials(granted)
+            if account_id is not None:
+                credentials["account"] = {"id": account_id, "email": row.account_email}
+            connection_rows.replace(stored, credentials, self._keyring)
+            stored.granted_scopes = list(scopes)
+            stored.can_write = connection_rows.can_write(scopes)
             if stored.status != "disabled":
                 stored.status, stored.status_detail = "active", None
-            stored.updated_at = stored.last_ok_at = self._clock()
+            stored.updated_at = stored.last_ok_at = timestamps.now_ms()
             session.add(stored)
             await tokens.bump_policy_rev(session, [stored.resource_id])
         self._forget(stored.id or 0)
         return stored
 
+    async def _check_account(self, row: ConnectionRow, granted: Tokens) -> str | None:
+        """
+        Check that the connection's account signed in; return its id if the provider names one.
+
+        After a first consent the id decides: addresses and sign-in names change owners. At a first
+        consent `accountEmail` must be the primary address, the sign-in name or an alias.
+
+        Raises:
+            ConsentFailed: It is another account, or the provider did not answer.
+        """
+        account_id, addresses = granted.account_id, {(granted.account or "").casefold()}
+        email, bound_id = row.account_email.casefold(), self._bound_account(row)
+        if account_id is None or (bound_id is None and email not in addresses):
+            try:
+                account = await self._endpoints.signed_in_account(row.kind, row.provider, granted)
+            except ProviderFailure as failure:
+                raise ConsentFailed(failure.message, status=502) from failure
+            account_id = account.account_id
+            addresses |= {address.casefold() for address in account.addresses}
+        if email in addresses if bound_id is None else account_id == bound_id:
+            return account_id
+        raise ConsentFailed(
+            f"You signed in with another account than {row.account_email}. Nothing has changed.",
+            status=403,
+        )
+
+    def _bound_account(self, row: ConnectionRow) -> str | None:
+        """Return the id stored at an earlier consent under the present `accountEmail`."""
+        account = connection_rows.unseal(row, self._keyring).get("account", {})
+        return account.get("id") if account.get("email") == row.account_email else None
+
+    async def _lacks_scopes(self, row: ConnectionRow, missing: Sequence[str]) -> ConsentFailed:
+        """Return the failure; a connection that has no credentials says in its status why."""
+        detail = f"The consent does not include {', '.join(missing)}."
+        if row.credentials is None:
+            await connection_rows.set_status(
+                self._database, row.id or 0, "needs_reauth", detail, seen=row.updated_at
+            )
+            self._forget(row.id or 0)
+        return ConsentFailed(
+            f"{detail} Please try again and allow everything that is asked for.", status=403
+        )
+
+    @retried
     async def sweep(self) -> int:
         """
         Delete expired attempts; return how many.
@@ -178,9 +237,12 @@ class OAuthFlow:
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        expired = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._clock())
+        expired = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._now())
         async with self._database.writing() as session:
             return (await session.exec(expired)).rowcount
+
+    async def _read_time(self, session: AsyncSession) -> int:
+        return int(await session.scalar(select(as_column(self._now()))) or 0)
 
     def _read_state(self, state: str) -> tuple[int, str]:
         try:
@@ -190,6 +252,7 @@ class OAuthFlow:
         except ValueError:
             raise ConsentFailed("This address is not one of ours.") from None
 
+    @retried
     async def _take_attempt(
         self, connection_id: int, attempt_id: str
     ) -> tuple[ConnectionRow, dict[str, str]]:
@@ -199,11 +262,12 @@ class OAuthFlow:
             row = await session.get(ConnectionRow, connection_id)
             if attempt is not None:
                 await session.delete(attempt)
+            now = await self._read_time(session)
         if (
             attempt is None
             or row is None
             or attempt.connection_id != connection_id
-            or attempt.expires_at <= self._clock()
+            or attempt.expires_at <= now
         ):
             raise ConsentFailed(
                 "This consent was used already, or took too long. Please start again."
@@ -216,14 +280,42 @@ class OAuthFlow:
     def _endpoint(self, row: ConnectionRow) -> Any:
         endpoint = self._endpoints.token_endpoint(row.id or 0, row.provider, {})
         if endpoint is None:
-            raise ConsentFailed("This deployment has no OAuth client for the provider.", status=409)
+            raise ConsentFailed(no_client_message(row.provider), status=409)
         return endpoint
+
+
+def no_client_message(provider: str) -> str:
+    """Return the message for a deployment without an OAuth client; it names the variables."""
+    client_id, secret = client_variables(provider)
+    return f"This deployment has no OAuth client for {provider}: set {client_id} and {secret}."
 
 
 def _scopes(row: ConnectionRow) -> tuple[str, ...]:
     """Return the scopes to ask for: no writes if the connection had none; a new one may write."""
     writing = row.can_write or not row.granted_scopes
     return scopes_of(row.kind, row.provider, writing=writing)
+
+
+def _granted_scopes(row: ConnectionRow, granted: Tokens) -> tuple[str, ...]:
+    """
+    Return the scopes to store: those of the response, or the requested ones if it has none.
+
+    A provider may add scopes of earlier consents. They do not make a connection write that was
+    read-only when it asked.
+    """
+    requested = _scopes(row)
+    if not granted.scopes:
+        return requested
+    if connection_rows.can_write(requested) or not connection_rows.can_write(granted.scopes):
+        return granted.scopes
+    reading = tuple(scope for scope in granted.scopes if not connection_rows.can_write((scope,)))
+    return (*reading, *(scope for scope in requested if scope not in reading))
+
+
+def _missing(row: ConnectionRow, granted: Tokens, *, writing: bool) -> tuple[str, ...]:
+    """Return the scopes that the connection needs and did not get."""
+    scopes = granted.scopes or _scopes(row)
+    return missing_scopes(row.kind, row.provider, scopes, writing=writing)
 
 
 def _credentials(granted: Tokens) -> dict[str, Any]:

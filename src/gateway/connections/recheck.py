@@ -7,6 +7,7 @@ Leases limit the tests of all processes together; a dead refresh token is offere
 in a loop (docs/spec/reliability.md#token-refresh).
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -15,12 +16,13 @@ from types import MappingProxyType
 from sqlmodel import col, select
 
 from gateway.connections.accounts import ConnectionTestResult
-from gateway.store.background import repeat, running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
 _CHECK_SECONDS = 30.0  # between two checks of one process
+_CONCURRENT_TESTS = 8  # a hanging upstream must not delay the tests of all other accounts
 # Status -> seconds between two tests of a connection, over all processes.
 PAUSE_SECONDS: Mapping[str, float] = MappingProxyType({"error": 60.0, "needs_reauth": 900.0})
 
@@ -40,8 +42,9 @@ class ConnectionRecheck:
 
     def running(self) -> AbstractAsyncContextManager[None]:
         return running_tasks(
-            repeat(
-                self.recheck_due,
+            PeriodicTask(
+                name="connection_recheck",
+                work=self.recheck_due,
                 pause_seconds=_CHECK_SECONDS,
                 failure_message="connections could not be tried again",
             )
@@ -64,10 +67,20 @@ class ConnectionRecheck:
                 .order_by(col(ConnectionRow.id))
             )
             rows = result.all()
-        recovered = 0
-        for row in rows:
-            if await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
-                recovered += bool((await self._test(row)).ok)
-        if recovered:
+        places = asyncio.Semaphore(_CONCURRENT_TESTS)
+        outcomes = await asyncio.gather(
+            *(self._recheck(row, places) for row in rows), return_exceptions=True
+        )
+        if recovered := outcomes.count(True):
             log.info("connections work again")
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return recovered
+
+    async def _recheck(self, row: ConnectionRow, places: asyncio.Semaphore) -> bool:
+        """Test a connection if it is due; return whether it works again."""
+        async with places:
+            if not await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
+                return False
+            return bool((await self._test(row)).ok)

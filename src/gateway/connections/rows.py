@@ -5,16 +5,17 @@ Credentials are sealed for their row: the keyring does not open them in the plac
 See docs/spec/management.md#connections.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import timestamps
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
+from providers.http.urls import BaseUrl
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "email": ("PROVIDER_A", "PROVIDER_B"),
@@ -36,8 +37,8 @@ _WRITE_SCOPES = frozenset(
 )
 
 
-class HostNotAllowed(ValueError):
-    """The host of a base URL is not on the deployment's list."""
+class OriginNotAllowed(ValueError):
+    """The scheme, host and port of a base URL are not on the deployment's list."""
 
 
 def can_write(granted_scopes: Sequence[str]) -> bool:
@@ -48,29 +49,31 @@ def can_write(granted_scopes: Sequence[str]) -> bool:
     )
 
 
-def check_base_url(url: str, allowed: frozenset[str]) -> str:
+def check_base_url(url: str, allowed: Container[str]) -> str:
     """
-    Return *url* without a trailing slash, if its host is allowed.
+    Return *url* without a trailing slash, if its origin is allowed.
+
+    Args:
+        url: As an administrator wrote it.
+        allowed: Origins, `scheme://host:port`.
 
     Raises:
-        HostNotAllowed: Host not in *allowed*, scheme not http(s), or user, query or fragment.
+        OriginNotAllowed: The origin is not among *allowed*, or *url* is no http(s) URL, or has a
+            user, a query, a fragment or dot segments.
     """
     try:
-        parts = urlsplit(url)
-        host = parts.netloc.lower()
+        origin = BaseUrl.parse(url).origin
     except ValueError as failure:
-        raise HostNotAllowed(url) from failure
-    plain = not (parts.username or parts.password or parts.query or parts.fragment)
-    if parts.scheme not in {"http", "https"} or not plain or host not in allowed:
-        raise HostNotAllowed(url)
-    if "\\" in url or any(segment in {".", ".."} for segment in parts.path.split("/")):
-        raise HostNotAllowed(url)
+        raise OriginNotAllowed(url) from failure
+    # The parser resolves plain dot segments instead of refusing them.
+    if origin not in allowed or not {".", ".."}.isdisjoint(url.split("/")):
+        raise OriginNotAllowed(url)
     return url.rstrip("/")
 
 
 def replace(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
     """Replace the credentials of *row* and increment their version."""
-    version = int(_decrypt(row, keyring).get("version", 0)) + 1
+    version = int(unseal(row, keyring).get("version", 0)) + 1
     seal(row, {**credentials, "version": version}, keyring)
 
 
@@ -79,6 +82,7 @@ def seal(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -
     row.credentials = keyring.encrypt(orjson.dumps(dict(credentials)), place=_place(row.id))
 
 
+@retried
 async def store_credentials(
     database: Database,
     connection_id: int,
@@ -95,14 +99,17 @@ async def store_credentials(
     """
     async with database.writing() as session:
         row = await session.get(ConnectionRow, connection_id, with_for_update=True)
-        stored = _decrypt(row, keyring) if row is not None else {}
+        stored = unseal(row, keyring) if row is not None else {}
         if row is None or stored.get("version", 0) != expected_version:
             return False
         seal(row, {**stored, **renewed}, keyring)
+        if row.status == "needs_reauth":  # marked by a process that had the older tokens
+            row.status, row.status_detail = "active", None
         session.add(row)
         return True
 
 
+@retried
 async def set_status(
     database: Database,
     connection_id: int,
@@ -129,6 +136,7 @@ async def set_status(
         session.add(row)
 
 
+@retried
 async def mark_needs_reauth(
     database: Database, connection_id: int, version: int, keyring: Keyring, *, detail: str
 ) -> None:
@@ -138,7 +146,7 @@ async def mark_needs_reauth(
         if row is None or row.status == "disabled":
             return
         try:
-            stored = _decrypt(row, keyring).get("version", 0)
+            stored = unseal(row, keyring).get("version", 0)
         except ValueError:  # sealed with a key that left the ring
             stored = version
         if stored == version:
@@ -146,7 +154,13 @@ async def mark_needs_reauth(
             session.add(row)
 
 
-def _decrypt(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:
+def unseal(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:
+    """
+    Return the decrypted credentials of *row*; empty when there are none.
+
+    Raises:
+        ValueError: They are sealed with a key that left the ring.
+    """
     if row.credentials is None:
         return {}
     credentials: dict[str, Any] = orjson.loads(

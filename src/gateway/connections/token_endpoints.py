@@ -1,17 +1,46 @@
 """OAuth endpoints and clients of the providers, by deployment settings."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.settings import SANDBOX_PATHS, Settings
-from providers.connectors.boards.account import read_account_email
+from providers import registry
+from providers.connectors.boards.account import read_account
+from providers.connectors.provider_a import account_cache as provider_a
+from providers.connectors.provider_b import account_cache as provider_b
+from providers.failures import Missing, NeedsReauth, Refused
+from providers.http.client import Upstream
 from providers.http.origins import Origins
-from providers.oauth.credentials import BodyStyle, TokenEndpoint, Tokens
+from providers.oauth.credentials import BodyStyle, StaticToken, TokenEndpoint, Tokens
 from providers.oauth.device_flow import DeviceEndpoint
 
 _PROVIDER_B = ("PROVIDER_B", "COLLAB")  # they share a login service
+
+
+# (kind, provider) -> what reads the addresses of the account that signed in.
+_READ_ADDRESSES: Mapping[tuple[str, str], Callable[[Upstream], Awaitable[tuple[str, ...]]]] = {
+    ("email", "PROVIDER_A"): provider_a.read_addresses,
+    ("email", "PROVIDER_B"): provider_b.read_addresses,
+    ("calendar", "PROVIDER_B"): provider_b.read_addresses,
+    ("collab", "COLLAB"): provider_b.read_addresses,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInAccount:
+    """
+    The account that signed in.
+
+    Attributes:
+        account_id: What identifies it at the provider for good; None: unknown.
+        addresses: Its primary address, sign-in name and aliases, as far as they are known.
+    """
+
+    account_id: str | None
+    addresses: tuple[str, ...]
 
 
 class TokenEndpoints:
@@ -71,36 +100,42 @@ class TokenEndpoints:
             return None
         return DeviceEndpoint(self._origins, server.device_url, client_id=server.client_id)
 
-    async def signed_in_account(self, provider: str, tokens: Tokens) -> str | None:
+    async def signed_in_account(self, kind: str, provider: str, tokens: Tokens) -> SignedInAccount:
         """
-        Ask the provider who signed in; None for providers whose tokens name the account.
+        Ask the provider who signed in, as far as the granted scopes allow.
 
         Raises:
             ProviderFailure: The provider did not answer.
         """
-        if provider != "BOARDS":
-            return None
-        url = self._settings.upstreams["tasks", "BOARDS"]
-        return await read_account_email(self._origins, url, tokens.access_token)
+        url, token = self._settings.upstreams[kind, provider], tokens.access_token
+        if provider == "BOARDS":
+            account_id, email = await read_account(self._origins, url, token)
+            return SignedInAccount(account_id, () if email is None else (email,))
+        addresses: tuple[str, ...] = ()
+        read = _READ_ADDRESSES.get((kind, provider))
+        if read is not None:
+            credentials = StaticToken(token)
+            upstream = Upstream(
+                self._origins,
+                url,
+                connection="person",
+                credentials=credentials,
+                classify=registry.CLASSIFIERS[provider],
+            )
+            try:
+                addresses = await read(upstream)
+            except (Missing, NeedsReauth, Refused):
+                addresses = ()
+        named = () if tokens.account is None else (tokens.account,)
+        return SignedInAccount(tokens.account_id, (*named, *addresses))
 
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
             return str(stored["clientId"]), str(stored["clientSecret"])
-        settings = self._settings
-        if settings.sandbox:
+        if self._settings.sandbox:
             return SANDBOX_CLIENT, SANDBOX_CLIENT
-        match provider:
-            case "PROVIDER_A":
-                name, secret = settings.provider_a_client_id, settings.provider_a_client_secret
-            case "PROVIDER_B" | "COLLAB":
-                name, secret = settings.provider_b_client_id, settings.provider_b_client_secret
-            case "PROJECTS":
-                name, secret = settings.projects_client_id, settings.projects_client_secret
-            case _:
-                name, secret = settings.tasks_client_id, settings.tasks_client_secret
-        if name is None:
-            return None
-        return name, None if secret is None else secret.get_secret_value()
+        client_id, secret = self._settings.oauth_client(provider)
+        return None if client_id is None else (client_id, secret)
 
     def _url(self, provider: str, endpoint: str, *, tenant: object = None) -> str:
         """Return the URL of *endpoint*: "authorize", "token", or "devicecode" of provider B."""

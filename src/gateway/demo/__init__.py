@@ -3,6 +3,6 @@ The demo: a gateway with an embedded store over the sandbox upstreams. It alone 
 
     world      the sandbox upstreams, seeded
     profiles   the settings of the demo's tokens
-    launcher   operator, resources, connections and tokens
+    launcher   operators, resources, connections and tokens
     manifest   state between starts, and the manifest with addresses and tokens
 """

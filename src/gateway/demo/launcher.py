@@ -1,5 +1,5 @@
 """
-The gateway's side of the demo: operator, resources, connections and one token per profile.
+The gateway's side of the demo: operators, resources, connections and one token per profile.
 
 Everything is created once and stored in the data folder. Its `demo.json` holds the secrets and the
 token texts, readable by the owner alone, so that a second start prints the same.
@@ -16,7 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT
 from gateway.demo.manifest import RESOURCES, UPSTREAMS, State, write_state
-from gateway.demo.profiles import profiles, selected_rules
+from gateway.demo.profiles import PARTNER, profiles, selected_rules
 from gateway.demo.world import APP_ONLY, PLANTING, READ, SCOPES, WRITE
 from gateway.errors import CommandError
 from gateway.operations import operators, resources, tokens
@@ -30,7 +30,7 @@ from gateway.store.database import Database
 from gateway.store.tables import Operator
 from sandbox.app import Sandbox
 from sandbox.world.collab import sites
-from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
+from sandbox.world.people import PARTNER_ACCOUNT, PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT
 
 FIRST_LIFETIME = 60  # seconds of a connection's first token, so that a refresh happens soon
 
@@ -56,7 +56,7 @@ async def prepare(
     data: Path, database: Database, *, secrets: tuple[str, str], sandbox: Sandbox
 ) -> State:
     """
-    Make operator, resources, connections and tokens in an empty database; keep the secrets.
+    Make operators, resources, connections and tokens in an empty database; keep the secrets.
 
     *secrets* are the admin token and the secret key.
     """
@@ -79,6 +79,7 @@ class SeededAccounts:
     The created accounts.
 
     Attributes:
+        operator_id: The first operator, who owns all accounts but those of `PARTNER_ACCOUNT`.
         resources: Name -> id.
         tokens: Profile -> text.
         upstreams: Upstream name -> an access token that the sandbox issued.
@@ -92,7 +93,7 @@ class SeededAccounts:
 
 async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> SeededAccounts:
     """
-    Make operator, resources, connections and tokens in a migrated database.
+    Make operators, resources, connections and tokens in a migrated database.
 
     Raises:
         CommandError: There are operators.
@@ -104,27 +105,32 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
             connection = await session.connection()
             await connection.execute(text("LOCK TABLE operators IN EXCLUSIVE MODE"))
         await require_empty(session)
-        person = {"email": YARD_ACCOUNT, "displayName": "Nora Lindqvist"}
-        operator = await operators.create(session, validated(operators.NewOperator, person))
+        operator_ids = {}
+        for key, address in _OPERATORS.items():
+            person = {"email": address, "displayName": PEOPLE[key].name}
+            operator = await operators.create(session, validated(operators.NewOperator, person))
+            operator_ids[address] = operator["id"]
         await session.flush()
         ids = {}
         for name in RESOURCES:
-            new = {"name": name, "operatorIds": [operator["id"]]}
+            owners = {account.owner for account in _ACCOUNTS if account.resource == name}
+            linked = [operator_ids[owner] for owner in sorted({YARD_ACCOUNT, *owners})]
+            new = {"name": name, "operatorIds": linked}
             resource = await resources.create(session, validated(resources.NewResource, new))
             ids[name] = resource["id"]
-        service = ConnectionService(keyring=keyring, allowed_hosts=frozenset())
+        service = ConnectionService(keyring=keyring, allowed_origins=frozenset())
         for account in _ACCOUNTS:
             new_connection = {
-                **_connection(account, issued, sandbox, content.selected_site_ids),
+                **_connection(account, sandbox, content.selected_site_ids),
                 "resourceId": ids[account.resource],
-                "operatorId": operator["id"],
+                "operatorId": operator_ids[account.owner],
             }
             await service.create(session, validated(NewConnection, new_connection))
         texts = {}
         for name, chosen_settings in profiles().items():
             new_token = {
                 "name": name,
-                "operatorId": operator["id"],
+                "operatorId": operator_ids[PARTNER_ACCOUNT if name == PARTNER else YARD_ACCOUNT],
                 "resourceIds": [ids["main"]],
                 "settings": dict(chosen_settings),
             }
@@ -134,7 +140,7 @@ async def fill(database: Database, keyring: Keyring, sandbox: Sandbox) -> Seeded
                 selected = selected_rules(content.subjects)
                 session.add_all(new_row(token["id"], rule) for rule in selected)
     return SeededAccounts(
-        operator_id=operator["id"],
+        operator_id=operator_ids[YARD_ACCOUNT],
         resources=ids,
         tokens=texts,
         upstreams={name: issued[name, WRITE] for name in UPSTREAMS},
@@ -184,8 +190,10 @@ class _Account:
     upstream: str
     use: str
     address: str
+    owner: str = YARD_ACCOUNT  # the operator's address
 
 
+_OPERATORS = {"nora": YARD_ACCOUNT, "henrik": PARTNER_ACCOUNT}  # by their keys in `PEOPLE`
 _ACCOUNTS = (
     _Account("main", "email", "PROVIDER_A", "providerA", WRITE, YARD_ACCOUNT),
     _Account("main", "email", "PROVIDER_B", "providerB", WRITE, STUDIO_ACCOUNT),
@@ -197,14 +205,13 @@ _ACCOUNTS = (
     _Account("readOnly", "collab", "COLLAB", "collab", READ, STUDIO_ACCOUNT),
     _Account("selectedSites", "collab", "COLLAB", "collab", "app", STUDIO_ACCOUNT),
     _Account("secondTasks", "tasks", "PROJECTS", "projects", WRITE, STUDIO_ACCOUNT),
+    _Account("main", "tasks", "BOARDS", "tasks", WRITE, PARTNER_ACCOUNT, owner=PARTNER_ACCOUNT),
+    _Account("main", "collab", "COLLAB", "collab", WRITE, PARTNER_ACCOUNT, owner=PARTNER_ACCOUNT),
 )
 
 
 def _connection(
-    account: _Account,
-    issued: Mapping[tuple[str, str], str],
-    sandbox: Sandbox,
-    selected_site_ids: Sequence[str],
+    account: _Account, sandbox: Sandbox, selected_site_ids: Sequence[str]
 ) -> dict[str, Any]:
     """Return the connection of *account* as the management API takes it."""
     scopes = list(SCOPES.get((account.upstream, account.use), APP_ONLY))
@@ -216,25 +223,23 @@ def _connection(
         "accountEmail": account.address,
         "grantedScopes": scopes,
         "selectedSiteIds": list(selected_site_ids) if is_app_only else [],
-        "credentials": _credentials(account, scopes, issued, sandbox),
+        "credentials": _credentials(account, scopes, sandbox),
     }
 
 
-def _credentials(
-    account: _Account, scopes: list[str], issued: Mapping[tuple[str, str], str], sandbox: Sandbox
-) -> dict[str, Any]:
+def _credentials(account: _Account, scopes: list[str], sandbox: Sandbox) -> dict[str, Any]:
     """
     Return the connection's credentials.
 
     An API token for tasks; a client for app-only content; for the rest an access token that
     expires soon, with a refresh token.
     """
+    tokens_of = sandbox.state.tokens
     if account.kind == "tasks":
-        return {"apiToken": issued[account.upstream, account.use]}
+        return {"apiToken": tokens_of.issue(account.upstream, account.address, scopes)}
     if account.use == "app":
         client = {"clientId": SANDBOX_CLIENT, "clientSecret": SANDBOX_CLIENT}
         return {**client, "tenant": "harbourlight.example"}
-    tokens_of = sandbox.state.tokens
     access = tokens_of.issue(
         account.upstream, account.address, scopes, lifetime_seconds=FIRST_LIFETIME
     )

@@ -19,6 +19,9 @@ _ALL_ON: Mapping[str, object] = MappingProxyType(
 )
 
 
+PARTNER = "partner"  # the profile of the second operator's token
+
+
 def _all_but(words: Sequence[str], *hidden: str) -> list[str]:
     return [word for word in words if word not in hidden]
 
@@ -43,6 +46,7 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
             "visibleTaskFields": _all_but([*TaskField], "assignees"),
         },
         "selected": {**_ALL_ON, "collabAllowAllDefault": False},
+        PARTNER: _ALL_ON,
     }
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.connections.oauth_servers import CALLBACK, SANDBOX_CLIENT
+from gateway.connections.oauth_servers import CALLBACK, LOOPBACK_PORT, SANDBOX_CLIENT, loopback_uri
 from gateway.errors import CommandError
 from sandbox.app import Sandbox, create
 from sandbox.oauth.clients import ClientRegistry
@@ -29,12 +29,8 @@ SCOPES: "Mapping[tuple[str, str], tuple[str, ...]]" = {
     ("providerA", READ): ("https://www.googleapis.com/auth/gmail.readonly",),
     ("providerB", WRITE): ("Mail.ReadWrite", "Mail.Send", "Calendars.Read", "User.Read"),
     ("providerB", READ): ("Mail.Read", "User.Read"),
-    ("collab", WRITE): (
-        "Files.ReadWrite.All",
-        "Sites.ReadWrite.All",
-        "InformationProtectionPolicy.Read",
-    ),
-    ("collab", READ): ("Files.Read.All", "Sites.Read.All", "InformationProtectionPolicy.Read"),
+    ("collab", WRITE): ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read"),
+    ("collab", READ): ("Files.Read.All", "Sites.Read.All", "SensitivityLabel.Read"),
     ("tasks", WRITE): (
         "me:read",
         "boards:read",
@@ -66,8 +62,15 @@ PLANTING: "Mapping[tuple[str, str], tuple[str, ...]]" = {
 
 
 def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
-    """Open the sandbox over the store in *data*, and seed what is missing."""
+    """
+    Open the sandbox over the store in *data*, and seed what is missing.
+
+    Quota units are counted, and nothing is refused for them: docs/spec/sandbox.md#quota-units.
+    """
     sandbox = create(data, public_base=public_base)
+    for upstream in sandbox.upstreams.values():
+        if upstream.quota is not None:
+            upstream.quota.allowance = None
     state = sandbox.state
     with state.database.transaction():  # a process that opens it at the same time waits
         mailboxes.seed(state.database, state.mails)
@@ -82,8 +85,14 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
 def register_client(sandbox: Sandbox, base_url: str) -> None:
     """Register the gateway at *base_url* and its commands with every authorization server."""
     clients = ClientRegistry(sandbox.state.database)
-    redirects = (f"{base_url}{CALLBACK}", f"http://127.0.0.1{CALLBACK}")
-    for server in ("provider-a", "provider-b", "tasks", "projects"):
+    loopbacks = {
+        "provider-a": f"http://127.0.0.1{CALLBACK}",
+        "provider-b": f"http://localhost{CALLBACK}",
+        "tasks": loopback_uri("BOARDS", LOOPBACK_PORT),
+        "projects": loopback_uri("PROJECTS", LOOPBACK_PORT),
+    }
+    for server, loopback in loopbacks.items():
+        redirects = (f"{base_url}{CALLBACK}", loopback)
         clients.register(server, SANDBOX_CLIENT, SANDBOX_CLIENT, redirects)
 
 

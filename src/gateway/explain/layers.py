@@ -109,7 +109,7 @@ def _connections(result: DryRunResult) -> _Reason:
         return _Reason("No connection is needed.", passed=False)
     kinds = [connection.kind for connection in result.state.subject.connections]
     return _Reason(
-        _join(f"{kinds.count(kind)} {kind} on the token's resources" for kind in surfaces)
+        _join(f"{kinds.count(kind)} {kind} within the token's reach" for kind in surfaces)
     )
 
 

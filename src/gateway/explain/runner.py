@@ -6,7 +6,8 @@ the token is recorded, no allow rule is stored, and upstream is read but never c
 (`providers.dry_run`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +20,7 @@ from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
 from gateway.explain.subject import Subject
+from gateway.http.contents import OpenedContent
 from gateway.http.entry import RequestEntry
 from gateway.ratelimit.windows import UnlimitedCounter
 from graph import errors
@@ -32,7 +34,7 @@ from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
 from providers.dry_run import dry_run
 from rest_compat import ports
-from rest_compat.ledger import Ledger
+from rest_compat.ledger import Attempt, Ledger
 from rest_compat.router import rest_app
 from rest_compat.table import Endpoint
 
@@ -50,7 +52,7 @@ class _AdmittedRequest:
 class DryRunner:
     """Runs calls dry. One per process."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a process
         self,
         entry: RequestEntry,
         endpoints: Sequence[Endpoint],
@@ -58,12 +60,19 @@ class DryRunner:
         graph: Graph,
         documents: ports.Graph,
         ledger: Ledger,
+        strict: bool = False,
     ) -> None:
-        """*documents* prepares those of *endpoints*; *ledger* is never used: no Idempotency-Key."""
+        """
+        *documents* prepares those of *endpoints*; *strict* as in `rest_compat.router.rest_app`.
+
+        *ledger* is never used: a dry run has no Idempotency-Key.
+        """
         self._entry = entry
         self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
         self._graph = graph
-        self._rest_app = rest_app(endpoints, graph=documents, entry=_DryEntry(self), ledger=ledger)
+        self._rest_app = rest_app(
+            endpoints, graph=documents, entry=_DryEntry(self), ledger=ledger, strict=strict
+        )
 
     async def run(
         self, question: Question, subject: Subject, *, address: str | None = None
@@ -220,12 +229,30 @@ class _DryEntry:
             request.state.refusal = refusal
             raise _problem(refusal, operation) from refusal
 
-    def mark_attempt(self, request: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
+    def attempt(
+        self, request: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
+    ) -> AbstractContextManager[None]:
         raise NotImplementedError  # a dry run has no Idempotency-Key
+
+    def repeat(self, request: ports.AdmittedRequest, effect: bytes) -> None:
+        raise NotImplementedError
+
+    def open_content(
+        self, request: ports.AdmittedRequest
+    ) -> AbstractAsyncContextManager[ports.Content]:
+        """Open nothing: the operation has found the file, and its bytes are not needed."""
+        del request
+        return nullcontext(OpenedContent("", None, None, _no_bytes()))
 
     def notes(self, request: ports.AdmittedRequest) -> ports.Notes:
         context: Context = request.context
         return context
+
+
+async def _no_bytes() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for chunk in nothing:
+        yield chunk
 
 
 def _problem(refusal: Refusal, operation: Operation | None) -> ports.Problem:

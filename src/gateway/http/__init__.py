@@ -2,11 +2,16 @@
 The HTTP side of the process, from the socket to the handler of a request.
 
     protocol               HTTP/1.1 of one connection, with deadlines and size limits
+    graceful_transport     responses before the body of their request was read
+    request_heads          which heads of requests are refused, and the form of the target
     connection_limits      the table of connections, and which of them are too slow
     middleware             request id, common headers, metrics, traces, logs, unexpected exceptions
+    caller_pacing          fair shares of the loop's time for callers
     admission_control      bounded concurrency, a queue, load shedding
     dispatch               REST and GraphQL past the routes of the application
     entry                  authentication, rate limits and context of a request
+    attachment_links       signed links to attachments
+    contents               the bytes of attachments for REST
     client_addresses       the address that limits count by
     graphql_endpoint       /graphql
     graphql_idempotency    mutations under an Idempotency-Key

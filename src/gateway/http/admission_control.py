@@ -24,6 +24,7 @@ SLOT_SECONDS = 1.0  # after which a request may be waiting for a slow peer and g
 PROGRESS_SHARE = 0.5  # unless this share of the slots was released meanwhile: all are slow then
 DETACHED_PER_SLOT = 16  # requests without a slot, at most; each holds about 30 kB
 _SMOOTHING = 1 / 32  # weight of one release in the mean time between releases
+BODILESS_METHODS = frozenset({"GET", "HEAD"})
 BUFFERED_BYTES = 64 * 1024  # of a body that are awaited before admission; the rest streams
 BUFFER_SECONDS = 15.0  # the time a JSON body may take
 
@@ -42,12 +43,20 @@ class AdmissionControl:
         self._pace = _Pace()
         self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, oldest first
         self._detached = 0
+        self.slots: dict[Slot, float] = {}  # when each is looked at, the next first
+        self.timer: asyncio.TimerHandle | None = None
         self.completed = 0  # requests that kept their slot to the end
+
+    def acquire_free(self) -> bool:
+        """Take a slot if one is free; requests wait only while none is."""
+        if not self._free:
+            return False
+        self._free -= 1
+        return True
 
     async def acquire(self) -> bool:
         """Take a slot, waiting for it in the queue; False when the queue is full or too slow."""
-        if self._free:
-            self._free -= 1
+        if self.acquire_free():
             return True
         if len(self._waiting) >= self._queued:
             return False
@@ -94,6 +103,11 @@ class AdmissionControl:
         self._free_slot()
         return True
 
+    def detach_idle(self) -> None:
+        """Release the slot of a request that only waits until it is answered."""
+        self._detached += 1
+        self._free_slot()
+
     def release(self, *, detached: bool) -> None:
         """End a request; a *detached* one holds no slot."""
         if detached:
@@ -122,29 +136,57 @@ class AdmissionControl:
 
 
 class Slot:
-    """The slot of one admitted request, until it is released."""
+    """
+    The slot of one admitted request, until it is released.
 
-    __slots__ = ("_admission", "_completed_before", "_detached", "_loop", "_timer")
+    All slots of a worker share one timer: nearly every slot is released before its turn.
+    """
+
+    __slots__ = ("_admission", "_completed_before", "_detached", "_loop")
 
     def __init__(self, admission: AdmissionControl) -> None:
         self._admission = admission
         self._detached = False
         self._loop = asyncio.get_running_loop()
-        self._start_timer()
+        self._schedule()
 
     def release(self) -> None:
         """End the request, and release the slot if it is still held."""
-        self._timer.cancel()
+        self._admission.slots.pop(self, None)
         self._admission.release(detached=self._detached)
 
-    def _start_timer(self) -> None:
-        self._completed_before = self._admission.completed
-        self._timer = self._loop.call_later(SLOT_SECONDS, self._detach)
+    def give_up(self) -> None:
+        """Go on without the slot; the request only waits from now on."""
+        if not self._detached:
+            self._admission.slots.pop(self, None)
+            self._detached = True
+            self._admission.detach_idle()
 
-    def _detach(self) -> None:
+    def detach(self) -> None:
+        """Give the slot up, if that helps, or look again later."""
         self._detached = self._admission.detach(self._completed_before)
         if not self._detached:
-            self._start_timer()
+            self._schedule()
+
+    def _schedule(self) -> None:
+        admission = self._admission
+        self._completed_before = admission.completed
+        admission.slots[self] = due = self._loop.time() + SLOT_SECONDS
+        if admission.timer is None:
+            admission.timer = self._loop.call_at(due, _detach_due, admission, self._loop)
+
+
+def _detach_due(admission: AdmissionControl, loop: asyncio.AbstractEventLoop) -> None:
+    """Look at the slots that were held long, and start the timer for the next."""
+    now = loop.time()
+    while admission.slots:
+        slot, due = next(iter(admission.slots.items()))
+        if due > now:
+            admission.timer = loop.call_at(due, _detach_due, admission, loop)
+            return
+        del admission.slots[slot]
+        slot.detach()
+    admission.timer = None
 
 
 class _Pace:
@@ -169,7 +211,7 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
     A body that does not arrive in time raises TimeoutError where it is read. A body whose announced
     length is too large is not awaited: it is refused without being read.
     """
-    if scope["method"] in {"GET", "HEAD"} or _too_long(scope):
+    if scope["method"] in BODILESS_METHODS or _too_long(scope):
         return receive
     messages: deque[Message] = deque()
     late = False

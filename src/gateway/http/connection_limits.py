@@ -166,6 +166,8 @@ class ConnectionTable:
         if connection.phase is ConnectionPhase.HEAD and not connection.is_answered():
             connection.since = now  # an earlier request still waits for its response
         if connection.phase is ConnectionPhase.DRAINING:
+            if connection.is_paused():
+                connection.last = now
             silent, total = now - connection.last, now - connection.since
             return silent >= DRAIN_IDLE_SECONDS or total >= DRAIN_SECONDS
         return now - connection.since >= HEAD_SECONDS

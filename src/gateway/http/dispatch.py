@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 from fastapi import FastAPI, Request, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import Overloaded
+from gateway.http import attachment_links
 from gateway.http.middleware import request_state
 from gateway.store.database import StorageUnavailable
 from graph import errors
+from policy.refusals import NotFound, Refusal
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse, send_response
@@ -22,14 +24,29 @@ from rest_compat.router import Router
 
 REST_PREFIXES = ("/api/access/", "/internal/api/access/")  # paths of the REST table alone
 GRAPHQL = "/graphql"
+METRICS = "/metrics"
+PROBES = ("/healthz", "/readyz")
+NOTHING = "There is nothing at this path."
 
 
 class Dispatcher:
     """Passes REST requests to *table*, POST /graphql to *graphql*, and the rest to *app*."""
 
     def __init__(
-        self, app: FastAPI, *, table: Router, graphql: Callable[[Request], Awaitable[Response]]
+        self,
+        app: FastAPI,
+        *,
+        table: Router,
+        graphql: Callable[[Request], Awaitable[Response]],
+        entry: attachment_links.LinkEntry,
+        admin_port: int | None = None,
     ) -> None:
+        """
+        *entry* opens signed links to attachments, which are calls of *table*.
+
+        *admin_port* is that of the listener for administrators; None: there is only one.
+        """
+
         async def run(scope: Scope, receive: Receive, send: Send) -> None:
             scope.setdefault("state", {})["route"] = GRAPHQL
             response = await graphql(Request(scope, receive, send))
@@ -38,28 +55,28 @@ class Dispatcher:
         self._app = app
         self._table = table
         self._graphql = run
+        self._links = attachment_links.follow_links(entry, table)
+        self._admin_port = admin_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection; unexpected exceptions are left to the middleware."""
+        if scope["type"] == "http" and not self._is_served(scope):
+            response = self.refuse(scope, NotFound(NOTHING))
+            await send_response(response, send, head=scope["method"] == "HEAD")
+            return
         endpoint = self._endpoint(scope)
         if endpoint is None:
             await self._app(scope, receive, send)
             return
-        started = False
-
-        async def sending(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
         try:
-            await endpoint(scope, receive, sending)
+            await endpoint(scope, receive, send)
         except ClientGone:
             return
-        except StorageUnavailable:
-            if started:
+        except (StorageUnavailable, Refusal) as failure:
+            if request_state(scope).status:  # the response has begun
                 raise
-            response = self.refuse(scope, Overloaded())
+            refusal = failure if isinstance(failure, Refusal) else Overloaded()
+            response = self.refuse(scope, refusal)
             await send_response(response, send, head=scope["method"] == "HEAD")
 
     def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
@@ -73,9 +90,20 @@ class Dispatcher:
             return RestResponse(status=extensions["httpStatus"], body=orjson.dumps(body))
         return self._table.refuse(scope, Problem(message, extensions))
 
+    def _is_served(self, scope: Scope) -> bool:
+        """Tell whether the listener of the request serves its path."""
+        if self._admin_port is None:
+            return True
+        path: str = scope["path"]
+        is_admin = scope["server"] is not None and scope["server"][1] == self._admin_port
+        is_management = path.startswith("/api/") and not path.startswith(REST_PREFIXES)
+        return path in PROBES or is_admin == (is_management or path == METRICS)
+
     def _endpoint(self, scope: Scope) -> ASGIApp | None:
         if scope["type"] == "http":
             path: str = scope["path"]
+            if path.startswith(attachment_links.PREFIX) and scope["method"] in ("GET", "HEAD"):
+                return self._links
             if path.startswith(REST_PREFIXES):
                 return self._table
             if path == GRAPHQL and scope["method"] == "POST":

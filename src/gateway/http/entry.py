@@ -7,8 +7,11 @@ token, the token's own quota. The result is a `graph.context.Context`.
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+import hmac
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from starlette.types import Scope
@@ -16,25 +19,31 @@ from starlette.types import Scope
 from gateway.audit import recorder
 from gateway.audit.decision import EntryPoint
 from gateway.audit.log import DecisionLog
-from gateway.auth.authenticator import Authenticator
+from gateway.auth.authenticator import Authenticator, read_bearer
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
+from gateway.http.attachment_links import AttachmentLinks, link_of
 from gateway.http.client_addresses import Network
+from gateway.http.contents import open_content
 from gateway.http.middleware import request_state
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
-from graph import errors
-from graph.context import Context, Delivery
+from graph import effects, errors
+from graph.context import Context
 from graph.request_log import WHOLE_REQUEST
 from policy.caller import Caller
 from policy.quota import Charge, RequestCounter, Window, token_windows
-from policy.refusals import Refusal, TooManyRequests, Unauthenticated
-from policy.vocabulary import Surface
+from policy.refusals import Conflict, Refusal, TooManyRequests, Unauthenticated
+from policy.vocabulary import Code, Surface, UnauthorizedReason
+from providers.ports.mail import SendAttempt
+from providers.write_fence import TakenOver, fenced
 from rest_compat import ports
+from rest_compat.ledger import Attempt, Ledger
 
 MANAGEMENT = "management"
+MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,51 @@ class AdmittedRequest:
     token_id: int
     request_id: str
     context: Context
+
+
+class KeyTakenOver(Conflict, TakenOver):
+    """409 `IDEMPOTENCY_IN_PROGRESS`: another request has taken the key over."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This request lost its Idempotency-Key to a later one and was stopped."
+            " Repeat it to get the outcome.",
+            code=Code.IDEMPOTENCY_IN_PROGRESS,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFence:
+    """
+    An attempt under an `Idempotency-Key`, as connectors ask it.
+
+    Implements `providers.write_fence.WriteFence` and `providers.ports.mail.StoreDraft`.
+    """
+
+    attempt: Attempt
+    ledger: Ledger
+
+    async def confirm(self) -> None:
+        """
+        Return if no other attempt has begun, and none can while an upstream call lasts.
+
+        Raises:
+            KeyTakenOver: Another request has taken the key over.
+            Overloaded: The database did not answer.
+        """
+        if not await self.ledger.confirm(self.attempt):
+            raise KeyTakenOver
+
+    async def store_draft(self, draft: str | None) -> None:
+        """
+        Commit the id of the draft that later attempts send, or that there is none.
+
+        Raises:
+            KeyTakenOver: Another request has taken the key over; nothing was stored.
+            Overloaded: The database did not answer, so that it may or may not have been stored.
+        """
+        if not await self.ledger.store_draft(self.attempt, draft):
+            raise KeyTakenOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +114,19 @@ class AddressLimits:
     windows: Mapping[str, tuple[Window, ...]]
     proxies: Sequence[Network]
 
-    def charges(self, scope: Scope, costs: Mapping[str, int], mount: str = "") -> list[Charge]:
-        """Return the charges of *costs*, requests by bucket, to the client's address."""
+    def charges(
+        self, scope: Scope, costs: Mapping[str, int], mount: str = "", *, valid: bool = True
+    ) -> list[Charge]:
+        """
+        Return the charges of *costs*, requests by bucket, to the client's address.
+
+        Requests without a *valid* credential have windows of their own: guesses cannot use up
+        those of the right credential.
+        """
         address = client_addresses.bucket(scope, self.proxies)
+        prefix = mount if valid else f"unauthenticated:{mount}"
         return [
-            Charge(f"{mount}{bucket}:{address}", self.windows[bucket], cost)
+            Charge(f"{prefix}{bucket}:{address}", self.windows[bucket], cost)
             for bucket, cost in costs.items()
         ]
 
@@ -93,7 +155,10 @@ class RequestEntry:
         accounts: Accounts,
         decisions: DecisionLog,
         rule_intents: RuleIntentLog,
+        attachment_links: AttachmentLinks,
+        not_found_step: float = 0.0,
     ) -> None:
+        """*not_found_step* is that of the contexts of requests, in seconds."""
         self.limits = limits
         self.recorder = recorder.Recorder(decisions)
         self._authenticator = authenticator
@@ -101,6 +166,8 @@ class RequestEntry:
         self._accounts = accounts
         self._decisions = decisions
         self._rule_intents = rule_intents
+        self.attachment_links = attachment_links
+        self._not_found_step = not_found_step
 
     # -- for REST; see `rest_compat.ports.RequestEntry`
 
@@ -131,11 +198,34 @@ class RequestEntry:
             context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal
 
-    def mark_attempt(self, visit: ports.AdmittedRequest, *, seed: str, maybe_sent: bool) -> None:
-        """Give the context the Message-ID of the intent, derived from *seed*."""
-        digest = hashlib.sha256(f"{visit.token_id}:{seed}".encode()).digest()[:20]
+    @contextmanager
+    def attempt(
+        self, visit: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
+    ) -> Iterator[None]:
+        """Give the context what the attempt may send, and fence what it writes upstream."""
+        own = f"{visit.token_id}:{attempt.seed}:{attempt.number}"
+        digest = hashlib.sha256(own.encode()).digest()[:20]
         name = base64.b32encode(digest).decode().lower()
-        visit.context.delivery = Delivery(f"{name}@access-gateway.invalid", maybe_sent)
+        fence = AttemptFence(attempt, ledger)
+        visit.context.delivery = SendAttempt(
+            message_id=name,
+            maybe_sent=attempt.maybe_sent,
+            draft_id=attempt.draft,
+            store_draft=fence.store_draft,
+        )
+        with fenced(fence):
+            yield
+
+    def repeat(self, visit: ports.AdmittedRequest, effect: bytes) -> None:
+        """Let the mutation answer with *effect*; see `graph.effects`."""
+        visit.context.repeated = effects.decode(effect)
+
+    def open_content(
+        self, visit: ports.AdmittedRequest
+    ) -> AbstractAsyncContextManager[ports.Content]:
+        """Open the file that the operation found; see `gateway.http.contents`."""
+        context: Context = visit.context
+        return open_content(context)
 
     def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
         """Return what the operations noted: warnings and problems."""
@@ -162,18 +252,21 @@ class RequestEntry:
         """
         Return the caller; nothing is charged for a valid token.
 
-        An invalid token charges *costs* to the address; when the address has not enough left, the
-        refusal is about that and not about the token.
+        An invalid token charges *costs* to the address's windows of such requests; when they have
+        not enough left, the refusal is about that and not about the token.
 
         Raises:
             Unauthenticated: See `Authenticator.authenticate`.
             TooManyRequests: The token is invalid, and a window of the address has not enough left.
             Overloaded: The database did not answer.
         """
+        link = link_of(scope)
         try:
+            if link is not None:
+                return await self._authenticator.authenticate_holder(link.token_id, link.key_id)
             return await self._authenticator.authenticate(scope["headers"])
         except Unauthenticated:
-            await self.limits.take(scope, *self.limits.charges(scope, costs, mount))
+            await self.charge_unauthenticated(scope, costs, mount)
             raise
         except StorageUnavailable as failure:
             raise Overloaded from failure
@@ -194,6 +287,8 @@ class RequestEntry:
         await self.limits.take(scope, *address_charges, *_token_charges(caller, operations))
         context = self.build_context(caller, costs, request_id=self.request_id(scope))
         context.rule_intents = self._rule_intents
+        context.not_found_step = self._not_found_step if caller.hides_resources else 0.0
+        context.before_delay = request_state(scope).give_up_slot
         context.wait_for_capacity = self._decisions.wait_for_capacity
         context.request_log = recorder.begin(_entry_point(scope, mount), operations)
         return context
@@ -210,7 +305,31 @@ class RequestEntry:
             calendars=self._accounts.calendars_for(caller, costs),
             tasks=self._accounts.tasks_for(caller, costs),
             content=self._accounts.content_for(caller, costs),
+            download_address=self._download_address,
+            attachment_link=self.attachment_links.of(caller),
         )
+
+    async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> None:
+        """
+        Check that the bearer credential is the secret of one of *digests*, which are SHA-256.
+
+        The right secret is charged nothing, and no number of wrong ones keeps it out.
+
+        Raises:
+            Unauthenticated: There is no credential, or it is another.
+            TooManyRequests: So it is, and the address sent too many such requests.
+        """
+        try:
+            digest = hashlib.sha256(read_bearer(scope["headers"], str.encode)).digest()
+        except Unauthenticated:
+            await self.charge_unauthenticated(scope)
+            raise
+        if not any([hmac.compare_digest(digest, right) for right in digests]):  # noqa: C419 - all compared
+            await self.charge_unauthenticated(scope)
+            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+
+    def _download_address(self, file_id: str) -> str:
+        return f"{self.attachment_links.base_url}/api/access/collab/files/{file_id}/download"
 
     async def charge_management(self, scope: Scope) -> None:
         """
@@ -219,7 +338,18 @@ class RequestEntry:
         Raises:
             TooManyRequests: It is full.
         """
-        await self.limits.take(scope, *self.limits.charges(scope, {MANAGEMENT: 1}))
+        await self.limits.take(scope, *self.limits.charges(scope, MANAGEMENT_COST))
+
+    async def charge_unauthenticated(
+        self, scope: Scope, costs: Mapping[str, int] = MANAGEMENT_COST, mount: str = ""
+    ) -> None:
+        """
+        Charge *costs* to the address's windows of requests without a valid credential.
+
+        Raises:
+            TooManyRequests: A window has not enough left.
+        """
+        await self.limits.take(scope, *self.limits.charges(scope, costs, mount, valid=False))
 
     async def read_rate_state(self, scope: Scope) -> None:
         """Read the rate state for the headers of a response whose request was never charged."""

@@ -1,16 +1,22 @@
 """`/graphql` over HTTP: POST runs a document; a browser that GETs it is sent to the explorer."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gateway.http.entry import RequestEntry
-from gateway.http.graphql_idempotency import IdempotentMutation, to_refusal
+from gateway.http.graphql_idempotency import IdempotentMutation, Rows, to_refusal
 from graph.context import Context
-from graph.documents.cost_limits import MAX_BYTES
+from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Graph
-from graph.request_execution import NO_SURFACE_COST, HttpResponse, refusal_response, respond
+from graph.request_execution import (
+    NO_SURFACE_COST,
+    HttpResponse,
+    RunOnce,
+    refusal_response,
+    respond,
+)
 from policy.refusals import Refusal
 from rest_compat.body import read_body
 from rest_compat.ledger import KEY_HEADER, Ledger
@@ -20,15 +26,18 @@ from rest_compat.preferences import Preferences, read_preferences
 GraphQLHandler = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger) -> GraphQLHandler:
-    """Build the handler of POST /graphql."""
+def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger, rows: Rows) -> GraphQLHandler:
+    """Build the handler of POST /graphql; *rows* are those of `mutation_rows`."""
+
+    def once(keys: Sequence[str], body: bytes) -> RunOnce:
+        return IdempotentMutation(keys, body, entry, ledger, rows)
 
     async def run(request: Request) -> Response:
         requested = read_preferences(request.headers.getlist("prefer"))
         preferences = Preferences(
             partial_fail=requested.partial_fail
         )  # the schema is strict anyway
-        reply = await _respond(entry, graph, ledger, request, preferences)
+        reply = await _respond(entry, graph, once, request, preferences)
         headers = {**reply.headers, **dict(preferences.applied), "Content-Type": reply.content_type}
         return Response(reply.body, status_code=reply.status, headers=headers)
 
@@ -36,7 +45,11 @@ def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger) -> GraphQLHandle
 
 
 async def _respond(
-    entry: RequestEntry, graph: Graph, ledger: Ledger, request: Request, preferences: Preferences
+    entry: RequestEntry,
+    graph: Graph,
+    make_once: Callable[[Sequence[str], bytes], RunOnce],
+    request: Request,
+    preferences: Preferences,
 ) -> HttpResponse:
     """Authenticate the caller, then read and run the document, and record the decision."""
     request_id, accept = entry.request_id(request.scope), request.headers.get("accept", "")
@@ -55,7 +68,7 @@ async def _respond(
 
     once = None
     if isinstance(body, bytes):
-        once = IdempotentMutation(request.headers.getlist(KEY_HEADER), body, entry, ledger)
+        once = make_once(request.headers.getlist(KEY_HEADER), body)
     status = 0
     try:
         reply = await respond(
@@ -75,7 +88,7 @@ async def _body(request: Request) -> bytes | Refusal:
     """Read the body; return the refusal of one that did not arrive whole."""
     declared = request.headers.get("content-length")
     try:
-        return await read_body(request.receive, declared=declared, limit=MAX_BYTES)
+        return await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
     except Problem as problem:
         return to_refusal(problem)
 

@@ -1,11 +1,11 @@
 """Mutations of `POST /graphql` under an `Idempotency-Key`: run once, as over REST."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import orjson
+from graphql import FieldNode, OperationDefinitionNode, parse
 
 from gateway.http.entry import AdmittedRequest, RequestEntry
 from graph.context import Context
@@ -14,10 +14,16 @@ from graph.request_execution import HttpResponse, RunOperation
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, Detail, Refusal
 from policy.vocabulary import LAYER_BY_CODE, Code
-from rest_compat.idempotency import REPLAYED_HEADER, read_key, run_once
+from rest_compat.documents import document
+from rest_compat.idempotency import fingerprint, normal_path, read_key, run_once
 from rest_compat.ledger import Intent, Ledger
 from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
+from rest_compat.table import Endpoint
+
+PATH = "/graphql"
+
+Rows = Mapping[str, Endpoint]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,15 @@ class IdempotentMutation:
 
     Attributes:
         keys: The values of the header.
-        body: The whole body; a key is bound to it.
+        body: The whole body.
+        rows: The REST row of each mutation, by its name; a key is bound to it.
     """
 
     keys: Sequence[str]
     body: bytes
     entry: RequestEntry
     ledger: Ledger
+    rows: Rows
 
     async def __call__(
         self, operation: Operation, context: Context, run: RunOperation
@@ -51,11 +59,13 @@ class IdempotentMutation:
             return await run()  # it refuses as it would without a key
         try:
             key = read_key(self.keys)
-            return await (run() if key is None else self._once(key, context, run))
+            return await (run() if key is None else self._once(key, operation, context, run))
         except Problem as problem:
             raise to_refusal(problem) from problem
 
-    async def _once(self, key: str, context: Context, run: RunOperation) -> HttpResponse:
+    async def _once(
+        self, key: str, operation: Operation, context: Context, run: RunOperation
+    ) -> HttpResponse:
         fresh: HttpResponse | None = None
 
         async def running() -> RestResponse:
@@ -66,23 +76,47 @@ class IdempotentMutation:
             )
 
         admitted = AdmittedRequest(context.caller.token_id, context.request_id, context)
-        intent = Intent(
-            token_id=admitted.token_id,
-            method="POST",
-            path="/graphql",
-            key=key,
-            fingerprint=hashlib.sha256(self.body).digest(),
-        )
         answer = await run_once(
-            intent,
+            self._intent(key, operation, context),
             running,
             body=None,
-            mark_attempt=partial(self.entry.mark_attempt, admitted),
+            admitted=admitted,
+            entry=self.entry,
             ledger=self.ledger,
         )
         if fresh is None:
             _record_denial(answer, context)
-        return fresh or HttpResponse(answer.status, answer.body, headers=dict([REPLAYED_HEADER]))
+            fresh = HttpResponse(answer.status, answer.body)
+        return replace(fresh, headers={**fresh.headers, **dict(answer.headers)})
+
+    def _intent(self, key: str, operation: Operation, context: Context) -> Intent:
+        """Build the intent of the mutation: that of its REST row, seen by another document."""
+        sent = hashlib.sha256(self.body).digest()
+        root = operation.root_call(context.request_log.variables)
+        name, arguments = root if root is not None else ("", None)
+        row = self.rows.get(name)
+        return Intent(
+            token_id=context.caller.token_id,
+            method=row.method if row is not None else "POST",
+            path=normal_path(row, arguments or {}) if row is not None else PATH,
+            key=key,
+            fingerprint=fingerprint(arguments, sent),
+            view=sent,
+            former_path=PATH,
+            former_fingerprint=sent,
+        )
+
+
+def mutation_rows(endpoints: Iterable[Endpoint]) -> Rows:
+    """Return the row of each mutation, by the name of its root field."""
+    rows = {}
+    for row in endpoints:
+        operation, *_ = parse(document(row.document)).definitions
+        if isinstance(operation, OperationDefinitionNode):
+            (root,) = operation.selection_set.selections
+            if row.method != "GET" and isinstance(root, FieldNode):
+                rows[root.name.value] = row
+    return rows
 
 
 def _record_denial(answer: RestResponse, context: Context) -> None:

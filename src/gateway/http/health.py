@@ -7,31 +7,26 @@ token or the admin token.
 
 import asyncio
 import hashlib
-import hmac
-from collections.abc import Callable
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import func
 from sqlmodel import col, select
 
-from gateway.auth.authenticator import read_bearer
-from gateway.ratelimit.redis import RedisLimiter
+from gateway.lifecycle import Lifecycle
+from gateway.ratelimit.windows import SharedCounter
 from gateway.services import Services
+from gateway.store.background import last_runs
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
 from gateway.telemetry.metrics import CONTENT_TYPE, Metrics
-from policy.refusals import Unauthenticated
-from policy.vocabulary import UnauthorizedReason
 
 DATABASE_TIMEOUT_SECONDS = 2.0
-OK, LOST, OFF = "ok", "lost", "off"
+OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 
 
-def install(
-    app: FastAPI, services: Services, metrics: Metrics, *, serving: Callable[[], bool]
-) -> None:
-    """Add the endpoints to *app*; *serving* tells whether it has started and is not stopping."""
+def install(app: FastAPI, services: Services, metrics: Metrics, lifecycle: Lifecycle) -> None:
+    """Add the endpoints to *app*."""
     digests = [services.admin_digest]
     if services.settings.metrics_token is not None:
         digests.append(_digest(services.settings.metrics_token.get_secret_value().encode()))
@@ -42,21 +37,30 @@ def install(
 
     @app.get("/readyz", include_in_schema=False)
     async def ready() -> Response:
-        database = OK if serving() and await _connection_counts(services) is not None else LOST
-        checks = {"database": database, "sharedLimits": _shared_limits_state(services)}
-        # Without the shared count, each process applies its share of the limits: still ready.
-        is_ready = database == OK
-        status = "ready" if is_ready else "unready"
+        database = (
+            OK if lifecycle.serving and await _connection_counts(services) is not None else LOST
+        )
+        checks = {
+            "database": database,
+            "writes": OK if database == OK and await _accepts_writes(services) else LOST,
+            "clock": OK if services.database.clock.agrees else OFF,
+            "background": OK if all(last_runs.values()) else FAILING,
+            "sharedLimits": _shared_limits_state(services),
+        }
+        # A process with a wrong clock would misjudge the ends of tokens. Without writes, reads are
+        # still answered; without the shared count, each process applies its share of the limits:
+        # still ready.
+        is_ready = database == OK and services.database.clock.agrees and not lifecycle.draining
+        status = "ready" if is_ready else "draining" if lifecycle.draining else "unready"
         return JSONResponse(
             {"status": status, "checks": checks}, status_code=200 if is_ready else 503
         )
 
     @app.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:
-        credential_digest = _digest(read_bearer(request.scope["headers"], str.encode))
-        if not any([hmac.compare_digest(credential_digest, digest) for digest in digests]):  # noqa: C419 - all compared
-            raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+        await services.entry.check_secret(request.scope, digests)
         metrics.set_shared_limits_lost(lost=_shared_limits_state(services) == LOST)
+        metrics.set_background_tasks(last_runs)
         counts = await _connection_counts(services)
         if counts is not None:
             metrics.set_connections(counts)
@@ -77,8 +81,16 @@ async def _connection_counts(services: Services) -> dict[tuple[str, str], int] |
         return None
 
 
+async def _accepts_writes(services: Services) -> bool:
+    try:
+        async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS):
+            return await services.database.accepts_writes()
+    except TimeoutError:
+        return False
+
+
 def _shared_limits_state(services: Services) -> str:
-    if not isinstance(services.counter, RedisLimiter):
+    if not isinstance(services.counter, SharedCounter):
         return OFF
     return LOST if services.counter.lost else OK
 

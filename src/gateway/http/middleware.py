@@ -6,28 +6,34 @@ traces and logs them, and answers an unexpected exception with a 500 in the erro
 """
 
 import logging
+import os
 import re
 import time
 import traceback
-import uuid
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.errors import Overloaded
-from gateway.http.admission_control import LIMITED_PATHS, AdmissionControl, Slot, buffer_body
+from gateway.http.admission_control import (
+    BODILESS_METHODS,
+    LIMITED_PATHS,
+    AdmissionControl,
+    Slot,
+    buffer_body,
+)
+from gateway.http.caller_pacing import CallerPacing, caller_of
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
+from gateway.version import API_VERSION
 from policy.quota import RateLimitResult
 from rest_compat.responses import RestResponse, send_response
 
 if TYPE_CHECKING:  # heavy, and only loaded when traces are wanted
     from gateway.telemetry.tracing import RequestSpan, Tracing
 
-API_VERSION = "2026-11-20"  # docs/spec/requests.md#versioning
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _KEY = "gateway.request_state"
 
@@ -43,12 +49,19 @@ class RequestState:
         verdict: The tightest rate-limit verdict so far; None when nothing was checked.
         status: The status of the response; 0 before the response began.
         span: The request's span; None when requests are not traced.
+        slot: The slot of an admitted request.
     """
 
     request_id: str
     verdict: RateLimitResult | None = None
     status: int = 0
     span: "RequestSpan | None" = None
+    slot: Slot | None = None
+
+    def give_up_slot(self) -> None:
+        """Release the slot: from now on the request waits, and works no more."""
+        if self.slot is not None:
+            self.slot.give_up()
 
     def record_verdict(self, verdict: RateLimitResult) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
@@ -65,7 +78,7 @@ class RequestState:
 def request_state(scope: Scope) -> RequestState:
     """Return the state of the request that *scope* describes; a new one outside the middleware."""
     state = scope.get(_KEY)
-    return state if isinstance(state, RequestState) else RequestState(str(uuid.uuid4()))
+    return state if isinstance(state, RequestState) else RequestState(new_request_id())
 
 
 RateStateReader = Callable[[Scope], Awaitable[None]]
@@ -84,19 +97,25 @@ class InnerApplication(Protocol):
 class CommonMiddleware:
     """The outermost layer; see the module."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the process that it calls
         self,
         app: InnerApplication,
         *,
         read_rate_state: RateStateReader,
         admission: AdmissionControl,
+        draining: Callable[[], bool] = lambda: False,
         metrics: Metrics | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """*read_rate_state* records the rate state of a request that was never charged."""
+        """
+        *read_rate_state* records the rate state of a request that was never charged; while
+        *draining*, each connection ends after its next response.
+        """
         self.app = app
         self._read_rate_state = read_rate_state
         self._admission = admission
+        self._draining = draining
+        self._pacing = CallerPacing()
         self._metrics = metrics or Metrics()
         self._tracing = tracing
 
@@ -106,8 +125,11 @@ class CommonMiddleware:
             return
         current = RequestState(_request_id(scope))
         scope[_KEY] = current
-        with self._observed(scope, current):
-            await self._serve(scope, current, receive, send)
+        if self._tracing is not None:
+            with self._tracing.request(scope, method_label(scope["method"])) as current.span:
+                await self._observe(scope, current, receive, send)
+        else:
+            await self._observe(scope, current, receive, send)
 
     async def _serve(
         self, scope: Scope, current: RequestState, receive: Receive, send: Send
@@ -123,51 +145,60 @@ class CommonMiddleware:
                 message["headers"] = _with_common_headers(
                     message.get("headers", ()), scope, current
                 )
+                if self._draining():
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:
-            await self._serve_admitted(scope, receive, sending)
+            if scope["path"].startswith(LIMITED_PATHS):
+                await self._serve_admitted(scope, current, receive, sending)
+            else:
+                await self.app(scope, receive, sending)
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not started:
                 await self._refuse(scope, bug, sending)
 
-    @contextmanager
-    def _observed(self, scope: Scope, current: RequestState) -> Iterator[None]:
+    async def _observe(
+        self, scope: Scope, current: RequestState, receive: Receive, send: Send
+    ) -> None:
         """Count, trace and log the request by its route: paths and queries may be private."""
         started = time.perf_counter()
         method = method_label(scope["method"])
         token = logs.request_id.set(current.request_id)
         self._metrics.start_request()
         try:
-            if self._tracing is None:
-                yield
-            else:
-                with self._tracing.request(scope, method) as current.span:
-                    try:
-                        yield
-                    finally:
-                        current.span.finish(method, _route(scope), current.status)
+            await self._serve(scope, current, receive, send)
         finally:
             route, seconds = _route(scope), time.perf_counter() - started
+            if current.span is not None:
+                current.span.finish(method, route, current.status)
             self._metrics.finish_request(method, route, current.status, seconds)
-            _log_request(method, route, current, seconds)
+            if log.isEnabledFor(logging.INFO):
+                _log_request(method, route, current, seconds)
             logs.request_id.reset(token)
 
-    async def _serve_admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the request once it has a slot; refuse it when there is none."""
-        if not scope["path"].startswith(LIMITED_PATHS):
-            await self.app(scope, receive, send)
-            return
-        receive = await buffer_body(scope, receive)
-        if not await self._admission.acquire():
+    async def _serve_admitted(
+        self, scope: Scope, current: RequestState, receive: Receive, send: Send
+    ) -> None:
+        """Serve the request once it is its caller's turn and there is a slot, or refuse it."""
+        if scope["method"] not in BODILESS_METHODS:
+            receive = await buffer_body(scope, receive)
+        visit = await self._pacing.begin(caller_of(scope))
+        if visit is None:
             await self._refuse(scope, Overloaded(), send)
             return
-        slot = Slot(self._admission)
         try:
-            await self.app(scope, receive, send)
+            if not (self._admission.acquire_free() or await self._admission.acquire()):
+                await self._refuse(scope, Overloaded(), send)
+                return
+            current.slot = slot = Slot(self._admission)
+            try:
+                await visit.measure(self.app(scope, receive, send))
+            finally:
+                slot.release()
         finally:
-            slot.release()
+            visit.end()
 
     async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
         await send_response(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
@@ -177,31 +208,61 @@ def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value.decode())
-    return str(uuid.uuid4())
+    return new_request_id()
+
+
+_random_bytes: Iterator[bytes] = iter(())
+
+
+def new_request_id() -> str:
+    """Return a UUID of version 4; the system is asked for the random bytes of 256 at once."""
+    global _random_bytes  # noqa: PLW0603 - a pool of the process
+    value = next(_random_bytes, None)
+    if value is None:
+        pool = os.urandom(16 * 256)
+        _random_bytes = iter([pool[start : start + 16] for start in range(0, len(pool), 16)])
+        value = next(_random_bytes)
+    digits = value.hex()
+    variant = "89ab"[value[8] & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def _drop_random_bytes() -> None:
+    """Forget the pool, which a child process would share with its parent."""
+    global _random_bytes  # noqa: PLW0603 - a pool of the process
+    _random_bytes = iter(())
+
+
+os.register_at_fork(after_in_child=_drop_random_bytes)
 
 
 def _with_common_headers(
-    headers: object, scope: Scope, current: RequestState
+    headers: Iterable[tuple[bytes, bytes]], scope: Scope, current: RequestState
 ) -> list[tuple[bytes, bytes]]:
-    headers_before = [(bytes(name).lower(), value) for name, value in headers]  # type: ignore[attr-defined]
-    present = {name for name, _ in headers_before}
-    added = [
-        (b"x-request-id", current.request_id.encode()),
-        (b"x-api-version", API_VERSION.encode()),
-        *_SECURITY,
-    ]
+    """Return *headers*, and the common ones that are not among them."""
+    own = [*headers]
+    added = [(b"x-request-id", current.request_id.encode()), *_FIXED]
     if not scope["path"].startswith(_CACHEABLE):
-        added.append((b"cache-control", b"no-store"))
-    if current.verdict is not None:
-        added += [
-            (b"x-ratelimit-limit", str(current.verdict.limit).encode()),
-            (b"x-ratelimit-remaining", str(current.verdict.remaining).encode()),
-            (b"x-ratelimit-reset", str(current.verdict.reset).encode()),
-        ]
-    return headers_before + [(name, value) for name, value in added if name not in present]
+        added.append(_NO_STORE)
+    verdict = current.verdict
+    if verdict is not None:
+        added += (
+            (b"x-ratelimit-limit", b"%d" % verdict.limit),
+            (b"x-ratelimit-remaining", b"%d" % verdict.remaining),
+            (b"x-ratelimit-reset", b"%d" % verdict.reset),
+        )
+    if all([name in _NEVER_COMMON for name, _ in own]):  # noqa: C419 - short, without a generator
+        return own + added
+    own = [(bytes(name).lower(), value) for name, value in own]
+    present = {name for name, _ in own}
+    return own + [(name, value) for name, value in added if name not in present]
 
 
-_SECURITY = (
+# Headers that most responses have, in lower case; none of them is a common one.
+_NEVER_COMMON = frozenset({b"content-length", b"content-type", b"etag", b"x-applied-limit"})
+_NO_STORE = (b"cache-control", b"no-store")
+_FIXED = (
+    (b"x-api-version", API_VERSION.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -216,8 +277,6 @@ def _route(scope: Scope) -> str | None:
 
 
 def _log_request(method: str, route: str | None, current: RequestState, seconds: float) -> None:
-    if not log.isEnabledFor(logging.INFO):
-        return
     fields: dict[str, object] = {
         "request_id": current.request_id,
         "operation": f"{method} {route or '-'}",

@@ -24,8 +24,8 @@ POLICY = (
 
 
 async def _charge(request: Request, services: AppServices) -> None:
-    """Charge the client address like a management call, because the pages write to the database."""
-    await services.entry.charge_management(request.scope)
+    """Charge the client address like a wrong credential: the pages write to the database."""
+    await services.entry.charge_unauthenticated(request.scope)
 
 
 @router.get(f"{reconnect_links.PATH}/{{link}}", dependencies=[Depends(_charge)])

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.routing import BaseRoute
 
-from gateway.http.middleware import API_VERSION
 from gateway.operations import settings_views
 from gateway.operations.json_schemas import SchemaComponents
+from gateway.version import API_VERSION
 from graph import schema
 from graph.masking import guards
 from rest_compat.openapi import document as rest_document
@@ -25,7 +25,19 @@ _ADMIN = {
     "scheme": "bearer",
     "description": "The deployment's admin token; access tokens are refused here.",
 }
+# Tag of the management API -> its description, in the order of the reference.
+_TAGS = {
+    "access tokens": "Management: access tokens, their settings, and `explain`. Admin token.",
+    "collab rules": "Management: rules of a token for collaboration content. Admin token.",
+    "operators": "Management: people whose accounts are connected. Admin token.",
+    "resources": "Management: groups of connections that tokens reach. Admin token.",
+    "connections": "Management: connected accounts and their consents. Admin token.",
+    "decisions": "Management: the decision log. Admin token.",
+}
+# Names of constraints as FastAPI writes them for values that are read from text -> JSON Schema's.
+_CONSTRAINTS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum"}
 _REFUSALS = (400, 401, 403, 404, 409, 429, 500, 503)
+_BODY_REFUSALS = (408, 413)
 
 
 @lru_cache(maxsize=4)
@@ -71,14 +83,24 @@ def merge(
     if taken := management_schemas.keys() & access["components"]["schemas"].keys():
         raise ValueError(f"two schemas want the names {sorted(taken)}")
     schemes = {**access["components"]["securitySchemes"], "adminToken": _ADMIN}
-    errors = {f"Error{status}": describe_error_response(status, "Error") for status in _REFUSALS}
+    errors = {
+        f"Error{status}": describe_error_response(status, "Error")
+        for status in (*_REFUSALS, *_BODY_REFUSALS)
+    }
+    used = {tag for methods in paths.values() for row in methods.values() for tag in row["tags"]}
+    tags = [{"name": name, "description": _TAGS[name]} for name in _TAGS if name in used]
     components = {
         **access["components"],
         "schemas": dict(sorted({**access["components"]["schemas"], **management_schemas}.items())),
         "securitySchemes": schemes,
         "responses": {**errors, **access["components"]["responses"]},
     }
-    return {**access, "paths": {**access["paths"], **paths}, "components": components}
+    return {
+        **access,
+        "tags": [*access["tags"], *tags],
+        "paths": {**access["paths"], **paths},
+        "components": components,
+    }
 
 
 def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
@@ -101,11 +123,17 @@ def _success(return_type: Any, schemas: SchemaComponents) -> JsonSchema:
 def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[str, Any]:
     """Replace what FastAPI assumes about responses, credentials and the spelling of names."""
     answers = {status: success for status in operation["responses"] if status != "422"}
+    statuses = (*_REFUSALS, *_BODY_REFUSALS) if "requestBody" in operation else _REFUSALS
     refusals = {
-        str(status): {"$ref": f"#/components/responses/Error{status}"} for status in _REFUSALS
+        str(status): {"$ref": f"#/components/responses/Error{status}"}
+        for status in sorted(statuses)
     }
     parameters = [
-        {**parameter, "name": _camel(parameter["name"])}
+        {
+            **parameter,
+            "name": _camel(parameter["name"]),
+            "schema": _with_json_schema_constraints(parameter["schema"]),
+        }
         for parameter in operation.get("parameters", ())
     ]
     return {
@@ -115,6 +143,17 @@ def _describe_operation(operation: dict[str, Any], success: JsonSchema) -> dict[
         "security": [{"adminToken": []}],
         "responses": {**answers, **refusals},
     }
+
+
+def _with_json_schema_constraints(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {
+            _CONSTRAINTS.get(name, name): _with_json_schema_constraints(value)
+            for name, value in schema.items()
+        }
+    if isinstance(schema, list):
+        return [_with_json_schema_constraints(item) for item in schema]
+    return schema
 
 
 def _camel(name: str) -> str:

@@ -2,7 +2,8 @@
 uvicorn's HTTP/1.1 protocol with deadlines and size limits for requests.
 
 A head may take 5 seconds, 32 KB and 100 lines, and a body must keep a minimum rate; a request that
-is late is answered 408, and its connection ends. See docs/spec/reliability.md#slow-heads and
+is late is answered 408, and its connection ends. Trailers are dropped. See
+docs/spec/reliability.md#slow-heads, docs/spec/requests.md#http and
 docs/adr/0018-connection-guard.md.
 """
 
@@ -10,22 +11,28 @@ import asyncio
 import uuid
 from typing import Any, cast
 
+import httptools
 import orjson
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from gateway.http.connection_limits import ConnectionPhase, connection_table_of
-from gateway.http.middleware import API_VERSION
+from gateway.http.graceful_transport import GracefulTransport
+from gateway.http.request_heads import origin_form, refusal_of
+from gateway.version import API_VERSION
 from policy.vocabulary import Code
 
 MAX_HEAD = 32 * 1024  # bytes of the request line and the header lines
 MAX_LINES = 100
+DRAIN_PAUSE = 0.05  # seconds between two reads of a body that is discarded: about 5 MB in a second
+PIECE = 16 * 1024  # bytes that are parsed before limits are checked
+SLICE = 4096  # bytes that are parsed at once: about 150 pipelined requests
 _BODILESS = frozenset({"GET", "HEAD"})
 
 
-class _HeadRefused(Exception):
-    """Stops the parser: the connection was answered and is closing."""
+class _ParsingStopped(Exception):
+    """Stops the parser: nothing more of the connection is read as a request."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -43,9 +50,14 @@ class GuardedProtocol(HttpToolsProtocol):
         self.phase = ConnectionPhase.IDLE
         self.since = self.last = self.paused_seconds = 0.0
         self.received = 0
-        self._chunk = 0
+        self._chunk = 0  # bytes of the piece that is parsed
+        self._content = 0  # bytes of them that are content of the body
         self._begun = 0
+        self._trailer_bytes = self._trailer_lines = 0
+        self._framing = 0  # bytes of chunk lines beyond half of the content
         self._refused = False
+        self._ending = False
+        self._unparsed = b""  # what came behind requests that wait for earlier ones
 
     # -- the transport ----------------------------------------------------------------------------
 
@@ -60,19 +72,16 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse *data*, and watch the connection while a request is not whole."""
-        if self._refused:
-            self.last = self.loop.time()
-            return
-        phase_before = self.phase
-        self._chunk, self._begun = len(data), 0
-        super().data_received(data)
-        if self._refused:
-            return  # while parsing
-        if self.phase is ConnectionPhase.IDLE:
-            self._handle_whole_request(phase_before)
-        else:
-            self._handle_partial_request(phase_before)
+        """Parse *data*, unless earlier requests wait; watch an incomplete request."""
+        for start in range(0, len(data), PIECE):  # limits are checked after each piece
+            if self._refused:
+                self._discard()
+                return
+            if self._unparsed:
+                self._unparsed += data[start:]
+                self.flow.pause_reading()
+                return
+            self._take(data[start : start + PIECE])
 
     def pause_writing(self) -> None:
         """Record that the client does not read."""
@@ -83,6 +92,18 @@ class GuardedProtocol(HttpToolsProtocol):
         """Record that the client reads again."""
         self._connections.set_stalled(self, stalled=False)
         super().resume_writing()
+
+    def _take(self, data: bytes) -> None:
+        """Parse *data*, and watch the connection while a request is not whole."""
+        phase_before = self.phase
+        self._chunk, self._content, self._begun = len(data), 0, 0
+        self._chunk = self._parse(data)
+        if self._refused:
+            return  # while parsing
+        if self.phase is ConnectionPhase.IDLE:
+            self._handle_whole_request(phase_before)
+        else:
+            self._handle_partial_request(phase_before)
 
     def _handle_whole_request(self, phase_before: ConnectionPhase) -> None:
         """Stop watching: the data ended a request, or were blank lines only."""
@@ -99,34 +120,124 @@ class GuardedProtocol(HttpToolsProtocol):
         begins = self._begun or self.phase is not phase_before
         if begins and not (is_first and self._connections.is_watched(self)):
             self._connections.watch(self)
+        if self.phase is not ConnectionPhase.HEAD:
+            self._handle_partial_body()
+            return
         self.last = self.loop.time()
         if self._begun <= 1:  # else the data hold earlier whole requests too
             self.received += self._chunk
-        if self.phase is ConnectionPhase.HEAD and self.received > MAX_HEAD:
+        if self.received > MAX_HEAD:
             self._refuse_head()
 
+    def _handle_partial_body(self) -> None:
+        """
+        Count content alone as progress, and limit chunk lines and an unfinished trailer.
+
+        Each chunk costs a call, so many tiny ones are refused: their lines may exceed half of the
+        content by no more than a head.
+        """
+        self.received += self._content
+        if self._content or self._begun or self.phase is ConnectionPhase.DRAINING:
+            self.last = self.loop.time()
+        lines = self._chunk - self._content - self._content // 2
+        self._framing = 0 if self._begun else max(0, self._framing + lines)
+        if self._framing > MAX_HEAD:
+            self._refuse_trailers()
+
     # -- the parser -------------------------------------------------------------------------------
+
+    def _parse(self, data: bytes) -> int:
+        """
+        Parse *data* until a request has to wait for an earlier one; the rest is parsed after that.
+
+        Returns:
+            How many bytes were parsed.
+        """
+        self._unset_keepalive_if_required()
+        for start in range(0, len(data), SLICE):
+            if self._refused:
+                break
+            if self.pipeline:
+                self._unparsed = data[start:]
+                self.flow.pause_reading()
+                return start
+            self._parse_slice(data[start : start + SLICE])
+        return len(data)
+
+    def _parse_slice(self, data: bytes) -> None:
+        """
+        Parse *data*.
+
+        An upgrade that the client offers is not taken. The parser would end such a request at its
+        head and read its body as the next request, so it gets the head again without the offer.
+        """
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                data = self._take_head_without_upgrade() + data[offer.args[0] :]
+                continue
+            except httptools.HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+            return
+
+    def _take_head_without_upgrade(self) -> bytes:
+        """Start a parser for the request whose head was parsed; return that head for it."""
+        request_line = b"%b %b HTTP/%b" % (
+            self.parser.get_method(),
+            self.url,
+            self.parser.get_http_version().encode(),
+        )
+        lines = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._begun -= 1
+        return b"\r\n".join([request_line, *lines, b"\r\n"])
 
     def on_message_begin(self) -> None:
         self._begun += 1
         self.phase = ConnectionPhase.HEAD
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header without the blanks around its value; drop a trailer."""
+        if self.phase is ConnectionPhase.HEAD:
+            super().on_header(name, value.strip(b" \t"))
+            if len(self.headers) > MAX_LINES:
+                self._refuse_head()
+                raise _ParsingStopped
+            return
+        self._trailer_lines += 1
+        self._trailer_bytes += len(name) + len(value) + 4
+        if self._trailer_lines > MAX_LINES or self._trailer_bytes > MAX_HEAD:
+            self._refuse_trailers()
+            raise _ParsingStopped
+
     def on_headers_complete(self) -> None:
-        """Check the size of a whole head; a body may begin."""
-        refused = len(self.headers) > MAX_LINES
-        if not refused and self.received + self._chunk > MAX_HEAD:
+        """Check a whole head; a body may begin."""
+        if self.received + self._chunk > MAX_HEAD:
             lines = sum(len(name) + len(value) + 4 for name, value in self.headers)
-            refused = len(self.url) + lines > MAX_HEAD
-        if refused:
-            self._refuse_head()
-            raise _HeadRefused
-        self.phase = ConnectionPhase.BODY
+            if len(self.url) + lines > MAX_HEAD:
+                self._refuse_head()
+                raise _ParsingStopped
+        self._check_head()
+        if self.parser.should_upgrade():
+            return
         super().on_headers_complete()
+        if self._ending:
+            self.cycle.keep_alive = False
+        self.phase = ConnectionPhase.BODY
+        self._content = self._framing = self._trailer_bytes = self._trailer_lines = 0
         if self.scope["method"] not in _BODILESS:
-            self.cycle.transport = cast("asyncio.Transport", _GracefulTransport(self))
+            self.cycle.transport = cast("asyncio.Transport", GracefulTransport(self))
+
+    def on_body(self, body: bytes) -> None:
+        self._content += len(body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self.phase = ConnectionPhase.IDLE
         super().on_message_complete()
 
@@ -134,10 +245,26 @@ class GuardedProtocol(HttpToolsProtocol):
         """Wait for the next request, unless the connection is ending."""
         if self._refused:
             self.server_state.total_requests += 1
-        else:
-            super().on_response_complete()
+            return
+        super().on_response_complete()
+        if self._unparsed and not self.pipeline and not self.transport.is_closing():
+            data, self._unparsed = self._unparsed, b""
+            self._take(data)
 
     # -- ends -------------------------------------------------------------------------------------
+
+    def shutdown(self) -> None:
+        """
+        End the connection of a server that stops, after the request that has begun.
+
+        A connection that was never used is left for the head deadline: its request may be on the
+        way, and a client that sent one could not know whether it was carried out.
+        """
+        begun = self.cycle is None or self.phase is not ConnectionPhase.IDLE
+        if begun and not self._refused:
+            self._ending = True
+            return
+        super().shutdown()
 
     def is_answered(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
@@ -174,8 +301,27 @@ class GuardedProtocol(HttpToolsProtocol):
         """Answer data that are not HTTP with 400, in the common error shape."""
         self._refuse(400, Code.VALIDATION_ERROR, msg)
 
+    def _check_head(self) -> None:
+        """Refuse a head that is not served; otherwise bring the target into origin form."""
+        refusal = refusal_of(self.parser.get_http_version(), self.headers)
+        if refusal is not None:
+            self._refuse(refusal.status, Code.VALIDATION_ERROR, refusal.message)
+            raise _ParsingStopped
+        is_tunnel = self.parser.get_method() == b"CONNECT"
+        target = None if is_tunnel else origin_form(self.url, self.headers)
+        if target is None:
+            self._refuse(
+                400, Code.VALIDATION_ERROR, "The target of the request is no path of this host."
+            )
+            raise _ParsingStopped
+        self.url = target
+
     def _refuse_head(self) -> None:
         sentence = f"The head of the request has over {MAX_HEAD} bytes or {MAX_LINES} lines."
+        self._refuse(431, Code.PAYLOAD_TOO_LARGE, sentence)
+
+    def _refuse_trailers(self) -> None:
+        sentence = f"Trailers or chunk lines have over {MAX_HEAD} bytes or {MAX_LINES} lines."
         self._refuse(431, Code.PAYLOAD_TOO_LARGE, sentence)
 
     def _refuse(self, status: int, code: Code, message: str) -> None:
@@ -204,27 +350,21 @@ class GuardedProtocol(HttpToolsProtocol):
         self.phase = ConnectionPhase.DRAINING
         self._connections.watch(self)
 
+    def _discard(self) -> None:
+        """Drop what arrived, and read on a little later: nobody waits for it."""
+        self.last = self.loop.time()
+        self.flow.pause_reading()
+        self.loop.call_later(DRAIN_PAUSE, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+
     def _can_respond(self) -> bool:
         """Tell whether a response would be neither inside another one nor before an earlier one."""
         if self.phase is ConnectionPhase.BODY:
             return not self.pipeline and not self.cycle.response_started
-        return self.is_answered()
-
-
-class _GracefulTransport:
-    """Transport of a request that may have a body; closed by `GuardedProtocol.close_gracefully`."""
-
-    __slots__ = ("_protocol", "abort", "is_closing", "write")
-
-    def __init__(self, protocol: GuardedProtocol) -> None:
-        self._protocol = protocol
-        self.abort = protocol.transport.abort
-        self.write = protocol.transport.write
-        self.is_closing = protocol.transport.is_closing
-
-    def close(self) -> None:
-        """End the connection such that the peer can read the response."""
-        self._protocol.close_gracefully()
+        return self.is_answered() and self.phase is not ConnectionPhase.DRAINING
 
 
 def _error_response(status: int, code: Code, message: str) -> bytes:

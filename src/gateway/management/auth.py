@@ -1,8 +1,5 @@
 """Admin authentication: management calls need the deployment's admin token."""
 
-import hashlib
-import hmac
-
 from fastapi import Request
 
 from gateway.auth import token_format
@@ -19,29 +16,35 @@ async def require_admin(request: Request, services: AppServices) -> None:
     Let a call pass if it carries the admin token.
 
     Raises:
-        TooManyRequests: The client address used up its management limit.
+        TooManyRequests: The client address used up its management limit, or its limit of
+            requests without the token.
         Unauthenticated: There is no credential, or it is not the admin token.
         AccessDenied: 403 `ADMIN_REQUIRED`: the credential has the form of an access token.
         InvalidInput: The path does not take a query parameter.
     """
+    try:
+        await services.entry.check_secret(request.scope, [services.admin_digest])
+    except Unauthenticated as refusal:
+        if refusal.reason == UnauthorizedReason.UNKNOWN_TOKEN and _is_access_token(request):
+            raise AccessDenied(
+                "An access token cannot manage anything; this needs the admin token.",
+                code=Code.ADMIN_REQUIRED,
+            ) from None
+        raise
     await services.entry.charge_management(request.scope)
+    _check_query(request)
+
+
+def _is_access_token(request: Request) -> bool:
+    """Tell whether the credential has the form of an access token."""
     text = read_bearer(request.scope["headers"], str.encode)
-    if hmac.compare_digest(hashlib.sha256(text).digest(), services.admin_digest):
-        _check_query(request)
-        return
-    if token_format.digest(text.decode("utf-8", "replace")) is not None:
-        raise AccessDenied(
-            "An access token cannot manage anything; this needs the admin token.",
-            code=Code.ADMIN_REQUIRED,
-        )
-    raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+    return token_format.digest(text.decode("utf-8", "replace")) is not None
 
 
 def _check_query(request: Request) -> None:
     """Refuse parameters that the route does not take; nothing is ignored silently."""
     known = paging.known_names(getattr(request.scope.get("route"), "openapi_extra", None))
-    details = [
-        Detail(name, "is not known here") for name in request.query_params if name not in known
-    ]
+    reason = f"is not known here (known: {', '.join(sorted(known)) or 'none'})"
+    details = [Detail(name, reason) for name in request.query_params if name not in known]
     if details:
         raise invalid_query(details)

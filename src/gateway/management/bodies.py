@@ -1,34 +1,52 @@
 """Reads request bodies as models, and describes them for OpenAPI."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from gateway.operations.validation import details, invalid
-from rest_compat.body import parse, read_body
+from gateway.operations.validation import UNKNOWN, details, invalid
+from policy.refusals import Detail
+from rest_compat.body import MAX_VALUES, parse, read_body
 from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.readers import MAX_SHORT_BODY
 
-MAX_BODY = 4 * 1024 * 1024  # bytes
+# Bytes above which a body is parsed in a thread, or other requests would wait for it.
+_LARGE_BODY = 100_000
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def body(model: type[Model]) -> Callable[[Request], Coroutine[Any, Any, Model]]:
-    """Make a dependency that reads the request's body as *model*."""
+def body(
+    model: type[Model], *, limit: int = MAX_SHORT_BODY, max_values: int = MAX_VALUES
+) -> Callable[[Request], Coroutine[Any, Any, Model]]:
+    """Make a dependency that reads the request's body, of at most *limit* bytes, as *model*."""
+
+    def validate(raw: bytes) -> Model:
+        return model.model_validate(parse(raw, max_values=max_values))
 
     async def read(request: Request) -> Model:
-        raw = await read_body(
-            request.receive, declared=request.headers.get("content-length"), limit=MAX_BODY
-        )
+        declared = request.headers.get("content-length")
+        raw = await read_body(request.receive, declared=declared, limit=limit)
         try:
-            return model.model_validate(parse(raw))
+            if len(raw) > _LARGE_BODY:
+                return await asyncio.to_thread(validate, raw)
+            return validate(raw)
         except ValidationError as error:
-            first, *others = details(error)
+            first, *others = [_with_known_names(detail, model) for detail in details(error)]
             raise invalid(first.field, first.message, *others) from None
 
     return read
+
+
+def _with_known_names(detail: Detail, model: type[BaseModel]) -> Detail:
+    """Name the known members beside an unknown one at the top of a body."""
+    if detail.message != UNKNOWN or "." in detail.field or "[" in detail.field:
+        return detail
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    return Detail(detail.field, f"{UNKNOWN} (known: {', '.join(known) or 'none'})")
 
 
 def described(model: type[BaseModel], **members: JsonSchema) -> dict[str, Any]:

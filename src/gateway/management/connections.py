@@ -29,7 +29,7 @@ router = Router(prefix="/api/connections", tags=["connections"])
 async def _service(services: AppServices) -> ConnectionService:
     return ConnectionService(
         keyring=services.keyring,
-        allowed_hosts=services.settings.upstream_hosts,
+        allowed_origins=services.settings.upstream_origins,
         links=services.links,
     )
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from gateway.store.conflicts import retried
+
 _LONG = re.compile(r"[1-9]\d{0,18}", re.ASCII)
 _MAX_LONG = 2**63 - 1
 
@@ -14,9 +16,13 @@ class Router(APIRouter):
     """Routes without response validation: mypy alone checks responses against their annotations."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route; its response is any object, or empty with status 204."""
+        """
+        Add a route; its response is any object, or empty with status 204.
+
+        *endpoint* has one transaction, which is repeated when another one rolled it back.
+        """
         options["response_model"] = None if options.get("status_code") == 204 else dict[str, Any]
-        super().add_api_route(path, endpoint, **options)
+        super().add_api_route(path, retried(endpoint), **options)
 
 
 def row_id(text: str) -> int:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Depends, Response
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from gateway.management import paging
 from gateway.management.bodies import body, described
@@ -15,12 +15,19 @@ from gateway.operations.rules import NewRule, RuleChange
 from gateway.services import AppServices
 from gateway.store.tables import AccessToken
 from policy.vocabulary import RuleAction, RuleType
+from rest_compat.body import MAX_BODY
 
 router = Router(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
 
 
+MAX_VALUES = 100_000  # of a whole set of rules; docs/spec/limits.md#sizes
+
+
 class Rules(Input):
-    rules: list[NewRule]
+    rules: Annotated[list[NewRule], FailFast()]
+
+
+_whole_set = body(Rules, limit=MAX_BODY, max_values=MAX_VALUES)
 
 
 class RuleFilters(Filters):
@@ -57,7 +64,7 @@ async def create_rule(
 
 @router.put("", openapi_extra=described(Rules))
 async def replace_rules(
-    services: AppServices, token_id: str, new: Annotated[Rules, Depends(body(Rules))]
+    services: AppServices, token_id: str, new: Annotated[Rules, Depends(_whole_set)]
 ) -> views.CollabRules:
     """Replace every rule, or none."""
     async with services.database.writing() as session:

@@ -19,6 +19,7 @@ Functions take a session or a database and typed inputs, return views, and raise
     token_transfer   tokens moved between deployments by their hashes
     key_rotation     everything encrypted anew under the first secret key
     maintenance      schema versions, backup and restore
+    restored_access  tokens and connections that a restore would widen
     views            the objects of the management API
     settings_views   the TokenSettings object
     json_schemas     their JSON Schemas

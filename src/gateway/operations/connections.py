@@ -12,7 +12,7 @@ from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
 from gateway.connections.accounts import ConnectionTestResult
 from gateway.connections.reconnect_links import ReconnectLinks
-from gateway.operations import rows, views
+from gateway.operations import resources, rows, views
 from gateway.operations.inputs import (
     EmailAddress,
     Input,
@@ -26,7 +26,7 @@ from gateway.operations.inputs import (
 from gateway.operations.validation import invalid
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
-from gateway.store.tables import ConnectionRow, Operator, Resource
+from gateway.store.tables import ConnectionRow, Operator
 
 Kind = Literal["email", "calendar", "tasks", "collab"]
 Mode = Literal["delegated", "selected_sites"]
@@ -99,12 +99,12 @@ class ConnectionService:
     The operations on connections of one deployment.
 
     Attributes:
-        allowed_hosts: The hosts that a base URL may name.
+        allowed_origins: `scheme://host:port` of the upstreams that a base URL may name.
         links: Makes the reconnect links of views; None: views have none.
     """
 
     keyring: Keyring
-    allowed_hosts: frozenset[str]
+    allowed_origins: frozenset[str]
     links: ReconnectLinks | None = None
 
     async def create(
@@ -116,6 +116,7 @@ class ConnectionService:
         Raises:
             InvalidInput: The provider does not serve the kind, or members do not fit together.
             UnknownReference: The operator or the resource does not exist.
+            NotLinked: The operator is not linked to the resource.
         """
         providers = connection_rows.KINDS[new.kind]
         if new.provider not in providers:
@@ -138,7 +139,7 @@ class ConnectionService:
             updated_at=now,
         )
         await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
-        await rows.lock_reference(session, Resource, new.resource_id, field="resourceId")
+        await resources.lock_linked(session, new.operator_id, {"resourceId": new.resource_id})
         session.add(row)
         await session.flush()
         if new.credentials is not None:
@@ -239,10 +240,10 @@ class ConnectionService:
         if url is None:
             return None
         try:
-            return connection_rows.check_base_url(url, self.allowed_hosts)
-        except connection_rows.HostNotAllowed:
+            return connection_rows.check_base_url(url, self.allowed_origins)
+        except connection_rows.OriginNotAllowed:
             raise invalid(
-                "baseUrl", "must be an http or https URL whose host this deployment allows"
+                "baseUrl", "must be a URL whose scheme, host and port this deployment allows"
             ) from None
 
 

@@ -5,16 +5,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, update
+from sqlalchemy import func, text, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DatabaseError
 from sqlmodel import col, select
 
 from gateway.errors import CommandError
+from gateway.operations import restored_access
+from gateway.operations.restored_access import WiderAccess
 from gateway.settings import Settings
 from gateway.store import backups, revisions
 from gateway.store.database import Database
 from gateway.store.tables import AccessToken
+from gateway.store.timestamps import now_ms
 
 Progress = Callable[[int, int | None], None]  # units done, and their total if it is known
 
@@ -57,18 +60,33 @@ async def back_up(target: Path, progress: Progress) -> dict[str, Any]:
     return {"file": str(target), "version": backups.version_of(url, target)}
 
 
+async def compare(copy: Path) -> list[WiderAccess] | None:
+    """
+    List the access that restoring *copy* would widen.
+
+    Returns:
+        Tokens, then connections, by id; None when there is no readable store to compare with.
+
+    Raises:
+        CommandError: *copy* is not a backup that this program can restore.
+    """
+    async with _open_database() as database:
+        _check_copy(database.url, copy)
+        return await _compare(database, copy)
+
+
 async def restore(copy: Path, progress: Progress) -> dict[str, Any]:
     """
     Replace the store by *copy* and upgrade it to the newest version.
 
     Returns:
-        As `current`, and the ids of `revived` tokens: revoked before, but not in the copy.
+        As `current`; `wider`, as `compare` lists it; and the ids of `revived` tokens: revoked
+        before, but not in the copy.
     """
     async with _open_database() as database:
         url = database.url
-        version = backups.version_of(url, copy)
-        if version not in revisions.known():
-            raise CommandError(f"{copy} is of version {version}, which this program does not know.")
+        _check_copy(url, copy)
+        wider = await _compare(database, copy)
         revoked, highest_rev = await _revoked_tokens(database)
     if database.path is not None:
         database.path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +102,34 @@ async def restore(copy: Path, progress: Progress) -> dict[str, Any]:
                 select(AccessToken.id).where(col(AccessToken.revoked_at).is_(None))
             )
             revived = sorted(revoked & {token_id or 0 for token_id in unrevoked})
-        return {**await _status(database), "revived": revived}
+        return {**await _status(database), "revived": revived, "wider": wider}
+
+
+def _check_copy(url: str, copy: Path) -> None:
+    version = backups.version_of(url, copy)
+    if version not in revisions.known():
+        raise CommandError(f"{copy} is of version {version}, which this program does not know.")
+
+
+async def _compare(database: Database, copy: Path) -> list[WiderAccess] | None:
+    try:
+        if await revisions.current(database) is None:
+            return None
+        present = {table: await _rows(database, table) for table in restored_access.TABLES}
+    except DatabaseError:  # a damaged store is the reason for a restore
+        return None
+    now = now_ms()
+    restored = backups.rows_of(database.url, copy, restored_access.TABLES)
+    before, after = (restored_access.access_of(rows, now) for rows in (present, restored))
+    return restored_access.wider_access(before, after, now)
+
+
+async def _rows(database: Database, table: str) -> list[dict[str, Any]]:
+    """Read a table as it is: the columns of an older schema version included."""
+    async with database.reading() as session:
+        connection = await session.connection()
+        result = await connection.execute(text(f"SELECT * FROM {table}"))  # noqa: S608 - a name of our tables
+        return [dict(row) for row in result.mappings()]
 
 
 def safe_url(database: Database) -> str:
@@ -95,7 +140,8 @@ def safe_url(database: Database) -> str:
 @asynccontextmanager
 async def _open_database() -> AsyncIterator[Database]:
     """Open the database as it is: it is neither created nor migrated, and needs no secret key."""
-    database = Database.open(Settings().database)
+    settings = Settings()
+    database = Database.open(settings.database, pooler=settings.database_pooler)
     try:
         yield database
     finally:

@@ -70,9 +70,11 @@ def changes(snapshot: PolicySnapshot, policy: Policy, *, prune: bool = False) ->
     Return the differences; *prune* revokes the tokens that the document does not name.
 
     Raises:
-        CommandError: A name is unknown or ambiguous, or a token would change its operator.
+        CommandError: A name is unknown or ambiguous, or a token would change its operator, or get
+            a resource that its operator is not linked to.
     """
     _check_names(snapshot, policy)
+    _check_links(snapshot, policy)
     differences = [
         *(change for entry in policy.operators for change in _operator(snapshot, entry)),
         *(change for entry in policy.resources for change in _resource(snapshot, entry)),
@@ -110,6 +112,24 @@ def _check_names(snapshot: PolicySnapshot, policy: Policy) -> None:
     snapshot.require_unique("token", (token.name for token in policy.tokens))
     _refuse_unknown("operator", operators - snapshot.operators.keys() - defined_operators)
     _refuse_unknown("resource", resources - snapshot.resources.keys() - defined_resources)
+
+
+def _check_links(snapshot: PolicySnapshot, policy: Policy) -> None:
+    """Check the resources of the tokens that are created, or whose resources change."""
+    operators = {name: resource.operators for name, resource in snapshot.resources.items()}
+    for resource in policy.resources:
+        if resource.name not in operators or "operators" in resource.model_fields_set:
+            operators[resource.name] = frozenset(resource.operators)
+    for token in policy.tokens:
+        stored = snapshot.tokens.get(token.name)
+        if stored is not None and stored.resources == set(token.resources):
+            continue  # an export applies without changes, whatever is linked meanwhile
+        for name in token.resources:
+            if token.operator not in operators[name]:
+                raise CommandError(
+                    f"Token {token.name!r} names resource {name!r}, which {token.operator} is not "
+                    "linked to."
+                )
 
 
 def _refuse_unknown(kind: str, missing: Iterable[str]) -> None:

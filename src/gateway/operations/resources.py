@@ -1,6 +1,6 @@
 """Resources: the containers of connections that operators own and tokens reach."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -13,6 +13,8 @@ from gateway.operations import rows, views
 from gateway.operations.inputs import Input, Name, Patch
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow, Operator, OperatorResource, Resource
+from policy.refusals import Detail, InvalidInput
+from policy.vocabulary import Code
 
 OperatorIds = Annotated[list[str], Field(max_length=1000)]
 
@@ -25,6 +27,16 @@ class NewResource(Input):
 class ResourceChange(Patch):
     name: Name = ""
     operator_ids: OperatorIds = Field(default_factory=list)
+
+
+class NotLinked(InvalidInput):
+    """An input names a resource that its operator is not linked to."""
+
+    def __init__(self, resource_id: int, *, field: str) -> None:
+        why = f"names resource {resource_id}, which the operator is not linked to"
+        super().__init__(
+            f"{field} {why}.", code=Code.VALIDATION_ERROR, details=[Detail(field, why)]
+        )
 
 
 async def create(session: AsyncSession, new: NewResource) -> views.Resource:
@@ -75,12 +87,34 @@ async def remove(session: AsyncSession, resource_id: int) -> None:
 
 
 async def link(session: AsyncSession, resource: Resource, operator_ids: Iterable[str]) -> None:
-    """Make *operator_ids* the resource's operators, in place of the previous ones."""
+    """
+    Make *operator_ids* the resource's operators, in place of the previous ones.
+
+    The tokens of the previous ones reach nothing of the resource any more.
+    """
     linked = OperatorResource
     await session.exec(delete(linked).where(col(linked.resource_id) == resource.id))
     for operator_id in dict.fromkeys(operator_ids):
         session.add(linked(operator_id=operator_id, resource_id=resource.id or 0))
     await session.flush()
+    await tokens.bump_policy_rev(session, [resource.id or 0])
+
+
+async def lock_linked(session: AsyncSession, operator_id: str, named: Mapping[str, int]) -> None:
+    """
+    Keep resources, and their links to an operator, until the transaction ends.
+
+    *named* is field of the input -> id of the resource that it names.
+
+    Raises:
+        UnknownReference: A resource does not exist.
+        NotLinked: The operator is not linked to a resource.
+    """
+    for field, resource_id in named.items():
+        await rows.lock_reference(session, Resource, resource_id, field=field)
+        # Links change under the lock of their resource (`change`), so they need none.
+        if await session.get(OperatorResource, (operator_id, resource_id)) is None:
+            raise NotLinked(resource_id, field=field)
 
 
 async def _lock_operators(session: AsyncSession, operator_ids: Sequence[str]) -> None:

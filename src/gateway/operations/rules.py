@@ -1,5 +1,6 @@
 """Collab rules of a token: added, listed, changed, replaced, removed and evaluated."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from policy.vocabulary import Code, RuleAction, RuleType
 from providers import collab_ids
 
 MAX_RULES = 100_000  # per token; docs/spec/collab.md
+_BATCH = 500  # rules that are read or stored before other requests go on
 
 # Parsed below instead of by pydantic, because their errors have codes of their own.
 TypeWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleType]})]
@@ -81,11 +83,18 @@ async def replace(
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     if len(new_rules) > MAX_RULES:
         raise _too_many()
-    rules = _distinct_rows(token, new_rules)
+    rules = await _distinct_rows(token, new_rules)
     await session.exec(delete(CollabRule).where(col(CollabRule.token_id) == token.id))
-    session.add_all(rules)
+    stored: list[views.CollabRule] = []
+    for start in range(0, len(rules), _BATCH):
+        batch = rules[start : start + _BATCH]
+        session.add_all(batch)
+        await session.flush()
+        stored += map(view, batch)
+        for rule in batch:  # or the end of the session would stop other requests
+            session.expunge(rule)
     await _policy_changed(session, token)
-    return [view(rule) for rule in rules]
+    return stored
 
 
 async def list_all(  # noqa: PLR0913 - filters and a page
@@ -257,9 +266,11 @@ def _facts_of_id(text: str) -> dict[str, Any]:
 # -- helpers -------------------------------------------------------------------------------------
 
 
-def _distinct_rows(token: AccessToken, new_rules: Sequence[NewRule]) -> list[CollabRule]:
+async def _distinct_rows(token: AccessToken, new_rules: Sequence[NewRule]) -> list[CollabRule]:
     rules: dict[tuple[str, str, str], CollabRule] = {}
     for position, new in enumerate(new_rules):
+        if position % _BATCH == 0:
+            await asyncio.sleep(0)
         try:
             rule = _row(token, new)
         except InvalidInput as refusal:

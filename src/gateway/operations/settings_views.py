@@ -65,6 +65,11 @@ class TokenSettings(TypedDict):
     allowedCollabOperations: Annotated[CollabOps, "What may be done with collaboration content."]
     collabAllowAllDefault: Annotated[bool, "Whether what no collab rule matches is allowed."]
     visibleCollabFields: Annotated[CollabFields, "The fields of content that are shown."]
+    collabSearchTotals: Annotated[
+        words.SearchTotals,
+        "`unfiltered`: `total` of a search counts hits that are not shown too; `visible`: it does "
+        "not, and nothing hidden can be told from a search.",
+    ]
     allowedConnectionIds: Annotated[Ids | None, "The connections that can be used; null: all."]
     maskMode: Annotated[
         words.MaskMode,

@@ -94,5 +94,10 @@ def _ids_of(snapshot: PolicySnapshot, entry: TokenEntry) -> tuple[dict[str, str]
         stored = snapshot.resources.get(name)
         if stored is None:
             raise CommandError(f"There is no resource {name!r}; `policy apply` makes resources.")
+        if entry.operator not in stored.operators:
+            raise CommandError(
+                f"Token {entry.name!r} names resource {name!r}, which {entry.operator} is not "
+                "linked to; `policy apply` links operators."
+            )
         resource_ids[name] = stored.row.id or 0
     return {operator.email: operator.id}, resource_ids

@@ -8,14 +8,15 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
-from gateway.operations import rows, settings_views, views
+from gateway.operations import resources, rows, settings_views, views
 from gateway.operations.inputs import Input, Name, Patch, RowId, Time
 from gateway.operations.validation import invalid
 from gateway.store import timestamps
-from gateway.store.tables import AccessToken, Operator, Resource
-from policy import grants
+from gateway.store.tables import AccessToken, CollabRule, Operator
+from policy import describe, grants
 from policy.refusals import InvalidInput
-from policy.vocabulary import Surface
+from policy.settings import DEFAULTS
+from policy.vocabulary import RuleAction, Surface
 
 ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
 MAX_GRACE_SECONDS = 86_400
@@ -47,10 +48,11 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
     Raises:
         InvalidInput: A setting cannot be read.
         UnknownReference: The operator or a resource does not exist.
+        NotLinked: The operator is not linked to a resource.
     """
     settings = grants.validate(new.settings)
     await rows.lock_reference(session, Operator, new.operator_id, field="operatorId")
-    await _lock_resources(session, new.resource_ids)
+    await _lock_resources(session, new.operator_id, new.resource_ids)
     token, text = await tokens.create(
         session,
         name=new.name,
@@ -93,9 +95,10 @@ async def change(
     Raises:
         InvalidInput: A setting cannot be read.
         UnknownReference: A resource does not exist.
+        NotLinked: The token's operator is not linked to a resource.
     """
-    await rows.get(session, AccessToken, token_id)
-    await _lock_resources(session, changed.resource_ids)
+    operator_id = (await rows.get(session, AccessToken, token_id)).operator_id
+    await _lock_resources(session, operator_id, changed.resource_ids)
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     if "name" in changed.model_fields_set:
         token.name = changed.name
@@ -159,10 +162,11 @@ def surfaces(token: views.ManagedAccessToken) -> list[str]:
     return [surface.value for surface, is_enabled in enabled.items() if is_enabled]
 
 
-async def _lock_resources(session: AsyncSession, resource_ids: Sequence[int]) -> None:
-    for position, resource_id in enumerate(resource_ids):
-        field = f"resourceIds[{position}]"
-        await rows.lock_reference(session, Resource, resource_id, field=field)
+async def _lock_resources(
+    session: AsyncSession, operator_id: str, resource_ids: Sequence[int]
+) -> None:
+    named = {f"resourceIds[{position}]": id_ for position, id_ in enumerate(resource_ids)}
+    await resources.lock_linked(session, operator_id, named)
 
 
 async def _view(session: AsyncSession, token: AccessToken) -> views.ManagedAccessToken:
@@ -174,6 +178,7 @@ async def _views(
     session: AsyncSession, listed: Sequence[AccessToken]
 ) -> list[views.ManagedAccessToken]:
     resource_ids = await tokens.resources_of(session, listed)
+    blocking = await _with_block_rules(session, listed)
     return [
         {
             "id": token.id or 0,
@@ -186,8 +191,22 @@ async def _views(
             "expiresAt": timestamps.optional_text(token.expires_at),
             "revokedAt": timestamps.optional_text(token.revoked_at),
             "lastUsedAt": timestamps.optional_text(token.last_used_at),
-            "settings": cast("settings_views.TokenSettings", token.settings),
+            "settings": cast("settings_views.TokenSettings", {**DEFAULTS, **token.settings}),
             **grants.effective_operations(token.settings),
+            "warnings": describe.warnings(
+                grants.Grant.read(token.settings), has_block_rules=token.id in blocking
+            ),
         }
         for token in listed
     ]
+
+
+async def _with_block_rules(
+    session: AsyncSession, listed: Sequence[AccessToken]
+) -> frozenset[int | None]:
+    """Return the ids of the tokens that have a block rule."""
+    query = select(CollabRule.token_id).where(
+        col(CollabRule.token_id).in_([token.id for token in listed]),
+        col(CollabRule.action) == RuleAction.BLOCK.value,
+    )
+    return frozenset((await session.exec(query.distinct())).all())

@@ -16,9 +16,11 @@ from policy.vocabulary import Code
 
 Model = TypeVar("Model", bound=BaseModel)
 
+UNKNOWN = "is not known here"  # of a member
+
 _SENTENCES = {
     "missing": "is required",
-    "extra_forbidden": "is not known here",
+    "extra_forbidden": UNKNOWN,
     "string_type": "must be a text",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",

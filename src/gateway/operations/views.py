@@ -141,6 +141,7 @@ class ManagedAccessToken(TypedDict):
     effectiveCollabOperations: Annotated[
         list[CollabWord], "`allowedCollabOperations` without shorthands."
     ]
+    warnings: Annotated[list[str], "What its settings reveal against their look; mostly empty."]
 
 
 class MintedAccessToken(ManagedAccessToken):

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, judge
+from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, accepted, judge
 from policy.quota import Charge, RateLimitResult, Window
 
 _SWEEP_SECONDS = 60.0  # between searches for logs without requests
@@ -90,16 +90,37 @@ class MemoryLimiter:
         """
         now = self._now()
         logs = [(charge, self._log(charge, now)) for charge in charges]
+        tightest, left, frees_at = None, 0, 0
+        for charge, log in logs:
+            moments, cost = log.moments, charge.cost
+            count = len(moments)
+            for window in charge.windows:
+                span = window.seconds * MICROSECONDS
+                # Few requests lie outside a window of the log: mostly its first is inside.
+                start = (
+                    0 if not count or moments[0] > now - span else bisect_right(moments, now - span)
+                )
+                remaining = window.limit // processes - (count - start) - cost
+                if remaining < 0:
+                    return self._refusal(logs, now, processes)
+                if tightest is None or remaining <= left:
+                    frees = (moments[start] if start < count else now) + span
+                    if tightest is None or remaining < left or frees > frees_at:
+                        tightest, left, frees_at = window, remaining, frees
+        if tightest is None:
+            return UNLIMITED
+        for charge, log in logs:
+            log.add(charge.cost, now, name)
+        return accepted(tightest, left, frees_at)
+
+    def _refusal(
+        self, logs: Sequence[tuple[Charge, HitLog]], now: int, processes: int
+    ) -> RateLimitResult:
+        """Return the verdict on a charge that a window refuses."""
         states: list[WindowState] = []
         for charge, log in logs:
             states += log.states(charge, now, processes)
-        if not states:
-            return UNLIMITED
-        verdict = judge(states, now)
-        if verdict.allowed:
-            for charge, log in logs:
-                log.add(charge.cost, now, name)
-        return verdict
+        return judge(states, now)
 
     def log(self, charge: Charge) -> HitLog:
         return self._log(charge, self._now())

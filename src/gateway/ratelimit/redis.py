@@ -22,7 +22,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from gateway.ratelimit.memory import HitLog, MemoryLimiter
-from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, judge
+from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, SharedCounter, WindowState, judge
 from policy.quota import Charge, RateLimitResult
 
 TIMEOUT_SECONDS = 0.1  # for Redis to answer; a client's default is to wait for ever
@@ -30,8 +30,6 @@ RETRY_SECONDS = 1.0  # without asking Redis after it failed
 CONNECTIONS = 8  # Redis runs one script at a time anyway
 _STEPS = 20  # timers per timeout; a new connection alone takes half a dozen exchanges
 
-_SPACE = "{agw}"  # braces: all keys in one slot of a cluster, as one script needs
-_EPOCH = f"{_SPACE}:epoch"
 
 # KEYS: the epoch, then a log per charge. ARGV: the epoch that the caller knows, one for a store
 # that has none, the name of this call; then per log its cost, its longest window in microseconds,
@@ -100,7 +98,7 @@ class _StoreReplaced(Exception):
         self.epoch = epoch
 
 
-class RedisLimiter:
+class RedisLimiter(SharedCounter):
     """`policy.quota.RequestCounter` over Redis."""
 
     def __init__(
@@ -108,10 +106,12 @@ class RedisLimiter:
         url: str,
         *,
         processes: int,
+        prefix: str = "agw",
         timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """*processes* is how many count together, on all machines."""
+        """*processes* is how many count together, on all machines, under keys with *prefix*."""
+        self.prefix = prefix
         pool = BlockingConnectionPool.from_url(
             url,
             max_connections=CONNECTIONS,
@@ -172,7 +172,9 @@ class RedisLimiter:
         for charge, own in zip(charges, logs, strict=True):
             arguments += _window_arguments(charge, own)
             arguments += _missing_hits(own) if own.synced != losses else [0]
-        keys = [_EPOCH, *(f"{_SPACE}:{charge.key}" for charge in charges)]
+        names = ("epoch", *(charge.key for charge in charges))
+        # Braces: all keys in one slot of a cluster, as one script needs.
+        keys = [f"{{{self.prefix}}}:{name}" for name in names]
         answer = await self._script(keys=keys, args=arguments)
         if answer[0] == -1:
             raise _StoreReplaced(answer[1])

@@ -26,6 +26,23 @@ def configured_windows(
     return {**SURFACE_WINDOWS, **changed}
 
 
+class SharedCounter:
+    """
+    Base of counters that many processes share; it needs no client library to be recognised.
+
+    Attributes:
+        prefix: Of the deployment's keys; empty until it is known.
+        lost: Whether the shared count is out of reach.
+    """
+
+    prefix: str
+    lost: bool
+
+    async def aclose(self) -> None:
+        """Close the connections to the shared count."""
+        raise NotImplementedError
+
+
 class UnlimitedCounter:
     """`policy.quota.RequestCounter` of `AGW_RATE_LIMITS=off`: it allows all, and counts nothing."""
 
@@ -75,11 +92,16 @@ def judge(states: Sequence[WindowState], now: int) -> RateLimitResult:
     if tightest.left < 0:
         refusals = [_refusal(state, now) for state in states if state.left < 0]
         return max(refusals, key=lambda refusal: refusal.retry_after)
+    return accepted(tightest.window, tightest.left, tightest.frees_at)
+
+
+def accepted(window: Window, left: int, frees_at: int) -> RateLimitResult:
+    """Return the verdict on a charge that fits, about its tightest *window*; see `WindowState`."""
     return RateLimitResult(
         allowed=True,
-        limit=tightest.window.limit,
-        remaining=tightest.left,
-        reset=math.ceil(tightest.frees_at / MICROSECONDS),
+        limit=window.limit,
+        remaining=left,
+        reset=math.ceil(frees_at / MICROSECONDS),
         retry_after=0,
     )
 

@@ -7,22 +7,23 @@ until it succeeds. An intent whose lease has expired, because its process died o
 response of the call, is left to `recovery`.
 """
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sqlalchemy import delete, func, update
+from sqlalchemy import delete, func, insert, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.clock import StatementClock
+from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken, CollabRule, RuleIntent
-from gateway.store.timestamps import ClockMs, now_ms
+from gateway.store.timestamps import now_ms
 from policy.refusals import Conflict
 from policy.vocabulary import Code, RuleAction, RuleType
 from providers.content import fingerprints
@@ -32,20 +33,24 @@ log = logging.getLogger("gateway")
 
 MAX_RULES = 100_000  # per token; docs/spec/rules.md#limits-of-automatic-rules
 DESCRIPTION = "created by this token"
-LEASE_MS = 35_000  # 30 seconds that a call may last, and 5 of clock difference; ADR 0008
+LEASE_MS = 35_000  # 30 seconds that a call may last, and 5 to spare; ADR 0008
 RENEWAL_SECONDS = 5.0  # between renewals of leases, and between attempts to store pending rules
 
 
 class RuleIntentLog:
     """`graph.context.RuleIntents` over the database. One per process."""
 
-    def __init__(self, database: Database, keyring: Keyring, *, clock: ClockMs = now_ms) -> None:
+    def __init__(
+        self, database: Database, keyring: Keyring, *, clock: StatementClock | None = None
+    ) -> None:
+        """*clock* is the database's; tests have their own."""
         self._database = database
         self._keyring = keyring
-        self._clock = clock
-        self._running: set[int] = set()
+        self._now = clock or database.clock.now
+        self._running: dict[int, tuple[int, str]] = {}  # intent -> token, rule type
         self._pending_rules: dict[int, str] = {}
 
+    @retried
     async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
         Store that a resource is about to be created; return the id of the intent.
@@ -54,8 +59,8 @@ class RuleIntentLog:
             Conflict: `RULE_LIMIT`: the token has the maximum number of rules.
             Overloaded: The database did not answer, so nothing may be created.
         """
-        now = self._clock()
-        row = RuleIntent(
+        now = self._now()
+        row = insert(RuleIntent).values(
             token_id=token_id,
             rule_type=rule_type.value,
             place=trace.place,
@@ -63,6 +68,7 @@ class RuleIntentLog:
             trace=self._keyring.seal(fingerprints.encode(trace), context=seal_context(token_id)),
             lease_until=now + LEASE_MS,
             look_at=now + LEASE_MS,
+            looks=0,
         )
         try:
             async with self._database.writing() as session:
@@ -71,12 +77,10 @@ class RuleIntentLog:
                 )
                 if count.one() >= MAX_RULES:
                     raise Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)
-                session.add(row)
-                await session.flush()
-                intent_id = row.id or 0
+                intent_id = await session.scalar(row.returning(col(RuleIntent.id))) or 0
         except StorageUnavailable as failure:
             raise Overloaded from failure
-        self._running.add(intent_id)
+        self._running[intent_id] = (token_id, rule_type.value)
         return intent_id
 
     async def allow(self, intent_id: int, pattern: str) -> None:
@@ -91,25 +95,18 @@ class RuleIntentLog:
 
     async def drop(self, intent_id: int) -> None:
         """Delete an intent whose resource was certainly not created."""
-        self._running.discard(intent_id)
+        self._running.pop(intent_id, None)
         with contextlib.suppress(StorageUnavailable):  # recovery will find nothing and delete it
-            async with self._database.writing() as session:
-                await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
+            await self._delete(intent_id)
 
     def abandon(self, intent_id: int) -> None:
         """Leave an intent with unknown outcome to recovery, which looks for the resource."""
-        self._running.discard(intent_id)
+        self._running.pop(intent_id, None)
 
     async def renew(self) -> None:
         """Extend the lease of every intent of this process, and store the pending rules."""
         if self._running:
-            until = self._clock() + LEASE_MS
-            async with self._database.writing() as session:
-                await session.exec(
-                    update(RuleIntent)
-                    .where(col(RuleIntent.id).in_(list(self._running)))
-                    .values(lease_until=until, look_at=until)
-                )
+            await self._extend_leases()
         await self.store_pending()
 
     async def store_pending(self) -> None:
@@ -121,28 +118,48 @@ class RuleIntentLog:
     async def running(self) -> AsyncIterator[None]:
         """Renew leases periodically, and store pending rules once more at the end."""
         try:
-            async with running_tasks(self._renew_periodically()):
+            async with running_tasks(
+                PeriodicTask(
+                    name="rule_intents",
+                    work=self.renew,
+                    pause_seconds=RENEWAL_SECONDS,
+                    failure_message="the rule of something made could not be stored yet",
+                )
+            ):
                 yield
         finally:
             with contextlib.suppress(StorageUnavailable):
                 await self.store_pending()
 
-    async def _renew_periodically(self) -> None:
-        while True:
-            await asyncio.sleep(RENEWAL_SECONDS)
-            try:
-                await self.renew()
-            except StorageUnavailable:
-                log.warning("the rule of something made could not be stored yet")
-
-    async def _store(self, intent_id: int, pattern: str) -> None:
-        """Insert the rule unless it exists, and delete the intent; all or nothing."""
+    @retried
+    async def _extend_leases(self) -> None:
+        until = self._now() + LEASE_MS
         async with self._database.writing() as session:
-            row = await session.get(RuleIntent, intent_id)
-            if row is not None:
-                await replace_with_rule(session, row, pattern)
+            await session.exec(
+                update(RuleIntent)
+                .where(col(RuleIntent.id).in_(list(self._running)))
+                .values(lease_until=until, look_at=until)
+            )
+
+    @retried
+    async def _delete(self, intent_id: int) -> None:
+        async with self._database.writing() as session:
+            await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
+
+    @retried
+    async def _store(self, intent_id: int, pattern: str) -> None:
+        """
+        Insert the rule unless it exists, and delete the intent; all or nothing.
+
+        The rule is stored also when the intent is gone: recovery may have searched in vain while
+        the resource was still being created, and this process knows that it exists.
+        """
+        token_id, rule_type = self._running[intent_id]
+        async with self._database.writing() as session:
+            await session.exec(delete(RuleIntent).where(col(RuleIntent.id) == intent_id))
+            await add_allow_rule(session, token_id, rule_type, pattern)
         self._pending_rules.pop(intent_id, None)
-        self._running.discard(intent_id)
+        self._running.pop(intent_id, None)
 
 
 def seal_context(token_id: int) -> bytes:
@@ -150,36 +167,40 @@ def seal_context(token_id: int) -> bytes:
     return f"rule_intents:{token_id}".encode()
 
 
-async def replace_with_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> None:
-    """Delete an intent and insert its rule, unless the token has that rule already."""
-    await session.delete(intent)
-    if await has_allow_rule(session, intent, pattern):
+async def add_allow_rule(
+    session: AsyncSession, token_id: int, rule_type: str, pattern: str
+) -> None:
+    """Insert an allow rule, unless the token has it already or does not exist any more."""
+    if await has_allow_rule(session, token_id, rule_type, pattern):
         return
-    session.add(
-        CollabRule(
-            token_id=intent.token_id,
-            rule_type=intent.rule_type,
-            pattern=pattern,
-            action=RuleAction.ALLOW.value,
-            description=DESCRIPTION,
-            source="auto",
-            created_at=now_ms(),
-            updated_at=now_ms(),
-        )
-    )
-    await session.exec(
+    raised = await session.exec(
         update(AccessToken)
-        .where(col(AccessToken.id) == intent.token_id)
-        .values(policy_rev=AccessToken.policy_rev + 1)
+        .where(col(AccessToken.id) == token_id)
+        .values(policy_rev=AccessToken.policy_rev + 1, added_rules=AccessToken.added_rules + 1)
     )
+    if raised.rowcount:
+        session.add(
+            CollabRule(
+                token_id=token_id,
+                rule_type=rule_type,
+                pattern=pattern,
+                action=RuleAction.ALLOW.value,
+                description=DESCRIPTION,
+                source="auto",
+                created_at=now_ms(),
+                updated_at=now_ms(),
+            )
+        )
 
 
-async def has_allow_rule(session: AsyncSession, intent: RuleIntent, pattern: str) -> bool:
-    """Return whether the token of *intent* has the allow rule already."""
+async def has_allow_rule(
+    session: AsyncSession, token_id: int, rule_type: str, pattern: str
+) -> bool:
+    """Return whether a token has an allow rule."""
     rows = await session.exec(
         select(CollabRule.id).where(
-            col(CollabRule.token_id) == intent.token_id,
-            col(CollabRule.rule_type) == intent.rule_type,
+            col(CollabRule.token_id) == token_id,
+            col(CollabRule.rule_type) == rule_type,
             col(CollabRule.pattern) == pattern,
             col(CollabRule.action) == RuleAction.ALLOW.value,
         )

@@ -11,25 +11,28 @@ searches at a time. See ADR 0012.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from sqlalchemy import delete, update
+from sqlalchemy import and_, delete, or_, update
 from sqlmodel import col, select
 
-from gateway.rule_intents.log import has_allow_rule, replace_with_rule, seal_context
+from gateway.rule_intents.log import LEASE_MS, add_allow_rule, has_allow_rule, seal_context
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import repeat, running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.clock import StatementClock
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
-from gateway.store.tables import AccessToken, ConnectionRow, RuleIntent, TokenResource
-from gateway.store.timestamps import ClockMs, from_ms, now_ms
+from gateway.store.tables import AccessToken, RuleIntent
+from gateway.store.timestamps import from_ms
 from policy.grants import Grant
 from policy.vocabulary import Surface
 from providers.content import fingerprints
 from providers.content.fingerprints import TimeWindow
 from providers.content.merged_content import MergedContent
 from providers.failures import ProviderFailure, Unreachable
+from providers.ports.connection import ConnectionInfo
 from providers.records.collab import File, Row
 
 log = logging.getLogger("gateway")
@@ -44,26 +47,40 @@ LOOK_PAUSES_MS = tuple(60_000 * minutes for minutes in (1, 1, 5, 30, 60, 240, 48
 class Accounts(Protocol):
     """The part of `gateway.connections.accounts.Accounts` that recovery needs."""
 
-    def content_of_connections(self, rows: Sequence[ConnectionRow]) -> MergedContent:
-        """Return the merged collaboration content of *rows*."""
+    def content_of_connections(self, connections: Sequence[ConnectionInfo]) -> MergedContent:
+        """Return the merged collaboration content of *connections*."""
 
 
 class RuleIntentRecovery:
     """Resolves intents whose lease has expired. One per process."""
 
     def __init__(
-        self, database: Database, keyring: Keyring, accounts: Accounts, *, clock: ClockMs = now_ms
+        self,
+        database: Database,
+        keyring: Keyring,
+        accounts: Accounts,
+        connections_of: Callable[[int], Awaitable[Sequence[ConnectionInfo]]],
+        *,
+        clock: StatementClock | None = None,
     ) -> None:
+        """
+        Keep what a search needs.
+
+        *connections_of* returns the connections that a token reaches, by the token's id. *clock* is
+        the database's; tests have their own.
+        """
         self._database = database
         self._keyring = keyring
         self._accounts = accounts
-        self._clock = clock
+        self._connections_of = connections_of
+        self._now = clock or database.clock.now
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Recover expired intents now and periodically."""
         return running_tasks(
-            repeat(
-                self.recover,
+            PeriodicTask(
+                name="rule_recovery",
+                work=self.recover,
                 pause_seconds=CHECK_SECONDS,
                 failure_message="allow rules could not be looked after",
                 first_pause_seconds=0,
@@ -77,9 +94,14 @@ class RuleIntentRecovery:
         Raises:
             StorageUnavailable: The database did not answer.
         """
+        if not self._database.clock.is_trusted:
+            return 0
         resolved = 0
+        now, look_at = self._now(), col(RuleIntent.look_at)
+        # An end that lies further ahead than any process sets it was stored by a wrong clock.
+        untouched_too_long = and_(col(RuleIntent.looks) == 0, look_at > now + 2 * LEASE_MS)
+        due = or_(look_at <= now, untouched_too_long, look_at > now + 2 * LOOK_PAUSES_MS[-1])
         async with self._database.reading() as session:
-            due = col(RuleIntent.look_at) <= self._clock()
             rows = await session.exec(select(RuleIntent).where(due).limit(_BATCH))
             intents = rows.all()
         for intent in intents:
@@ -87,6 +109,7 @@ class RuleIntentRecovery:
                 resolved += await self._search(intent)
         return resolved
 
+    @retried
     async def _claim(self, intent: RuleIntent) -> bool:
         """Claim an intent for one search; False if another process or its creator was faster."""
         pause = LOOK_PAUSES_MS[min(intent.looks, len(LOOK_PAUSES_MS) - 1)]
@@ -98,10 +121,11 @@ class RuleIntentRecovery:
                     col(RuleIntent.lease_until) == intent.lease_until,
                     col(RuleIntent.looks) == intent.looks,
                 )
-                .values(look_at=self._clock() + pause, looks=RuleIntent.looks + 1)
+                .values(look_at=self._now() + pause, looks=RuleIntent.looks + 1)
             )
         return bool(result.rowcount)
 
+    @retried
     async def _search(self, intent: RuleIntent) -> bool:
         """Search upstream for the resource of an intent; return whether the intent is resolved."""
         looks = intent.looks + 1
@@ -120,7 +144,8 @@ class RuleIntentRecovery:
         async with self._database.writing() as session:
             row = await session.get(RuleIntent, intent.id)
             if row is not None:
-                await replace_with_rule(session, row, patterns[0])
+                await session.delete(row)
+                await add_allow_rule(session, row.token_id, row.rule_type, patterns[0])
         return True
 
     async def _matches(self, intent: RuleIntent) -> list[str]:
@@ -140,30 +165,29 @@ class RuleIntentRecovery:
         if not patterns and not all_active:
             raise Unreachable
         async with self._database.reading() as session:
-            return [text for text in patterns if not await has_allow_rule(session, intent, text)]
+            return [
+                pattern
+                for pattern in patterns
+                if not await has_allow_rule(session, intent.token_id, intent.rule_type, pattern)
+            ]
 
     async def _content(self, token_id: int) -> tuple[MergedContent, bool]:
         """Return the content of the token's active connections, and whether all are active."""
         async with self._database.reading() as session:
             token = await session.get(AccessToken, token_id)
-            result = await session.exec(
-                select(ConnectionRow)
-                .join(
-                    TokenResource, col(TokenResource.resource_id) == col(ConnectionRow.resource_id)
-                )
-                .where(
-                    col(TokenResource.token_id) == token_id,
-                    col(ConnectionRow.kind) == Surface.COLLAB.value,
-                )
-            )
-            rows = result.all()
         allowed_ids = None if token is None else Grant.read(token.settings).connection_ids
-        usable = [row for row in rows if allowed_ids is None or row.id in allowed_ids]
-        active = [row for row in usable if row.status == "active"]
+        usable = [
+            connection
+            for connection in await self._connections_of(token_id)
+            if connection.kind == Surface.COLLAB
+            and (allowed_ids is None or connection.id in allowed_ids)
+        ]
+        active = [connection for connection in usable if connection.status == "active"]
         return self._accounts.content_of_connections(active), bool(active) and len(active) == len(
             usable
         )
 
+    @retried
     async def _delete(self, intent: RuleIntent, reason: str | None = None) -> bool:
         """Delete an intent, and log *reason* if its rule may be missing; return True."""
         if reason is not None:

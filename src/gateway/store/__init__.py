@@ -3,8 +3,12 @@ The database of the process: engines, tables and the shared state that lives in 
 
     sqlite       the packaged SQLite driver, installed before anything opens a database
     database     read sessions and write transactions over SQLite or PostgreSQL
+    failures     failures of a database that mean "try again later"
+    conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
     timestamps   milliseconds since the epoch, and their text form
+    clock        the time that all processes on one database share
+    clock_check  comparison of the machine's clock with the database's
     leases       locks in the database, for one process at a time
     idempotency  the entries of `Idempotency-Key` requests
     event_ids    public ids of calendars and events

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.store.database import StorageUnavailable
@@ -34,43 +35,54 @@ class BackgroundJobs:
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
 
+# Name of a periodic task -> whether its last run succeeded. A process has one set of tasks.
+last_runs: dict[str, bool] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodicTask:
+    """
+    Work that is run again and again while the process serves.
+
+    Attributes:
+        name: Of the task, in `last_runs`.
+        work: An exception ends the current run only.
+        pause_seconds: From the end of one run to the start of the next.
+        retry_seconds: The same after an exception; None means *pause_seconds*.
+        first_pause_seconds: Before the first run; None means *pause_seconds*.
+        failure_message: Logged as a warning when *work* raises.
+    """
+
+    name: str
+    work: Callable[[], Awaitable[object]]
+    pause_seconds: float
+    retry_seconds: float | None = None
+    first_pause_seconds: float | None = None
+    failure_message: str
+
+    async def run(self) -> None:
+        """Run the work until cancelled; nothing that it raises ends the task."""
+        pause = self.first_pause_seconds
+        while True:
+            await asyncio.sleep(self.pause_seconds if pause is None else pause)
+            try:
+                await self.work()
+                pause, last_runs[self.name] = None, True
+            except Exception as failure:  # noqa: BLE001 - whatever it was, the next run may succeed
+                pause, last_runs[self.name] = self.retry_seconds, False
+                log.warning(self.failure_message, extra={"kind": type(failure).__name__})
+
+
 @asynccontextmanager
-async def running_tasks(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run *loops*, which end only when cancelled, for as long as the ``with`` block runs."""
-    tasks = [asyncio.create_task(loop) for loop in loops]
+async def running_tasks(*tasks: PeriodicTask) -> AsyncIterator[None]:
+    """Run *tasks* for as long as the ``with`` block runs."""
+    running = [asyncio.create_task(task.run()) for task in tasks]
     try:
         yield
     finally:
-        for task in tasks:
+        for task in running:
             task.cancel()
-        for result in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(result, Exception):
-                log.error("a watch broke off", extra={"kind": type(result).__name__})
-
-
-async def repeat(
-    work: Callable[[], Awaitable[object]],
-    *,
-    pause_seconds: float,
-    failure_message: str,
-    first_pause_seconds: float | None = None,
-) -> None:
-    """
-    Run *work* again and again; meant for `running_tasks`.
-
-    Args:
-        work: An exception ends the current run only.
-        pause_seconds: Between the end of one run and the start of the next.
-        failure_message: Logged as a warning when *work* raises.
-        first_pause_seconds: Before the first run; None means *pause_seconds*.
-    """
-    await asyncio.sleep(pause_seconds if first_pause_seconds is None else first_pause_seconds)
-    while True:
-        try:
-            await work()
-        except Exception as failure:  # noqa: BLE001 - whatever it was, the next run may succeed
-            log.warning(failure_message, extra={"kind": type(failure).__name__})
-        await asyncio.sleep(pause_seconds)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _log_unavailable(job: Coroutine[Any, Any, None]) -> None:

@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from sqlalchemy.engine import make_url
 
@@ -24,6 +26,13 @@ from gateway.store.tables import METADATA
 
 PAGES_PER_STEP = 256  # copied between two calls of the progress listener
 _VERSION_TABLE = "alembic_version"
+_COPY = re.compile(r"COPY (?:public\.)?(\w+) \(([^()]*)\) FROM stdin;")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES: Mapping[str, str] = MappingProxyType(
+    {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+)
+
+Rows = Mapping[str, list[dict[str, Any]]]  # table -> rows
 
 
 def back_up(url: str, target: Path, progress: ProgressListener) -> None:
@@ -69,6 +78,53 @@ def version_of(url: str, copy: Path) -> str:
     if problem := damage(copy):
         raise CommandError(f"{copy} is damaged: {problem}.")
     return str(version)
+
+
+def rows_of(url: str, copy: Path, tables: Sequence[str]) -> Rows:
+    """
+    Read *tables* from *copy*, which `version_of` has accepted.
+
+    Values are as SQLite stores them, or the texts of PostgreSQL; columns are those of the copy's
+    schema version.
+    """
+    if _is_sqlite(url):
+        with closing(sqlite.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return {table: list(_rows(connection, table)) for table in tables}
+    options = ["--data-only", *(f"--table={table}" for table in tables), "--file=-"]
+    script = _run(url, "pg_restore", *options, copy.absolute(), connect_option=None)
+    return {**{table: [] for table in tables}, **dict(_copied_tables(script))}
+
+
+def _rows(connection: sqlite.Connection, table: str) -> Iterator[dict[str, Any]]:
+    cursor = connection.execute(f"SELECT * FROM {table}")  # noqa: S608 - a name of our tables
+    columns = [column[0] for column in cursor.description]
+    for row in cursor:
+        yield dict(zip(columns, row, strict=True))
+
+
+def _copied_tables(script: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield each `COPY … FROM stdin` block of a script of pg_restore: the table and its rows."""
+    lines = iter(script.split("\n"))
+    for line in lines:
+        header = _COPY.fullmatch(line)
+        if header is None:
+            continue
+        columns = [column.strip('" ') for column in header[2].split(",")]
+        rows = []
+        for row in lines:
+            if row == "\\.":
+                break
+            rows.append(dict(zip(columns, map(_copied_value, row.split("\t")), strict=True)))
+        yield header[1], rows
+
+
+def _copied_value(text: str) -> str | None:
+    r"""Decode a value of PostgreSQL's text format: `\N` is null, a backslash starts an escape."""
+    if text == "\\N":
+        return None
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
 
 
 def restore(url: str, copy: Path, progress: ProgressListener) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
-from gateway.store.background import repeat, running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.leases import Leases
 
 HOUR = 3600.0  # seconds between two runs, over all processes
@@ -23,8 +23,9 @@ class HourlyCleanup:
     def running(self) -> AbstractAsyncContextManager[None]:
         """Check periodically whether a run is due."""
         return running_tasks(
-            repeat(
-                self.run_if_due,
+            PeriodicTask(
+                name="cleanup",
+                work=self.run_if_due,
                 pause_seconds=_CHECK_SECONDS,
                 failure_message="old rows could not be taken out",
             )

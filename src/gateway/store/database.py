@@ -6,30 +6,53 @@ processes wait for each other instead of losing updates, and readers never wait 
 """
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.errors import CommandError
 from gateway.store import sqlite
+from gateway.store.clock import DatabaseClock
+from gateway.store.failures import is_conflict, is_unavailable
+
+# How a connection pooler assigns connections to PostgreSQL: for a session, or per transaction.
+Pooler = Literal["session", "transaction"]
+
+log = logging.getLogger("gateway")
 
 BUSY_TIMEOUT = 5.0  # seconds that a write waits for another process
+_HARMLESS_WRITE = text("DELETE FROM leases WHERE until < 0")
+_NOT_UPGRADED = (
+    "The database is of an older version ({}) than this program, which was told not to migrate it: "
+    "run `access-gateway db upgrade` first."
+)
+MIGRATION_SECONDS = 60.0  # that a start waits for the migration of another process
+# That PostgreSQL keeps an open transaction whose process sends nothing: a frozen one's locks would
+# otherwise stop the others until it goes on.
+_IDLE_MS = 15_000
 _MIGRATION_LOCK = 7_301_120  # arbitrary, but the same in every process
 
 
 class StorageUnavailable(Exception):
     """The database did not answer; a request that needs it gets a 503 and is never let through."""
+
+
+class TransactionConflict(StorageUnavailable):
+    """A transaction was rolled back by another one and wrote nothing; `conflicts.retried`."""
 
 
 class UnsafeSqlite(Exception):
@@ -39,23 +62,45 @@ class UnsafeSqlite(Exception):
 class Database:
     """Two engines over one database: one for reads and one for writes; the same on PostgreSQL."""
 
-    def __init__(self, url: str, reader: AsyncEngine, writer: AsyncEngine) -> None:
+    def __init__(
+        self, url: str, reader: AsyncEngine, writer: AsyncEngine, migrator: AsyncEngine
+    ) -> None:
         self.url = url
         self.reader = reader
         self.writer = writer
+        self._migrator = migrator
+        self.clock = DatabaseClock(of_server=self.path is None)
+        self.writes_fail = False  # whether the last write did
 
     @classmethod
-    def open(cls, url: str) -> Self:
-        """Create the engines for *url*; nothing is connected yet."""
+    def open(cls, url: str, *, connections: int = 15, pooler: Pooler = "session") -> Self:
+        """
+        Create the engines for *url*; nothing is connected yet.
+
+        Args:
+            url: Of SQLite or PostgreSQL, with the name of the asynchronous driver.
+            connections: The most that are open to PostgreSQL at once; a third of them stay open.
+            pooler: How a connection pooler between this process and PostgreSQL works.
+        """
         if make_url(url).get_backend_name() == "sqlite":
-            return cls(url, _sqlite(url, writer=False), _sqlite(url, writer=True))
+            writer = _sqlite(url, writer=True)
+            return cls(url, _sqlite(url, writer=False), writer, writer)
+        options = _connect_options(pooler)
+        pool_size = -(-connections // 3)
         engine = create_async_engine(
             url,
+            # The statements are written for it; a server's default may be a stricter level, whose
+            # conflicts would have to be tried again.
+            isolation_level="READ COMMITTED",
+            pool_size=pool_size,
+            max_overflow=connections - pool_size,
             pool_pre_ping=True,
             pool_timeout=3,
-            connect_args={"timeout": 2, "command_timeout": 3},
+            connect_args={**options, "command_timeout": 3},
         )
-        return cls(url, engine, engine)
+        # A migration of large tables takes longer than a statement of a request may.
+        migrator = create_async_engine(url, poolclass=NullPool, connect_args=options)
+        return cls(url, engine, engine, migrator)
 
     @property
     def path(self) -> Path | None:
@@ -66,19 +111,63 @@ class Database:
         return Path(parsed.database)
 
     async def migrate(self) -> None:
-        """Upgrade the schema to the newest version; safe while other processes do the same."""
+        """
+        Upgrade the schema to the newest version; safe while other processes do the same.
+
+        A current schema is only read, so that no start waits for the writes of another process.
+
+        Raises:
+            CommandError: The schema is newer than this program, or another process has been
+                upgrading it for `MIGRATION_SECONDS`.
+        """
         if self.path is not None:
             await asyncio.to_thread(_prepare_file, self.path)
-        async with self.writer.begin() as connection:
+        async with self.reader.connect() as connection:
+            if await connection.run_sync(is_current):
+                return
+        async with self._migrator.begin() as connection:
             if self.path is None:
-                lock = text("SELECT pg_advisory_xact_lock(:lock)")
-                await connection.execute(lock, {"lock": _MIGRATION_LOCK})
+                await self._lock_schema(connection)
             await connection.run_sync(upgrade)
+
+    async def prepare(self, *, migrates: bool) -> None:
+        """
+        Bring the schema to the newest version, or only check that it is there.
+
+        Raises:
+            CommandError: The schema is newer than this program, or it is older and *migrates* is
+                false.
+        """
+        if migrates:
+            await self.migrate()
+            return
+        if self.path is not None and not self.path.exists():
+            raise CommandError(_NOT_UPGRADED.format("none"))
+        async with self.reader.connect() as connection:
+            current = await connection.run_sync(_known_revision)
+        if current != newest_version():
+            raise CommandError(_NOT_UPGRADED.format(current or "none"))
+
+    async def _lock_schema(self, connection: AsyncConnection) -> None:
+        """Wait until no other process upgrades the schema, and say so."""
+        lock = text("SELECT pg_try_advisory_xact_lock(:lock)")
+        deadline = time.monotonic() + MIGRATION_SECONDS
+        waits = False
+        while not await connection.scalar(lock, {"lock": _MIGRATION_LOCK}):
+            if time.monotonic() > deadline:
+                raise CommandError(
+                    f"Another process has been upgrading the database for {MIGRATION_SECONDS:.0f} "
+                    "seconds. Wait for its end, or end it if it hangs, and start again."
+                )
+            if not waits:
+                log.warning("another process upgrades the database: waiting for its end")
+                waits = True
+            await asyncio.sleep(0.1)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
         async with (
-            _translate_failures(),
+            translate_failures(),
             AsyncSession(self.reader, expire_on_commit=False) as session,
         ):
             yield session
@@ -86,17 +175,43 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """Open a write transaction: committed at the end, rolled back by an exception."""
-        async with (
-            _translate_failures(),
-            AsyncSession(self.writer, expire_on_commit=False) as session,
-            session.begin(),
-        ):
-            yield session
+        try:
+            async with (
+                translate_failures(),
+                AsyncSession(self.writer, expire_on_commit=False) as session,
+                session.begin(),
+            ):
+                yield session
+        except StorageUnavailable:
+            self.writes_fail = True
+            raise
+        self.writes_fail = False
+
+    async def accepts_writes(self) -> bool:
+        """
+        Return whether writes succeed: not on a read-only server, and not after a failed write.
+
+        After a failed write another one is tried, which changes nothing.
+        """
+        try:
+            if self.path is None:
+                async with self.reading() as session:
+                    state = text("SELECT current_setting('transaction_read_only')")
+                    if (await (await session.connection()).execute(state)).scalar_one() == "on":
+                        return False
+            if self.writes_fail:
+                async with self.writing() as session:
+                    await (await session.connection()).execute(_HARMLESS_WRITE)
+        except StorageUnavailable:
+            return False
+        return True
 
     async def close(self) -> None:
         await self.reader.dispose()
         if self.writer is not self.reader:
             await self.writer.dispose()
+        if self._migrator is not self.writer:
+            await self._migrator.dispose()
 
 
 def _prepare_file(path: Path) -> None:
@@ -118,9 +233,44 @@ def _prepare_file(path: Path) -> None:
                 return
 
 
+def is_current(connection: Connection) -> bool:
+    """Return whether the schema has the newest version that this program knows."""
+    newest = ScriptDirectory.from_config(alembic_config()).get_current_head()
+    return MigrationContext.configure(connection).get_current_revision() == newest
+
+
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Run the packaged migrations on *connection* up to *revision*."""
+    """
+    Run the packaged migrations on *connection* up to *revision*.
+
+    Raises:
+        CommandError: A newer version of this program has upgraded the database.
+    """
+    _known_revision(connection)
     command.upgrade(alembic_config(connection), revision)
+
+
+def _known_revision(connection: Connection) -> str | None:
+    """
+    Return the version of the schema; None for an empty database.
+
+    Raises:
+        CommandError: A newer version of this program has upgraded the database.
+    """
+    scripts = ScriptDirectory.from_config(alembic_config(connection))
+    current = MigrationContext.configure(connection).get_current_revision()
+    known = {script.revision for script in scripts.walk_revisions()}
+    if current is not None and current not in known:
+        raise CommandError(
+            f"The database is of version {current}, which this program does not know: a newer one "
+            "has upgraded it. Start that one, or restore a backup."
+        )
+    return current
+
+
+def newest_version() -> str:
+    """Return the version of the schema that this program needs."""
+    return ScriptDirectory.from_config(alembic_config()).get_current_head() or ""
 
 
 def alembic_config(connection: Connection | None = None) -> Config:
@@ -132,22 +282,32 @@ def alembic_config(connection: Connection | None = None) -> Config:
 
 
 @asynccontextmanager
-async def _translate_failures() -> AsyncIterator[None]:
+async def translate_failures() -> AsyncIterator[None]:
+    """Raise `StorageUnavailable` or its subclass where `gateway.store.failures` says so."""
     try:
         yield
-    except _NO_ANSWER as failure:
-        raise StorageUnavailable from failure
-    except DBAPIError as failure:
-        aborted = getattr(failure.orig, "sqlstate", None) in _ABORTED
-        if not (failure.connection_invalidated or aborted):
-            raise
-        raise StorageUnavailable from failure
+    except Exception as failure:
+        if is_conflict(failure):
+            raise TransactionConflict from failure
+        if is_unavailable(failure):
+            raise StorageUnavailable from failure
+        raise
 
 
-# No connection in time, connection refused or reset, or lost during a statement. A statement that
-# is not answered in time raises TimeoutError, which is an OSError.
-_NO_ANSWER = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
-_ABORTED = {"40001", "40P01"}  # serialization failure and deadlock
+def _connect_options(pooler: Pooler) -> dict[str, Any]:
+    """Return what asyncpg connects with."""
+    if pooler == "transaction":
+        # The next transaction runs on another connection, where a prepared statement is not known.
+        # The unnamed one lives until the next statement, within the transaction. The pooler refuses
+        # settings at the start of a session.
+        return {
+            "timeout": 2,
+            "statement_cache_size": 0,
+            "prepared_statement_cache_size": 0,
+            "prepared_statement_name_func": str,
+        }
+    idle = {"idle_in_transaction_session_timeout": str(_IDLE_MS)}
+    return {"timeout": 2, "server_settings": idle}
 
 
 def _sqlite(url: str, *, writer: bool) -> AsyncEngine:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 
 from gateway.errors import Overloaded
+from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import CalendarRow, EventRow
 from providers.bounded_map import BoundedMap
@@ -103,6 +104,7 @@ class EventIds:
                     ids[place] = self._calendars[place] = row.id
         return ids
 
+    @retried
     async def _insert(self, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> bool:
         """Insert missing rows; insert none and return False when their connection was removed."""
         insert = sqlite.insert if self._database.path is not None else postgresql.insert

@@ -4,33 +4,38 @@ Idempotency keys in the database; `rest_compat.ledger` states the contract.
 When may another request take over an attempt that never ended? Only when that attempt can no longer
 be running, here or upstream. A lease of 35 seconds holds a running entry: 30 seconds that a call to
 a provider may last, and 5 seconds of clock difference. A live process renews the leases of its
-running attempts every 5 seconds. So after a crash, requests with the same key get a 409 until 35
+running attempts every 3 seconds. So after a crash, requests with the same key get a 409 until 35
 seconds after the last renewal: every upstream call of the dead process is over by then, and looking
 the message up gives the final state. The rule is the same for a process that was killed, one that
-hangs, and one on another machine; the clocks of machines that share a database must agree within 5
-seconds.
+hangs, and one on another machine: the time is the database's.
+
+A process may also stand still and go on later, or renew nothing because the database does not
+answer. Directly before each upstream call with an effect, the attempt is therefore confirmed: its
+lease outlasts the call, by a clock that runs while the machine is suspended, or is renewed first.
 
 Every step is one compare-and-set statement, so that two processes never run one intent.
 See docs/spec/idempotency.md#crash-and-lease.
 """
 
-import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import msgspec
-from sqlalchemy import delete, select, tuple_, update
+from sqlalchemy import delete, func, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import col
+from sqlmodel import col, select
 
+from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring, place
-from gateway.store.background import running_tasks
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.clock import StatementClock, as_column
+from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import IdempotencyRow
-from gateway.store.timestamps import ClockMs, now_ms
+from gateway.store.timestamps import uptime
 from policy.vocabulary import Code
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
@@ -38,7 +43,10 @@ from rest_compat.responses import RestResponse
 
 RETENTION_MS = 24 * 3600 * 1000  # docs/spec/idempotency.md#what-is-kept
 LEASE_MS = 35_000  # see above
-RENEWAL_SECONDS = 5.0
+CALL_SECONDS = 30.0  # that an upstream call lasts at most
+CONFIRMED_SECONDS = LEASE_MS / 1000 - CALL_SECONDS - 1.0  # from a renewal to the last call's start
+RENEWAL_SECONDS = 3.0
+MAX_RENEWALS = 5  # of one confirmation
 SWEEP_SECONDS = 600.0
 MAX_PATH = 2000  # characters, the size of the column; a longer path is stored as its digest
 
@@ -51,17 +59,25 @@ class _Outcome(msgspec.Struct, array_like=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    upload_digest: bytes = b""  # missing in rows of earlier versions
+    # Missing in rows of earlier versions:
+    upload_digest: bytes = b""
+    effect: bytes = b""
+    view: bytes = b""
 
 
 class IdempotencyStore:
     """`rest_compat.ledger.Ledger` over the table `deliveries`."""
 
-    def __init__(self, database: Database, keyring: Keyring, *, clock: ClockMs = now_ms) -> None:
+    def __init__(
+        self, database: Database, keyring: Keyring, *, clock: StatementClock | None = None
+    ) -> None:
+        """*clock* is the database's; tests have their own."""
         self._database = database
         self._keyring = keyring
-        self._clock = clock
-        self._running = set[tuple[int, int]]()  # (row id, attempt) of this process
+        self._now = clock or database.clock.now
+        # (row id, attempt) of this process -> until when an upstream call may begin, by `uptime`
+        self._running: dict[tuple[int, int], float] = {}
+        self._lost: set[tuple[int, int]] = set()  # were refused, so their responses are not kept
 
     async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
         """
@@ -73,7 +89,11 @@ class IdempotencyStore:
         """
         try:
             while True:
-                result = await self._insert(intent) or await self._resolve(intent)
+                result = (
+                    await self._resolve(intent, former=True)
+                    or await self._insert(intent)
+                    or await self._resolve(intent)
+                )
                 if result is not None:
                     return result
         except StorageUnavailable as failure:
@@ -83,8 +103,8 @@ class IdempotencyStore:
             ) from failure
 
     async def complete(self, attempt: Attempt, response: RestResponse) -> None:
-        row = _row_id(attempt)
-        outcome = _Outcome(response.status, response.headers, response.body, response.upload_digest)
+        row, _ = _holder(attempt)
+        outcome = _Outcome(**{name: getattr(response, name) for name in _Outcome.__struct_fields__})
         plain = msgspec.msgpack.encode(outcome)
         sealed = self._keyring.encrypt(plain, place=place("deliveries", row, "outcome"))
         await self._close(attempt, state=DONE, outcome=sealed)
@@ -95,57 +115,120 @@ class IdempotencyStore:
 
     async def abandon(self, attempt: Attempt) -> None:
         """Stop renewing the lease; another request can take the entry over when it expires."""
-        self._running.discard((_row_id(attempt), attempt.number))
+        self._running.pop(_holder(attempt), None)
+        self._lost.discard(_holder(attempt))
+
+    async def confirm(self, attempt: Attempt) -> bool:
+        """
+        Return whether an upstream call that begins now ends before the lease of *attempt* does.
+
+        A lease that was renewed too long ago is renewed first, unless the attempt was taken over.
+        A renewal that is known too late, as the process stood still meanwhile, is repeated.
+
+        Raises:
+            Overloaded: The database did not answer, or too late each time.
+        """
+        holder = _holder(attempt)
+        if holder not in self._running:
+            return self._lose(attempt, "the attempt has ended")
+        try:
+            for _ in range(MAX_RENEWALS):
+                if uptime() < self._running.get(holder, 0.0):
+                    return True
+                if holder not in await self._renew([holder]):
+                    return self._lose(attempt, "its lease was taken over")
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        if uptime() < self._running.get(holder, 0.0):
+            return True
+        log.warning("an idempotent call was not confirmed: each renewal was known too late")
+        raise Overloaded
+
+    async def store_draft(self, attempt: Attempt, draft: str | None) -> bool:
+        """
+        Commit *draft* for later attempts; False when another attempt has begun.
+
+        Raises:
+            Overloaded: The database did not answer, so that it may or may not have been stored.
+        """
+        try:
+            is_stored = await self._update(attempt, {"draft": draft})
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        return is_stored or self._lose(attempt, "its draft came after it was taken over")
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Renew the leases of running attempts and delete expired entries periodically."""
-        return running_tasks(self._renew_and_sweep())
-
-    async def _renew_and_sweep(self) -> None:
-        loop = asyncio.get_running_loop()
-        sweep_at = loop.time()
-        while True:
-            try:
-                await self.renew()
-                if loop.time() >= sweep_at:
-                    sweep_at = loop.time() + SWEEP_SECONDS
-                    await self.sweep()
-            except Exception as failure:  # noqa: BLE001 - whatever it was, the next round may succeed
-                log.warning("leases could not be renewed", extra={"kind": type(failure).__name__})
-            await asyncio.sleep(RENEWAL_SECONDS)
+        return running_tasks(
+            PeriodicTask(
+                name="idempotency_leases",
+                work=self.renew,
+                pause_seconds=RENEWAL_SECONDS,
+                first_pause_seconds=0,
+                failure_message="leases could not be renewed",
+            ),
+            PeriodicTask(
+                name="idempotency_sweep",
+                work=self.sweep,
+                pause_seconds=SWEEP_SECONDS,
+                retry_seconds=RENEWAL_SECONDS,
+                first_pause_seconds=0,
+                failure_message="expired idempotency entries could not be deleted",
+            ),
+        )
 
     async def renew(self) -> None:
         """Extend the lease of every running attempt of this process."""
-        if not self._running:
-            return
-        attempt = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
-        async with self._database.writing() as session:
-            await session.exec(
-                update(IdempotencyRow)
-                .where(attempt.in_(list(self._running)), col(IdempotencyRow.state) == RUNNING)
-                .values(lease_until=self._clock() + LEASE_MS)
-            )
+        if self._running:
+            await self._renew(list(self._running))
 
+    @retried
+    async def _renew(self, holders: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Extend the leases of those *holders* that were not taken over; return these."""
+        holder = tuple_(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
+        began = uptime()
+        async with self._database.writing() as session:
+            renewed = await (await session.connection()).execute(
+                update(IdempotencyRow)
+                .where(holder.in_(holders), col(IdempotencyRow.state) == RUNNING)
+                .values(lease_until=self._now() + LEASE_MS)
+                .returning(col(IdempotencyRow.id), col(IdempotencyRow.attempt))
+            )
+            held = {(row, number) for row, number in renewed if row is not None}
+        for key in held & self._running.keys():  # another renewal may have begun later
+            self._running[key] = max(self._running[key], began + CONFIRMED_SECONDS)
+        return held
+
+    @retried
     async def sweep(self) -> int:
-        """Delete expired entries; return how many."""
-        now = self._clock()
+        """
+        Delete expired entries; return how many.
+
+        Only what a newer entry confirms is old enough: a wrong clock alone deletes nothing.
+        """
+        if not self._database.clock.is_trusted:
+            return 0
+        now = self._now()
+        newest = select(func.max(IdempotencyRow.started_at)).scalar_subquery()
         async with self._database.writing() as session:
             deleted = await session.exec(
                 delete(IdempotencyRow).where(
                     col(IdempotencyRow.started_at) <= now - RETENTION_MS,
+                    col(IdempotencyRow.started_at) <= newest - RETENTION_MS,
                     col(IdempotencyRow.lease_until) <= now,
                 )
             )
         return deleted.rowcount
 
+    @retried
     async def _insert(self, intent: Intent) -> Attempt | None:
         """Insert an entry with its first attempt; None when the key has an entry already."""
-        now = self._clock()
+        began, now = uptime(), self._now()
         seed = secrets.token_hex(16)
         values = {
             "token_id": intent.token_id,
             "method": intent.method,
-            "path": _path(intent),
+            "path": _stored_path(intent.path),
             "key": intent.key,
             "fingerprint": intent.fingerprint,
             "state": RUNNING,
@@ -161,31 +244,46 @@ class IdempotencyStore:
             row = await session.scalar(insert.returning(col(IdempotencyRow.id)))
         if row is None:
             return None
-        return self._begun(row, attempt=1, seed=seed, maybe_sent=False)
+        first = Attempt(entry_id=str(row), number=1, seed=seed, maybe_sent=False)
+        return self._begun(first, began=began)
 
-    async def _resolve(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused | None:
-        """Decide by the existing entry; None when it changed meanwhile: the caller must retry."""
-        entry = await self._read(intent)
-        if entry is None:
+    async def _resolve(
+        self, intent: Intent, *, former: bool = False
+    ) -> Attempt | Completed | InProgress | KeyReused | None:
+        """
+        Decide by the existing entry; None when it changed meanwhile: the caller must retry.
+
+        *former*: by the entry of an earlier version; None when there is none.
+        """
+        path = intent.former_path if former else intent.path
+        if path is None or (former and path == intent.path):
             return None
-        now = self._clock()
-        if entry.started_at <= now - RETENTION_MS and entry.lease_until <= now:
+        stored = await self._read(intent, path)
+        if stored is None:
+            return None
+        entry, now = stored
+        # A longer lease than any process takes was stored by a wrong clock.
+        is_free = (
+            not now < entry.lease_until <= now + 2 * LEASE_MS and self._database.clock.is_trusted
+        )
+        if is_free and entry.started_at <= now - RETENTION_MS:
             await self._delete(entry)
             return None
-        if not secrets.compare_digest(entry.fingerprint, intent.fingerprint):
+        if entry.fingerprint not in {intent.fingerprint, intent.former_fingerprint}:
             return KeyReused()
         if entry.state == DONE:
             return Completed(response=self._open(entry))
-        if entry.state == RUNNING and entry.lease_until > now:
+        if entry.state == RUNNING and not is_free:
             return InProgress()
-        return await self._take_over(entry, now)
+        return await self._take_over(entry)
 
-    async def _take_over(self, entry: IdempotencyRow, now: int) -> Attempt | None:
+    @retried
+    async def _take_over(self, entry: IdempotencyRow) -> Attempt | None:
         """Start the next attempt of an entry whose last one crashed or was released."""
         maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
-        attempt = entry.attempt + 1
+        attempt, began = entry.attempt + 1, uptime()
         async with self._database.writing() as session:
-            updated = await session.scalar(
+            changed = await (await session.connection()).execute(
                 update(IdempotencyRow)
                 .where(
                     col(IdempotencyRow.id) == entry.id,
@@ -197,25 +295,38 @@ class IdempotencyStore:
                     state=RUNNING,
                     attempt=attempt,
                     maybe_sent=maybe_sent,
-                    lease_until=now + LEASE_MS,
+                    lease_until=self._now() + LEASE_MS,
                 )
-                .returning(col(IdempotencyRow.id))
+                .returning(col(IdempotencyRow.draft))  # stored since *entry* was read, perhaps
             )
+            updated = changed.first()
         if updated is None:
             return None
-        return self._begun(entry.id, attempt=attempt, seed=entry.seed, maybe_sent=maybe_sent)
+        taken_over = Attempt(
+            entry_id=str(entry.id),
+            number=attempt,
+            seed=entry.seed,
+            maybe_sent=maybe_sent,
+            draft=updated[0],
+        )
+        return self._begun(taken_over, began=began)
 
-    async def _read(self, intent: Intent) -> IdempotencyRow | None:
+    @retried
+    async def _read(self, intent: Intent, path: str) -> tuple[IdempotencyRow, int] | None:
+        """Return an entry and the time at which it was read; None when there is none."""
         async with self._database.writing() as session:  # a reader may lag behind on PostgreSQL
-            return await session.scalar(
-                select(IdempotencyRow).where(
+            rows = await session.exec(
+                select(IdempotencyRow, as_column(self._now())).where(
                     col(IdempotencyRow.token_id) == intent.token_id,
                     col(IdempotencyRow.method) == intent.method,
-                    col(IdempotencyRow.path) == _path(intent),
+                    col(IdempotencyRow.path) == _stored_path(path),
                     col(IdempotencyRow.key) == intent.key,
                 )
             )
+            row = rows.first()
+        return None if row is None else (row[0], row[1])
 
+    @retried
     async def _delete(self, entry: IdempotencyRow) -> None:
         async with self._database.writing() as session:
             await session.exec(
@@ -227,35 +338,43 @@ class IdempotencyStore:
 
     async def _close(self, attempt: Attempt, **values: object) -> None:
         """
-        End an attempt, unless it was taken over.
+        End an attempt, unless it was taken over or refused: its lease then expires.
 
         If the database does not answer, the entry stays until its lease expires: the operation has
         happened, so the caller still gets its response, and a retry looks the effect up.
         """
         try:
-            await self._update(attempt, values)
+            if _holder(attempt) not in self._lost:
+                await self._update(attempt, {**values, "lease_until": self._now()})
         except StorageUnavailable:
             log.warning("the end of an idempotent call could not be stored")
         await self.abandon(attempt)
 
-    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> None:
-        ended = (
+    @retried
+    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> bool:
+        """Change the entry of *attempt*; return False when it was taken over."""
+        changed = (
             update(IdempotencyRow)
             .where(
-                col(IdempotencyRow.id) == _row_id(attempt),
+                col(IdempotencyRow.id) == int(attempt.entry_id),
                 col(IdempotencyRow.attempt) == attempt.number,
                 col(IdempotencyRow.state) == RUNNING,
             )
-            .values(lease_until=self._clock(), **values)
+            .values(**values)
+            .returning(col(IdempotencyRow.id))
         )
         async with self._database.writing() as session:
-            await session.exec(ended)
+            return await session.scalar(changed) is not None
 
-    def _begun(self, row: int | None, *, attempt: int, seed: str, maybe_sent: bool) -> Attempt:
-        if row is None:
-            raise RuntimeError("a stored row has an id")
-        self._running.add((row, attempt))
-        return Attempt(entry_id=str(row), number=attempt, seed=seed, maybe_sent=maybe_sent)
+    def _begun(self, attempt: Attempt, *, began: float) -> Attempt:
+        self._running[_holder(attempt)] = began + CONFIRMED_SECONDS
+        return attempt
+
+    def _lose(self, attempt: Attempt, cause: str) -> bool:
+        """Note that *attempt* may not go on; return False."""
+        log.warning("an idempotent call was refused: %s (attempt %d)", cause, attempt.number)
+        self._lost.add(_holder(attempt))
+        return False
 
     def _open(self, entry: IdempotencyRow) -> RestResponse:
         if entry.id is None or entry.outcome is None:
@@ -271,11 +390,11 @@ class IdempotencyStore:
         return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
 
 
-def _row_id(attempt: Attempt) -> int:
-    return int(attempt.entry_id)
+def _holder(attempt: Attempt) -> tuple[int, int]:
+    return int(attempt.entry_id), attempt.number
 
 
-def _path(intent: Intent) -> str:
-    if len(intent.path) <= MAX_PATH:
-        return intent.path
-    return "sha256:" + hashlib.sha256(intent.path.encode()).hexdigest()
+def _stored_path(path: str) -> str:
+    if len(path) <= MAX_PATH:
+        return path
+    return "sha256:" + hashlib.sha256(path.encode()).hexdigest()

@@ -10,33 +10,29 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from sqlalchemy import text
+from sqlalchemy import delete, false, or_
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col
 
 from gateway.errors import Overloaded
+from gateway.store.clock import StatementClock
+from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.timestamps import ClockMs, now_ms
+from gateway.store.tables import LeaseRow
 from providers.failures import TimedOut
 
 MAX_LEASE_SECONDS = 30.0  # after that, the lease of a crashed holder is free
 _RETRY_SECONDS = 0.05
 _RETENTION_MS = 24 * 60 * 60 * 1000  # an expired lease that nobody takes is deleted after a day
 
-# One row per name, taken over once it has expired; the same statement on both databases.
-_TAKE = text(
-    "INSERT INTO leases (name, holder, until) VALUES (:name, :holder, :until)"
-    " ON CONFLICT (name) DO UPDATE SET holder = :holder, until = :until"
-    " WHERE leases.until <= :now RETURNING name"
-)
-_RELEASE = text("DELETE FROM leases WHERE name = :name AND holder = :holder")
-_SWEEP = text("DELETE FROM leases WHERE until <= :before")
-
 
 class Leases:
     """Takes and releases leases. One per process."""
 
-    def __init__(self, database: Database, *, clock: ClockMs = now_ms) -> None:
+    def __init__(self, database: Database, *, clock: StatementClock | None = None) -> None:
+        """*clock* is the database's; tests have their own."""
         self._database = database
-        self._clock = clock
+        self._now = clock or database.clock.now
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:
@@ -62,18 +58,22 @@ class Leases:
             # A lease that cannot be released expires by itself.
             with suppress(StorageUnavailable):
                 async with self._database.writing() as session:
-                    connection = await session.connection()
-                    await connection.execute(_RELEASE, {"name": name, "holder": holder})
+                    held = (col(LeaseRow.name) == name, col(LeaseRow.holder) == holder)
+                    await session.exec(delete(LeaseRow).where(*held))
 
     async def take_turn(self, name: str, seconds: float) -> bool:
         """
         Take the lease of *name* and let it expire: True in one process per *seconds*.
 
+        False while the clock is not trusted, because turns are due by the clock.
+
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        return await self._take(name, secrets.token_hex(16), seconds)
+        trusted = self._database.clock.is_trusted
+        return trusted and await self._take(name, secrets.token_hex(16), seconds)
 
+    @retried
     async def sweep(self) -> None:
         """
         Delete leases that expired more than a day ago.
@@ -82,13 +82,25 @@ class Leases:
             StorageUnavailable: The database did not answer.
         """
         async with self._database.writing() as session:
-            connection = await session.connection()
-            await connection.execute(_SWEEP, {"before": self._clock() - _RETENTION_MS})
+            expired = col(LeaseRow.until) <= self._now() - _RETENTION_MS
+            await session.exec(delete(LeaseRow).where(expired))
 
+    @retried
     async def _take(self, name: str, holder: str, seconds: float = MAX_LEASE_SECONDS) -> bool:
-        now = self._clock()
-        until = now + round(seconds * 1000)
-        values = {"name": name, "holder": holder, "until": until, "now": now}
+        """
+        Insert the row of the lease, or take over an expired one; return whether it was free.
+
+        A process whose clock was wrong may have stored an end in the far future. So a lease that
+        lasts longer than twice its term counts as expired, too.
+        """
+        now, term, until = self._now(), round(seconds * 1000), col(LeaseRow.until)
+        expired = or_(until <= now, until > now + 2 * term)
+        dialect = sqlite if self._database.path is not None else postgresql
+        insert = dialect.insert(LeaseRow).values(name=name, holder=holder, until=now + term)
+        take = insert.on_conflict_do_update(
+            index_elements=["name"],
+            set_={"holder": insert.excluded.holder, "until": insert.excluded.until},
+            where=expired if self._database.clock.is_trusted else false(),
+        )
         async with self._database.writing() as session:
-            result = await (await session.connection()).execute(_TAKE, values)
-            return result.first() is not None
+            return await session.scalar(take.returning(col(LeaseRow.name))) is not None

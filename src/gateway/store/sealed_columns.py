@@ -14,6 +14,7 @@ from sqlmodel import SQLModel, col, select
 
 from gateway.secrets.keyring import Keyring, place
 from gateway.store.background import ProgressListener
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 
@@ -69,6 +70,7 @@ class RotationResult:
     unreadable: Sequence[int | str]
 
 
+@retried
 async def rotate_column(
     database: Database,
     keyring: Keyring,

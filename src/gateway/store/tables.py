@@ -83,13 +83,14 @@ class ConnectionRow(SQLModel, table=True):
     """
 
     __tablename__ = "connections"
-    __table_args__ = (_AUTOINCREMENT,)
+    __table_args__ = (
+        sa.Index("ix_connections_operator_id_resource_id", "operator_id", "resource_id"),
+        _AUTOINCREMENT,
+    )
 
     id: int | None = _primary_key()
     resource_id: int = _foreign_key("resources.id", index=True)
-    operator_id: str = Field(
-        foreign_key="operators.id", ondelete="CASCADE", index=True, max_length=36
-    )
+    operator_id: str = Field(foreign_key="operators.id", ondelete="CASCADE", max_length=36)
     kind: str = Field(max_length=16)
     provider: str = Field(max_length=32)
     mode: str | None = Field(default=None, max_length=32)
@@ -119,6 +120,7 @@ class AccessToken(SQLModel, table=True):
         settings: The full object of docs/spec/tokens.md#settings.
         operator_id: No foreign key: a revoked token outlives its operator.
         policy_rev: Incremented by every change that can alter a decision.
+        added_rules: How many of these changes added an automatic allow rule and did nothing else.
     """
 
     __tablename__ = "access_tokens"
@@ -135,6 +137,9 @@ class AccessToken(SQLModel, table=True):
     operator_id: str = Field(index=True, max_length=36)
     settings: dict[str, Any] = _json()
     policy_rev: int = Field(default=1)
+    added_rules: int = Field(
+        default=0, sa_column=sa.Column(sa.Integer(), nullable=False, server_default="0")
+    )
     created_at: int = _timestamp()
     expires_at: int | None = _timestamp(nullable=True)
     revoked_at: int | None = _timestamp(nullable=True)
@@ -203,13 +208,14 @@ class IdempotencyRow(SQLModel, table=True):
     A request with an `Idempotency-Key`: one row per token, operation and key.
 
     Attributes:
-        fingerprint: SHA-256 over query and body.
+        fingerprint: SHA-256 over the arguments.
         state: "running", "done" (the outcome is replayed) or "free" (the next request runs it).
         seed: Message-IDs are derived from it; the same for every attempt.
         attempt: Number of attempts, so that an attempt that was taken over cannot end a later one.
         maybe_sent: Whether an earlier attempt may have reached the provider.
         lease_until: A running attempt that has not ended by then counts as crashed.
         outcome: Sealed status, headers and body of the response; None until done.
+        draft: "connection:id" of the draft that the attempts send; None while there is none.
         started_at: Start of the first attempt; the row is deleted 24 hours later.
     """
 
@@ -233,6 +239,7 @@ class IdempotencyRow(SQLModel, table=True):
     outcome: bytes | None = Field(
         default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
     )
+    draft: str | None = Field(default=None, sa_column=sa.Column(sa.Text(), nullable=True))
     started_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
@@ -287,6 +294,14 @@ class LeaseRow(SQLModel, table=True):
     until: int = _timestamp()
 
 
+class DeploymentRow(SQLModel, table=True):
+    """The one row that tells this deployment from others: a random id, made with the table."""
+
+    __tablename__ = "deployment"
+
+    id: str = Field(primary_key=True, max_length=32)
+
+
 class DecisionRow(SQLModel, table=True):
     """
     One call and what decided it; see `gateway.audit`. Rows outlive their tokens.
@@ -301,12 +316,13 @@ class DecisionRow(SQLModel, table=True):
     __tablename__ = "decisions"
     __table_args__ = (
         sa.UniqueConstraint("chain", "number", name="uq_decisions_link"),
-        sa.Index("ix_decisions_token_id_at", "token_id", "at"),
+        sa.Index("ix_decisions_at_id", "at", "id"),
+        sa.Index("ix_decisions_token_id_at_id", "token_id", "at", "id"),
         _AUTOINCREMENT,
     )
 
     id: int | None = _primary_key()
-    at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
+    at: int = _timestamp()
     request_id: str = Field(index=True, max_length=128)
     token_id: int = Field(sa_column=sa.Column(_bigint(), nullable=False))
     operator_id: str = Field(max_length=36)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Linux alone has a clock that goes on while the machine is suspended.
+_UPTIME_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 ClockMs = Callable[[], int]  # gives milliseconds since the epoch
@@ -18,6 +20,11 @@ ClockMs = Callable[[], int]  # gives milliseconds since the epoch
 def now_ms() -> int:
     """Return the current time."""
     return time.time_ns() // 1_000_000
+
+
+def uptime() -> float:
+    """Return seconds that also pass while the machine is suspended, from an arbitrary start."""
+    return time.clock_gettime(_UPTIME_CLOCK)
 
 
 def to_ms(moment: datetime) -> int:

@@ -29,6 +29,7 @@ MEMBERS = (
     "status",
     "milliseconds",
     "count",
+    "version",
 )
 SILENCED = "a library reported something"
 

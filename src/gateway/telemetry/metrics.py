@@ -6,12 +6,16 @@ One `Metrics` per process. With several workers, each writes its values into the
 """
 
 import os
+import platform
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import prometheus_client as prometheus
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from gateway.audit.decision import Decision
+from gateway.version import API_VERSION, VERSION
 from providers.http.events import CallEvent
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -20,6 +24,9 @@ OTHER = "other"  # label of an unknown path or method
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_CountAndSeconds = tuple[Callable[[], None], Callable[[float], None]]
+Mode = Literal["livesum", "livemin", "mostrecent"]  # how the values of several workers combine
 
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
 
@@ -34,6 +41,10 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = prometheus.CollectorRegistry()
+        # Labels are fixed words, so there are few series: each is looked up once.
+        self._request_series: dict[tuple[str, str | None, int], _CountAndSeconds] = {}
+        self._call_series: dict[tuple[str, str, str], _CountAndSeconds] = {}
+        self._decision_series: dict[tuple[str, str, str], Callable[[], None]] = {}
         self._requests = prometheus.Counter(
             "agw_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
@@ -44,11 +55,8 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._active = prometheus.Gauge(
-            "agw_requests_active",
-            "Requests being answered.",
-            multiprocess_mode="livesum",
-            registry=registry,
+        self._active = self._gauge(
+            "agw_requests_active", "Requests being answered.", mode="livesum"
         )
         self._upstream = prometheus.Counter(
             "agw_upstream_calls",
@@ -63,12 +71,11 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._connections = prometheus.Gauge(
+        self._connections = self._gauge(
             "agw_connections",
             "Connected accounts, by state.",
             ("provider", "status"),
-            multiprocess_mode="mostrecent",
-            registry=registry,
+            mode="mostrecent",
         )
         self._decisions = prometheus.Counter(
             "agw_decisions",
@@ -81,15 +88,36 @@ class Metrics:
             "Rows of the decision log that were dropped or could not be stored.",
             registry=registry,
         )
-        self._shared_lost = prometheus.Gauge(
-            "agw_shared_limits_lost",
-            "Workers that count rate limits alone, because the shared count is lost.",
-            multiprocess_mode="livesum",
-            registry=registry,
-        )
+        self._declare_worker_gauges()
+        self._gauge(
+            "agw_build_info",
+            "1; the labels are the versions of the package, the API and Python.",
+            ("version", "api", "python"),
+            mode="mostrecent",
+        ).labels(VERSION, API_VERSION, platform.python_version()).set(1)
         if FOLDER not in os.environ:
             prometheus.ProcessCollector(registry=registry)
             prometheus.GCCollector(registry=registry)
+
+    def _declare_worker_gauges(self) -> None:
+        self._shared_lost = self._gauge(
+            "agw_shared_limits_lost",
+            "Workers that count rate limits alone, because the shared count is lost.",
+            mode="livesum",
+        )
+        self._background = self._gauge(
+            "agw_background_task_ok",
+            "1 if the last run of a background task succeeded, 0 if it failed; worst worker.",
+            ("task",),
+            mode="livemin",
+        )
+
+    def _gauge(
+        self, name: str, description: str, labels: tuple[str, ...] = (), *, mode: Mode
+    ) -> prometheus.Gauge:
+        return prometheus.Gauge(
+            name, description, labels, multiprocess_mode=mode, registry=self._registry
+        )
 
     def start_request(self) -> None:
         self._active.inc()
@@ -104,14 +132,30 @@ class Metrics:
             status: 0 when the client left before the response.
             seconds: Since it began.
         """
-        route = route or OTHER
         self._active.dec()
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        key = (method, route, status)
+        series = self._request_series.get(key)
+        if series is None:
+            label = route or OTHER
+            series = self._request_series[key] = (
+                self._requests.labels(method, label, str(status)).inc,
+                self._seconds.labels(method, label).observe,
+            )
+        count, observe = series
+        count()
+        observe(seconds)
 
     def count_upstream_call(self, event: CallEvent) -> None:
-        self._upstream.labels(event.upstream, event.method, event.outcome).inc()
-        self._upstream_seconds.labels(event.upstream).observe(event.ended - event.began)
+        key = (event.upstream, event.method, event.outcome)
+        series = self._call_series.get(key)
+        if series is None:
+            series = self._call_series[key] = (
+                self._upstream.labels(*key).inc,
+                self._upstream_seconds.labels(event.upstream).observe,
+            )
+        count, observe = series
+        count()
+        observe(event.ended - event.began)
 
     def set_connections(self, counts: dict[tuple[str, str], int]) -> None:
         """Set the number of connections by (provider, status)."""
@@ -121,13 +165,22 @@ class Metrics:
 
     def count_decision(self, row: Decision) -> None:
         """Count a call of a known token; "none" is the code of a success."""
-        self._decisions.labels(row.surface or OTHER, row.outcome, row.code or "none").inc()
+        key = (row.surface or OTHER, row.outcome, row.code or "none")
+        count = self._decision_series.get(key)
+        if count is None:
+            count = self._decision_series[key] = self._decisions.labels(*key).inc
+        count()
 
     def count_lost_decisions(self, count: int) -> None:
         self._decisions_lost.inc(count)
 
     def set_shared_limits_lost(self, *, lost: bool) -> None:
         self._shared_lost.set(lost)
+
+    def set_background_tasks(self, last_runs: Mapping[str, bool]) -> None:
+        """Set the state of this worker's background tasks: name -> success of the last run."""
+        for name, succeeded in last_runs.items():
+            self._background.labels(name).set(int(succeeded))
 
     def exposition(self) -> bytes:
         """Return the metrics of all workers in Prometheus' text format."""

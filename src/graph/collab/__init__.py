@@ -5,6 +5,8 @@ Collaboration content: the schema's types and root fields for files, sites, list
     views                 records that the root fields return for the page types
     inputs                input types, and the validation of their members
     ids                   parsing of ids that callers pass in
+    file_names            names of files, and the media types that they say
+    row_columns           columns of list items that change more than the item
     failures              translation of provider failures into refusals and warnings
     visibility            the rules of the token: what it reads and changes
     paging                pages of visible entries
@@ -12,6 +14,8 @@ Collaboration content: the schema's types and root fields for files, sites, list
     site_queries          sites, libraries and lists
     file_queries          files and folders, download links, permissions
     item_queries          list items
+    search_selectors      selectors of a search, and the fields they read
+    search_hits           visible hits, and what their total counts
     search_queries        search over all content
     changes               steps that all mutations share
     file_mutations        upload, new folders, rename, move, delete

@@ -13,7 +13,12 @@ from providers.collab_ids import ItemKey
 from providers.failures import Refused
 
 ETAG = frozenset({"etag"})
-IfMatch = Annotated[str | None, strawberry.argument(description="The ETag it must still have.")]
+IfMatch = Annotated[
+    str | None,
+    strawberry.argument(
+        description="The ETag of the version to change; another version is answered 412."
+    ),
+]
 T = TypeVar("T")
 
 # Upstream's words for a reserved name, a name that ends with a dot, and a path that is too long.
@@ -26,8 +31,8 @@ async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
     Await a change upstream.
 
     Raises:
-        AccessDenied: `PROVIDER_REFUSED`, the provider's policy forbids it; if *refusable*, every
-            refusal of the provider means that.
+        AccessDenied: `PROVIDER_REFUSED`, the provider forbids it, with its reason where known; if
+            *refusable*, every refusal of the provider means that.
         InvalidInput: The provider, whose rules are stricter than ours, does not accept the name.
     """
     try:
@@ -38,9 +43,7 @@ async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
                 "The provider does not take this name here.", code=Code.VALIDATION_ERROR
             ) from refusal
         if type(refusal) is Refused and (refusable or refusal.status == 403):
-            raise AccessDenied(
-                "The provider's policy does not allow this.", code=Code.PROVIDER_REFUSED
-            ) from refusal
+            raise AccessDenied(refusal.message, code=Code.PROVIDER_REFUSED) from refusal
         raise
 
 

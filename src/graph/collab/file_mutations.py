@@ -7,6 +7,7 @@ import strawberry
 
 from graph.collab import changes, ids, inputs
 from graph.collab.failures import translate_failures
+from graph.collab.file_names import resolve_media_type, types_by_name
 from graph.collab.file_queries import FileId
 from graph.collab.types import DriveOperationResult
 from graph.collab.views import DriveOperationResultView
@@ -33,17 +34,18 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     info: Info,
     content: Annotated[inputs.FileContent, Argument(name="input", description="The bytes.")],
     file_name: Annotated[str, Argument(description="1 to 255 characters.")],
-    folder_id: Annotated[str, Argument(description="The folder to put it in.")],
+    folder_id: Annotated[str, Argument(description="The id of the destination folder.")],
     *,
     mime_type: Annotated[
-        str | None, Argument(description="What the bytes are; guessed from the name if absent.")
+        str | None, Argument(description="The MIME type; default: derived from the file name.")
     ] = None,
     description: Annotated[str | None, Argument(description="At most 1000 characters.")] = None,
     conflict_behavior: Annotated[
-        inputs.ConflictBehavior | None, Argument(description="What happens when the name is taken.")
+        inputs.ConflictBehavior | None,
+        Argument(description="What to do when the name exists already."),
     ] = inputs.ConflictBehavior.FAIL,
 ) -> DriveOperationResultView:
-    """Store a file; at most 104857600 bytes over REST, 4 MiB here."""
+    """Upload a file."""
     context, body = info.context, cast("inputs.UploadBody", content)
     name = inputs.validate_name(file_name, "fileName")
     key = ids.parse_folder(folder_id)
@@ -51,13 +53,14 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         name=name,
         chunks=body.chunks(),
         size=body.size,
-        mime_type=inputs.resolve_media_type(mime_type, announced=body.mime_type, name=name),
+        mime_type=resolve_media_type(mime_type, announced=body.mime_type, name=name),
         description=inputs.validate_text(description, "description", maximum=MAX_DESCRIPTION),
         conflict=(conflict_behavior or inputs.ConflictBehavior.FAIL).value,
     )
     access = open_write_access(context)
     parent = await changes.read_destination(access, key)
-    access.require_creation(parent.facts, _child_facts(parent, mime_type=upload.mime_type))
+    for media_type in sorted({upload.mime_type} | types_by_name(name)):
+        access.require_creation(parent.facts, _child_facts(parent, mime_type=media_type))
     if upload.conflict == "replace":
         await _require_replaceable(access, parent, name)
     if upload.conflict == "rename":
@@ -92,7 +95,7 @@ async def create_folder(
         inputs.CreateDriveFolderInput, Argument(name="input", description="The folder.")
     ],
 ) -> DriveOperationResultView:
-    """Make a folder."""
+    """Create a folder."""
     context = info.context
     name = inputs.validate_name(written.name, "input.name")
     description = inputs.validate_text(
@@ -127,11 +130,13 @@ async def rename_file(
     *,
     if_match: changes.IfMatch = None,
 ) -> DriveOperationResultView:
-    """Give a file or folder another name."""
+    """Rename a file or folder."""
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
-    target = await open_write_access(context).read_file(key, wanted=changes.ETAG)
+    access = open_write_access(context)
+    target = await access.read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "renamed")
+    access.require_renaming(target, types_by_name(name))
     etag = changes.parse_if_match(if_match) or target.file.etag
     renamed = await changes.apply_change(context.content.rename(key, name, etag=etag))
     return DriveOperationResultView(file_id=renamed.id)
@@ -172,7 +177,7 @@ async def move_file(
 async def delete_file(
     info: Info, file_id: FileId, *, if_match: changes.IfMatch = None
 ) -> DriveOperationResultView:
-    """Put a file or folder into the recycle bin."""
+    """Move a file or folder to the recycle bin."""
     context = info.context
     key = ids.parse_file(file_id)
     access = open_write_access(context)

@@ -23,6 +23,7 @@ from graph.masking.guards import guarded
 from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
+from policy.wildcards import Wildcard
 from providers.collab_ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import FileQuery, Order, OrderBy, Page
@@ -96,7 +97,7 @@ class Filters:
         return FileQuery(
             text=self.q,
             names_only=bool(self.q) and caller.strict and any(map(caller.hides, _METADATA)),
-            mime_type=self.mime_type,
+            mime_type=Wildcard(self.mime_type.lower()) if self.mime_type else None,
             name=self.name,
             modified_after=self.after,
             modified_before=self.before,
@@ -121,18 +122,20 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     ] = None,
     folder_id: Annotated[
         str | None,
-        Argument(description="A folder: what lies in it, or with `q` anywhere below it."),
+        Argument(description="The content of this folder; with `q` also of all folders below it."),
     ] = None,
-    site_id: Annotated[str | None, Argument(description="A site: its libraries alone.")] = None,
+    site_id: Annotated[str | None, Argument(description="Only the libraries of this site.")] = None,
     mime_type: Annotated[
-        str | None, Argument(description="A MIME type, with `*` anywhere; folders never fit.")
+        str | None, Argument(description="A MIME type; `*` stands for any text. Folders have none.")
     ] = None,
-    name: Annotated[str | None, Argument(description="Part of the name, any case.")] = None,
+    name: Annotated[
+        str | None, Argument(description="Part of the name, in any letter case.")
+    ] = None,
     modified_after: Annotated[
-        datetime | None, Argument(description="Changed later than this.")
+        datetime | None, Argument(description="Modified after this time.")
     ] = None,
     modified_before: Annotated[
-        datetime | None, Argument(description="Changed earlier than this.")
+        datetime | None, Argument(description="Modified before this time.")
     ] = None,
     order_by: Annotated[
         str | None,
@@ -148,7 +151,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         str | None, Argument(description="`nextPageToken` of the page before.")
     ] = None,
 ) -> views.DriveFilePageView:
-    """List files and folders, or search for them; of all libraries without a folder or site."""
+    """List or search files and folders; without a folder or site, in all libraries."""
     context = info.context
     filters = Filters(
         q=clean_text(q, "q"),
@@ -169,13 +172,15 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     query = filters.query(context.caller, limit=size, count_folder_sizes=access.unrestricted)
     fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
+    if folders is None:
+        _require_indexed(access, query.order)
+
     async def read_page(position: str | None) -> Page[File]:
+        attributes = fields | access.fact_loader.file_attributes
+        if folders is None:
+            return await context.content.indexed_files(query, cursor=position, wanted=attributes)
         return await context.content.files(
-            folders,
-            query,
-            cursor=position,
-            wanted=fields | access.fact_loader.file_attributes,
-            reuse_listing=position != cursor,
+            folders, query, cursor=position, wanted=attributes, reuse_listing=position != cursor
         )
 
     page = await fill_page(read_page, access.check_files, limit=size, cursor=cursor)
@@ -199,13 +204,16 @@ async def collab_file(info: Info, file_id: FileId) -> views.DriveFileAnswerView:
     context = info.context
     key = ids.parse_file(file_id)
     access = open_access(context)
-    fields = wanted(info.raw, "DriveFile") - {"download_link"}
+    requested = wanted(info.raw, "DriveFile")
+    fields = requested - {"download_link"}
     file = (await access.read_file(key, wanted=(fields - _SEPARATE_CALLS) | {"etag"})).file
     context.etag = file.etag
     file = await _complete(context, file, fields)
     (file,) = await redact_surroundings(access, [file], fields)
     if "labels" in fields:
         (file,) = await add_labels(access, [file])
+    if "download_link" in requested:
+        file = msgspec.structs.replace(file, download_link=_download_address(context, file))
     return views.DriveFileAnswerView(
         file=file, access_info=context.caller.access_info(Surface.COLLAB)
     )
@@ -227,7 +235,10 @@ _FILE_ATTRIBUTES: Mapping[str, str] = MappingProxyType(
 @guarded(CollabOp.DOWNLOAD_FILE, returns=DriveFileLink)
 @translate_failures
 async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkView:
-    """Get addresses of a file's page and of its bytes; these need no credentials for an hour."""
+    """
+    Get a link to a file's page and a link to its bytes; the latter needs no credentials and is
+    valid for an hour.
+    """
     context = info.context
     key = ids.parse_file(file_id)
     access = open_access(context)
@@ -248,12 +259,12 @@ async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkVi
 @guarded(CollabOp.GET_FILE_METADATA, returns=DrivePermissionList)
 @translate_failures
 async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePermissionListView:
-    """Say who may do what with a file."""
+    """List the permissions of a file."""
     context = info.context
     key = ids.parse_file(file_id)
     await open_access(context).read_file(key)
     permissions = await context.content.permissions(key)
-    if context.caller.hides(CollabField.OWNERS):
+    if context.caller.strict and context.caller.hides(CollabField.OWNERS):
         permissions = tuple(
             _anonymize(permission) if permission.role == "owner" else permission
             for permission in permissions
@@ -261,6 +272,14 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePer
     return views.DrivePermissionListView(
         permissions=permissions, access_info=context.caller.access_info(Surface.COLLAB)
     )
+
+
+def _download_address(context: Context, file: File) -> str | None:
+    """Return the address of the download call; None for a folder, and without the operation."""
+    if file.is_folder or context.download_address is None:
+        return None
+    allowed = context.caller.allows(CollabOp.DOWNLOAD_FILE)
+    return context.download_address(file.id) if allowed else None
 
 
 async def _complete(context: Context, file: File, fields: AbstractSet[str]) -> File:
@@ -302,8 +321,12 @@ def _default_order(caller: Caller) -> Order:
 
 async def _start_folders(
     access: AccessChecker, filters: Filters
-) -> tuple[list[ItemKey], Sequence[ConnectionWarning]]:
-    """Return the folder that the filters name, else the roots of the visible libraries."""
+) -> tuple[list[ItemKey] | None, Sequence[ConnectionWarning]]:
+    """
+    Return the folder that the filters name, else the roots of the visible libraries.
+
+    None stands for the roots of very many libraries: docs/spec/collab.md#large-tenants.
+    """
     if filters.folder is not None:
         folder = await access.read_folder(filters.folder)
         if not folder.file.is_folder:
@@ -316,9 +339,27 @@ async def _start_folders(
         site = filters.site
         drives = await access.read_in_site(site, lambda: access.content.drives(site))
     else:
-        libraries = await access.content.all_drives()
+        libraries = await access.content.few_drives()
+        if libraries is None:
+            return None, ()
         drives, failed = libraries.items, libraries.failed
     return [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
+
+
+def _require_indexed(access: AccessChecker, order: Order) -> None:
+    """
+    Check that the search index can list the files of all libraries.
+
+    Raises:
+        InvalidInput: The caller must name a place.
+    """
+    by_time = order.by in {"modified_time", "created_time"}
+    if by_time and access.content.has_index and access.allows_by_default:
+        return
+    raise InvalidInput(
+        "There are too many libraries to list together in this order or under these rules: "
+        "name a siteId or a folderId."
+    )
 
 
 def _link(

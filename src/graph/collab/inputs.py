@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import mimetypes
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,18 +11,13 @@ from typing import NewType, Protocol, cast
 import strawberry
 from graphql import GraphQLError
 
+from graph.collab.file_names import find_name_problem
 from graph.scalars import JSON
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
-from providers.records.collab import media_type
 
 MAX_INLINE = 4 * 1024 * 1024  # bytes of a file in a document; docs/spec/limits.md#sizes
-MAX_NAME = 255  # characters; docs/spec/collab.md#names
 MAX_ADDRESS = 320  # characters
-_FORBIDDEN = frozenset('"*:<>?/\\|')
-_ANY_BYTES = "application/octet-stream"
-# type/subtype, each a token (RFC 9110, 8.3.1): nothing else can be sent upstream.
-_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]{1,127}/[!#$%&'*+.^_`|~0-9a-z-]{1,127}")
 
 _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
@@ -117,7 +111,7 @@ class ConflictBehavior(StrEnum):
 class CreateDriveFolderInput:
     name: str = strawberry.field(description="1 to 255 characters.")
     parent_folder_id: str | None = strawberry.field(
-        default=None, description="The folder to put it in; the default library's top if absent."
+        default=None, description="The parent folder; default: the top of the default library."
     )
     description: str | None = strawberry.field(default=None, description="At most 1000 characters.")
 
@@ -127,38 +121,38 @@ class RenameDriveFileInput:
     new_name: str = strawberry.field(description="1 to 255 characters.")
 
 
-@strawberry.input(description="Where to move a file.")
+@strawberry.input(description="The destination of a moved file.")
 class MoveDriveFileInput:
     destination_folder_id: str = strawberry.field(
-        description="A folder of the same library, not inside of what is moved."
+        description="The destination folder, in the same library and not inside the moved folder."
     )
 
 
-@strawberry.input(description="With whom to share a file.")
+@strawberry.input(description="The person, group or domain to share a file with.")
 class ShareDriveFileInput:
-    type: ShareType = strawberry.field(description="Whom.")
-    role: ShareRole = strawberry.field(description="What they may do.")
+    type: ShareType = strawberry.field(description="The recipients.")
+    role: ShareRole = strawberry.field(description="The role of the person.")
     email_address: str | None = strawberry.field(
         default=None, description="Required for a user or group."
     )
     domain: str | None = strawberry.field(default=None, description="Required for a domain.")
     send_notification: bool | None = strawberry.field(
-        default=True, description="Whether the provider writes to them."
+        default=True, description="Whether the provider notifies the person by mail."
     )
     message: str | None = strawberry.field(default=None, description="At most 2000 characters.")
 
 
-@strawberry.input(description="What a permission shall allow.")
+@strawberry.input(description="The new role of a permission.")
 class UpdateFilePermissionInput:
-    role: ShareRole = strawberry.field(description="What they may do.")
+    role: ShareRole = strawberry.field(description="The role of the person.")
 
 
-@strawberry.input(description="A new list item.")
+@strawberry.input(description="A list item to create.")
 class CreateListItemInput:
     fields: JSON = strawberry.field(description="An object: values by API names of columns.")
 
 
-@strawberry.input(description="What changes of a list item.")
+@strawberry.input(description="The columns of a list item to change.")
 class UpdateListItemInput:
     fields: JSON = strawberry.field(
         description="An object: values by API names of columns; null clears one."
@@ -167,13 +161,7 @@ class UpdateListItemInput:
 
 def validate_name(name: str, field: str) -> str:
     """Return *name*; InvalidInput unless a file or folder may have it."""
-    problem = None
-    if not 1 <= len(name) <= MAX_NAME:
-        problem = f"It must have 1 to {MAX_NAME} characters."
-    elif any(char in _FORBIDDEN or ord(char) < 32 or 127 <= ord(char) < 160 for char in name):
-        problem = 'It must not contain " * : < > ? / \\ | or control characters.'
-    elif name in (".", "..") or name.strip() != name:
-        problem = "It must not be a dot or two, nor begin or end with a blank."
+    problem = find_name_problem(name)
     if problem is not None:
         raise _invalid(field, problem)
     return name
@@ -184,24 +172,6 @@ def validate_text(text: str | None, field: str, *, maximum: int) -> str | None:
     if len(text or "") > maximum:
         raise _invalid(field, f"It may have at most {maximum} characters.")
     return text or None
-
-
-def resolve_media_type(mime_type: str | None, *, announced: str | None, name: str) -> str:
-    """
-    Return the media type of an upload: the argument, the announced one, or a guess by *name*.
-
-    Raises:
-        InvalidInput: *mime_type* is no media type. An invalid *announced* one counts as absent.
-    """
-    resolved = media_type(mime_type)
-    if resolved is not None and not _MEDIA_TYPE.fullmatch(resolved):
-        raise _invalid("mimeType", "It must be a type and a subtype, like text/plain.")
-    declared = media_type(announced)
-    if resolved is None and declared is not None and _MEDIA_TYPE.fullmatch(declared):
-        resolved = declared
-    if resolved in (None, _ANY_BYTES):
-        resolved = mimetypes.guess_type(name)[0]
-    return resolved or _ANY_BYTES
 
 
 def require_text(value: str | None, field: str) -> str:

@@ -9,10 +9,17 @@ from graph.collab.changes import ETAG, IfMatch, apply_change, parse_if_match
 from graph.collab.failures import translate_failures
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
 from graph.collab.item_queries import ItemId, ListId, complete_rows, connector_attributes
+from graph.collab.row_columns import (
+    require_deletion,
+    require_new_name,
+    require_open_columns,
+    require_row_renaming,
+    with_content_type,
+)
 from graph.collab.site_queries import SiteId
 from graph.collab.types import CollabListItem, CollabListItemDeletion
 from graph.collab.views import CollabListItemDeletionView
-from graph.collab.visibility.access import AccessChecker, open_write_access
+from graph.collab.visibility.access import NOTHING, AccessChecker, open_write_access
 from graph.collab.visibility.auto_rules import LIST_ITEM, create_with_rule
 from graph.collab.visibility.folder_checks import ROW_ATTRIBUTES, require_row_contents_allowed
 from graph.collab.visibility.lookup_columns import find_hidden_columns
@@ -26,6 +33,8 @@ from policy.vocabulary import Code, CollabOp
 from providers.content.fingerprints import row_fingerprint
 from providers.failures import ProviderFailure
 from providers.records.collab import Row
+
+FILE = frozenset({"file"})  # of a row: the file behind it
 
 Argument = strawberry.argument
 
@@ -41,11 +50,12 @@ async def create_list_item(
     """Add an item to a list; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_list(site_id, list_id), validate_fields(written.fields)
+    require_open_columns(fields)
     access = open_write_access(context)
     site_list = await access.read_list(key, inside=True)
-    child = Facts(site_id=site_list.site, list_id=site_list.list)
+    child = with_content_type(Facts(site_id=site_list.site, list_id=site_list.list), fields)
     access.require_creation(access.fact_loader.list_facts(site_list), child)
-    if isinstance(site_list.drive, str):
+    if site_list.drive is not None:
         why = "The items of a library are made by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
     context.refuse_uncertain_retry()
@@ -81,8 +91,13 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     """Change some columns of a list item; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_row(site_id, list_id, item_id), validate_fields(written.fields)
+    require_open_columns(fields)
+    new_name = require_new_name(context.caller, fields)
     access = open_write_access(context)
-    await access.read_row(key)
+    target = await access.read_row(key, wanted=FILE if new_name is not None else NOTHING)
+    if new_name is not None:
+        require_row_renaming(access, target, new_name)
+    access.require_not_blocked(with_content_type(target.facts, fields))
     attributes = connector_attributes(
         _visible_fields(info) | access.fact_loader.row_attributes | ETAG
     )
@@ -103,17 +118,15 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
 async def delete_list_item(
     info: Info, site_id: SiteId, list_id: ListId, item_id: ItemId, *, if_match: IfMatch = None
 ) -> CollabListItemDeletionView:
-    """Put a list item into the recycle bin."""
+    """Move a list item to the recycle bin."""
     context = info.context
     key = ids.parse_row(site_id, list_id, item_id)
     access = open_write_access(context)
-    if access.unrestricted:
-        row = (await access.read_row(key, wanted=ETAG)).row
-    else:
-        target = await access.read_row(key, wanted=ETAG | ROW_ATTRIBUTES)
-        row = target.row
-        await require_row_contents_allowed(access, row, target.facts)
-    etag = parse_if_match(if_match) or row.etag
+    target = await access.read_row(key, wanted=ETAG | ROW_ATTRIBUTES)
+    require_deletion(context.caller, target)
+    if not access.unrestricted:
+        await require_row_contents_allowed(access, target.row, target.facts)
+    etag = parse_if_match(if_match) or target.row.etag
     await apply_change(context.content.delete_row(key, etag=etag))
     return CollabListItemDeletionView()
 

@@ -16,7 +16,7 @@ from graph.collab.types import CollabListItem, CollabListItemPage
 from graph.collab.views import CollabListItemPageView
 from graph.collab.visibility import column_masks
 from graph.collab.visibility.access import AccessChecker, open_access
-from graph.collab.visibility.lookup_columns import find_hidden_columns
+from graph.collab.visibility.lookup_columns import find_hidden_columns, require_visible_paths
 from graph.collab.visibility.parent_visibility import list_name, site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
@@ -82,6 +82,7 @@ async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name 
     column_masks.require_unmasked(
         context.caller, query.filter, query.order_by, columns=site_list.columns
     )
+    await require_visible_paths(access, site_list, query.filter, query.order_by)
     fields = wanted(info.raw, "CollabListItem")
     attributes = connector_attributes(fields) | access.fact_loader.row_attributes
     hidden = await find_hidden_columns(context.caller, access, key, fields)

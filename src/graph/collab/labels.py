@@ -24,7 +24,7 @@ T = TypeVar("T", File, Row)
 @guarded(CollabOp.READ_SENSITIVITY_LABELS, returns=SensitivityLabelList)
 @translate_failures
 async def sensitivity_labels(info: Info) -> SensitivityLabelListView:
-    """List the labels that the organisation has."""
+    """List the sensitivity labels of the organization."""
     context = info.context
     context.caller.usable_connections(Surface.COLLAB)
     labels = await context.content.labels()

@@ -34,13 +34,13 @@ async def share_file(
         inputs.ShareDriveFileInput, Argument(name="input", description="With whom.")
     ],
 ) -> DriveOperationResultView:
-    """Let others at a file or folder."""
+    """Share a file or folder."""
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
     file = await _read_with_contents(context, key)
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
     permission_id = await apply_change(context.content.share(key, share), refusable=True)
-    return DriveOperationResultView(file_id=file.id, permission_id=permission_id)
+    return DriveOperationResultView(file_id=file.id, permission_id=permission_id, role=share.role)
 
 
 @guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
@@ -53,14 +53,15 @@ async def update_file_permission(
         inputs.UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
     ],
 ) -> DriveOperationResultView:
-    """Change what a permission allows; the owner's cannot be changed."""
+    """Change a permission; that of the owner cannot be changed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     file = await _read_with_contents(context, key)
     await _require_changeable(context, key, permission)
-    change = context.content.update_permission(key, permission, written.role.value)
+    role = _shared_role(written.role)
+    change = context.content.update_permission(key, permission, role)
     await apply_change(change, refusable=True)
-    return DriveOperationResultView(file_id=file.id, permission_id=permission)
+    return DriveOperationResultView(file_id=file.id, permission_id=permission, role=role)
 
 
 @guarded(CollabOp.UPDATE_PERMISSIONS, returns=DriveOperationResult)
@@ -70,7 +71,7 @@ async def delete_file_permission(
     file_id: FileId,
     permission_id: Annotated[str, Argument(description="The permission's id.")],
 ) -> DriveOperationResultView:
-    """Take a permission away; the owner's cannot be."""
+    """Remove a permission; that of the owner cannot be removed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     file = await _read_with_contents(context, key)
@@ -105,8 +106,13 @@ def _share(written: inputs.ShareDriveFileInput) -> Share:
         inputs.require_text(written.domain, "input.domain")
     return Share(
         type=written.type.value,
-        role=written.role.value,
+        role=_shared_role(written.role),
         email=email,
         notify=written.send_notification is not False,
         message=inputs.validate_text(written.message, "input.message", maximum=MAX_MESSAGE),
     )
+
+
+def _shared_role(role: inputs.ShareRole) -> str:
+    """Return the role to give: a commenter reads (docs/spec/collab.md#sharing)."""
+    return (inputs.ShareRole.READER if role is inputs.ShareRole.COMMENTER else role).value

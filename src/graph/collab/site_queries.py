@@ -1,21 +1,23 @@
 """Root queries about sites, their libraries and lists."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 import msgspec
 import strawberry
 
 from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, translate_failures
-from graph.collab.paging import SortKey, clean_text, cut_page, make_token, read_token
+from graph.collab.paging import SortKey, clean_text, cut_page, fill_page, make_token, read_token
 from graph.collab.views import CollabDrivePageView, CollabListPageView, CollabSitePageView
-from graph.collab.visibility.access import open_access
+from graph.collab.visibility.access import AccessChecker, open_access
 from graph.collab.visibility.parent_visibility import site_name
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
+from providers.ports.collab import InvalidCursor, Page
 from providers.records.collab import Drive, Site, SiteList
 
 MAX_SITES = 100  # docs/spec/collab.md#sites
@@ -26,37 +28,101 @@ SiteId = Annotated[str, Argument(description="The site's id.")]
 PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
 
 
+_UNSORTED = (
+    "There are too many sites to sort: they come in the provider's order, which may repeat some"
+    " and leave some out."
+)
+
+
+class SitePosition(NamedTuple):
+    """Position in the list of sites: a sort key, or in a large tenant the provider's cursor."""
+
+    key: tuple[str, str] | None = None
+    cursor: str | None = None
+
+
 @guarded(CollabOp.READ_SITES, returns=types.CollabSitePage, max_limit=MAX_SITES)
 @translate_failures
 async def collab_sites(
     info: Info,
     *,
     q: Annotated[
-        str | None, Argument(description="Part of the display name or the address, any case.")
+        str | None,
+        Argument(description="Part of the display name or the address, in any letter case."),
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
     page_token: PageToken = None,
 ) -> CollabSitePageView:
-    """List the sites in sight, by display name."""
+    """List the sites that the token can see, by display name."""
     context = info.context
     search_text = clean_text(q, "q")
     size = context.clamp_limit(limit, default=25, maximum=MAX_SITES)
     binding: dict[str, object] = {"q": search_text}
-    after = read_token(context, "collabSites", binding, page_token, tuple[str, str])
+    after = read_token(context, "collabSites", binding, page_token, SitePosition)
     access = open_access(context)
     if search_text:
         context.caller.require_visible("The filter q", CollabField.NAME)
-    all_sites = await context.content.sites()
+    all_sites = None
+    if after is None or after.cursor is None:
+        all_sites = await context.content.few_sites()
+        if all_sites is None and not context.content.has_index:
+            all_sites = await context.content.sites()
+    if all_sites is None:
+        if after is not None and after.cursor is None:
+            raise InvalidCursor  # of a listing that was sorted
+        return await _unsorted_page(
+            context, access, search_text, after and after.cursor, limit=size
+        )
     matching = [site for site in all_sites.items if _matches(site, search_text, context)]
     sites, next_key = cut_page(
-        access.visible_sites(matching), _sort_key(context), limit=size, after=after
+        access.visible_sites(matching), _sort_key(context), limit=size, after=after and after.key
     )
+    following = None if next_key is None else SitePosition(key=next_key)
     return CollabSitePageView(
         sites=sites,
-        next_page_token=make_token(context, "collabSites", binding, next_key),
+        next_page_token=make_token(context, "collabSites", binding, following),
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
         auth_warnings=auth_warnings(context, all_sites.failed),
+    )
+
+
+async def _unsorted_page(
+    context: Context,
+    access: AccessChecker,
+    search_text: str | None,
+    cursor: str | None,
+    *,
+    limit: int,
+) -> CollabSitePageView:
+    """Return a page of the sites of a large tenant, in the provider's order."""
+
+    async def read_page(position: str | None) -> Page[Site]:
+        page = await context.content.site_page(search_text, cursor=position)
+        matching = [
+            (site, end)
+            for site, end in zip(page.items, page.cursors, strict=True)
+            if _matches(site, search_text, context)
+        ]
+        return replace(
+            page,
+            items=tuple(site for site, _ in matching),
+            cursors=tuple(end for _, end in matching),
+        )
+
+    async def check_visible(sites: Sequence[Site]) -> list[bool]:
+        visible = {site.site for site in access.visible_sites(sites)}
+        return [site.site in visible for site in sites]
+
+    page = await fill_page(read_page, check_visible, limit=limit, cursor=cursor)
+    following = None if page.next is None else SitePosition(cursor=page.next)
+    token = make_token(context, "collabSites", {"q": search_text}, following)
+    return CollabSitePageView(
+        sites=tuple({site.site: site for site in page.items}.values()),
+        next_page_token=token,
+        has_more=token is not None,
+        access_info=context.caller.access_info(Surface.COLLAB),
+        auth_warnings=auth_warnings(context, (), (*page.warnings, _UNSORTED)),
     )
 
 
@@ -104,7 +170,7 @@ async def collab_lists(
     site_id: SiteId,
     *,
     include_hidden: Annotated[
-        bool | None, Argument(description="True: lists too that people do not see.")
+        bool | None, Argument(description="True: include hidden lists.")
     ] = False,
     limit: Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")] = 50,
     page_token: PageToken = None,

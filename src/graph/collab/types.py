@@ -12,8 +12,8 @@ from policy.vocabulary import Surface
 _ACCESS_INFO = "The active restrictions of the access token in words; null when there are none."
 _WARNINGS = "One sentence per account or part that could not be read; null when all were."
 _NEXT = "Pass it as `pageToken` to get the next page; null on the last one."
-_MORE = "Whether more follow; a page may be short, even empty, and more still follow."
-_ERROR_CODE = "Null on success; a failure is an error of the field."
+_MORE = "Whether there is another page; a page may be short or empty before the last one."
+_ERROR_CODE = "Null on success."
 _ERROR_MESSAGE = "Null on success."
 
 
@@ -53,21 +53,25 @@ class DriveFile:
     id: str = strawberry.field(description="`collab:drive:{driveId}:item:{itemId}`.")
     name: str | None = strawberry.field(description="The name.")
     mime_type: str | None = strawberry.field(description="The MIME type; null for folders.")
-    size: Long | None = strawberry.field(description="Bytes.")
-    created_time: datetime | None = strawberry.field(description="When it was made.")
-    modified_time: datetime | None = strawberry.field(description="When it last changed.")
-    owners: list[DriveUser] | None = strawberry.field(description="Who owns it.")
+    size: Long | None = strawberry.field(description="Size in bytes.")
+    created_time: datetime | None = strawberry.field(description="The time of creation.")
+    modified_time: datetime | None = strawberry.field(description="The time of the last change.")
+    owners: list[DriveUser] | None = strawberry.field(description="The owners.")
     shared_with: list[DriveUser] | None = strawberry.field(
-        description="With whom it is shared; null in listings."
+        description="The people it is shared with; null in lists."
     )
     description: str | None = strawberry.field(description="The description.")
-    web_view_link: str | None = strawberry.field(description="Where it opens in a browser.")
-    download_link: str | None = strawberry.field(
-        description="Null: links come from `collabFileLink`."
+    web_view_link: str | None = strawberry.field(
+        description="The address of its page in a browser."
     )
-    parent_folder_id: str | None = strawberry.field(description="The folder it lies in.")
+    download_link: str | None = strawberry.field(
+        description=(
+            "The address of the download call, for tokens that may download; null in listings."
+        )
+    )
+    parent_folder_id: str | None = strawberry.field(description="The id of the parent folder.")
     parent_folder_name: str | None = strawberry.field(
-        description="That folder's name; at the top, the library's."
+        description="The name of the parent folder; at the top, that of the library."
     )
     labels: FileLabels | None = strawberry.field(
         description="Its sensitivity label; null without one."
@@ -85,48 +89,55 @@ class DriveFilePage:
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
 
 
-@strawberry.type(description="One file or folder.")
+@strawberry.type(description="A file or folder.")
 class DriveFileAnswer:
     file: DriveFile = strawberry.field(description="The file.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
 
 
-@strawberry.type(description="Where a file's bytes may be had for about an hour, by anyone.")
+@strawberry.type(
+    description="Links to a file; the link to its bytes works for about an hour, for anyone."
+)
 class DriveFileLink:
-    success: bool = strawberry.field(description="True; a failure is an error of the field.")
-    web_view_link: str | None = strawberry.field(description="Where it opens in a browser.")
-    download_url: str | None = strawberry.field(description="Needs no credentials.")
+    success: bool = strawberry.field(description="True on success.")
+    web_view_link: str | None = strawberry.field(
+        description="The address of its page in a browser."
+    )
+    download_url: str | None = strawberry.field(description="A link that needs no credentials.")
     export_links: JSON | None = strawberry.field(description="Always null.")
     file_name: str | None = strawberry.field(description="The file's name.")
     mime_type: str | None = strawberry.field(description="The file's MIME type.")
-    size: Long | None = strawberry.field(description="Bytes.")
-    is_google_workspace_file: bool = strawberry.field(description="Always false.")
-    expires_at: datetime | None = strawberry.field(description="When the address stops working.")
+    size: Long | None = strawberry.field(description="Size in bytes.")
+    is_google_workspace_file: bool = strawberry.field(description="False in every answer.")
+    expires_at: datetime | None = strawberry.field(
+        description="The time at which the link expires."
+    )
     error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
     error_code: str | None = strawberry.field(description=_ERROR_CODE)
 
 
-@strawberry.type(description="Who may do what with a file.")
+@strawberry.type(description="The permissions of a file.")
 class DrivePermission:
     id: str = strawberry.field(description="The provider's id of the permission.")
     type: str = strawberry.field(description="`user`, `group`, `domain` or `anyone`.")
     role: str = strawberry.field(description="`owner`, `writer`, `reader` or `commenter`.")
-    email_address: str | None = strawberry.field(description="Of a user or group.")
-    domain: str | None = strawberry.field(description="Of a whole domain.")
+    email_address: str | None = strawberry.field(description="For a user or group.")
+    domain: str | None = strawberry.field(description="For a domain.")
     display_name: str | None = strawberry.field(description="The display name.")
 
 
 @strawberry.type(description="The permissions of a file.")
 class DrivePermissionList:
-    permissions: list[DrivePermission] = strawberry.field(description="As upstream orders them.")
+    permissions: list[DrivePermission] = strawberry.field(description="In the provider's order.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
 
 
-@strawberry.type(description="What came of a change.")
+@strawberry.type(description="The result of a change.")
 class DriveOperationResult:
-    success: bool = strawberry.field(description="True; a failure is an error of the field.")
-    file_id: str | None = strawberry.field(description="The id of what was made or changed.")
-    permission_id: str | None = strawberry.field(description="The id of a permission given.")
+    success: bool = strawberry.field(description="True on success.")
+    file_id: str | None = strawberry.field(description="The id of the created or changed object.")
+    permission_id: str | None = strawberry.field(description="The id of the created permission.")
+    role: str | None = strawberry.field(description="The role that a permission gives.")
     error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
     error_code: str | None = strawberry.field(description=_ERROR_CODE)
 
@@ -136,13 +147,15 @@ class CollabDrive:
     id: str = strawberry.field(description="`collab:drive:{driveId}`.")
     name: str | None = strawberry.field(description="The name.")
     description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
-    root_folder_id: str = strawberry.field(description="What `folderId` takes for its top.")
+    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
+    root_folder_id: str = strawberry.field(
+        description="The value of `folderId` for the top of the library."
+    )
 
 
 @strawberry.type(description="A page of document libraries.")
 class CollabDrivePage:
-    drives: list[CollabDrive] = strawberry.field(description="By name, then id.")
+    drives: list[CollabDrive] = strawberry.field(description="Ordered by name, then id.")
     next_page_token: str | None = strawberry.field(description=_NEXT)
     has_more: bool = strawberry.field(description=_MORE)
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
@@ -154,16 +167,18 @@ class CollabSite:
     display_name: str | None = strawberry.field(description="The name that people see.")
     name: str | None = strawberry.field(description="The name in its address.")
     description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
-    created_date_time: datetime | None = strawberry.field(description="When it was made.")
-    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
-    is_personal_site: bool = strawberry.field(description="Whether it is somebody's own.")
+    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
+    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
+    last_modified_date_time: datetime | None = strawberry.field(
+        description="The time of the last change."
+    )
+    is_personal_site: bool = strawberry.field(description="Whether it is a personal site.")
     access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of sites.")
 class CollabSitePage:
-    sites: list[CollabSite] = strawberry.field(description="By display name, then id.")
+    sites: list[CollabSite] = strawberry.field(description="Ordered by display name, then id.")
     next_page_token: str | None = strawberry.field(description=_NEXT)
     has_more: bool = strawberry.field(description=_MORE)
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
@@ -181,8 +196,8 @@ class CollabColumn:
             "`contentType` or `unknown`; more may come."
         )
     )
-    hidden: bool = strawberry.field(description="Whether people do not see it.")
-    read_only: bool = strawberry.field(description="Whether it cannot be written.")
+    hidden: bool = strawberry.field(description="Whether the list is hidden.")
+    read_only: bool = strawberry.field(description="Whether the column is read-only.")
     required: bool = strawberry.field(description="Whether every item has a value.")
     indexed: bool = strawberry.field(description="Whether filters on it are fast.")
 
@@ -193,7 +208,7 @@ class CollabList:
     display_name: str | None = strawberry.field(description="The name that people see.")
     name: str | None = strawberry.field(description="The name in its address.")
     description: str | None = strawberry.field(description="The description.")
-    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
     template: str | None = strawberry.field(
         description=(
             "`documentLibrary`, `genericList`, `tasks`, `events`, `contacts`, `announcements`, "
@@ -201,9 +216,11 @@ class CollabList:
             "`webPageLibrary` or `other`; more may come."
         )
     )
-    hidden: bool = strawberry.field(description="Whether people do not see it.")
-    created_date_time: datetime | None = strawberry.field(description="When it was made.")
-    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    hidden: bool = strawberry.field(description="Whether the list is hidden.")
+    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
+    last_modified_date_time: datetime | None = strawberry.field(
+        description="The time of the last change."
+    )
     columns: list[CollabColumn] | None = strawberry.field(description="Null in listings.")
     site_name: str | None = strawberry.field(description="The display name of its site.")
     access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
@@ -211,7 +228,7 @@ class CollabList:
 
 @strawberry.type(description="A page of lists.")
 class CollabListPage:
-    lists: list[CollabList] = strawberry.field(description="By display name, then id.")
+    lists: list[CollabList] = strawberry.field(description="Ordered by display name, then id.")
     next_page_token: str | None = strawberry.field(description=_NEXT)
     has_more: bool = strawberry.field(description=_MORE)
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
@@ -221,18 +238,22 @@ class CollabListPage:
 class CollabListItem:
     id: str = strawberry.field(description="`collab:site:…:list:{listGuid}:item:{itemId}`.")
     name: str | None = strawberry.field(description="Its title, or its file's name.")
-    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
+    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
     content_type: str | None = strawberry.field(description="The name of its content type.")
-    created_date_time: datetime | None = strawberry.field(description="When it was made.")
-    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    created_date_time: datetime | None = strawberry.field(description="The time of creation.")
+    last_modified_date_time: datetime | None = strawberry.field(
+        description="The time of the last change."
+    )
     fields: JSON | None = strawberry.field(
         description=(
             "Its values, by API names of columns. A look-up is null where the token's rules might "
             "hide an item of the list that it looks into."
         )
     )
-    created_by: str | None = strawberry.field(description="Who made it.")
-    last_modified_by: str | None = strawberry.field(description="Who changed it last.")
+    created_by: str | None = strawberry.field(description="The name of the person who created it.")
+    last_modified_by: str | None = strawberry.field(
+        description="The name of the person who changed it last."
+    )
     site_name: str | None = strawberry.field(description="The display name of its site.")
     list_name: str | None = strawberry.field(description="The display name of its list.")
     labels: FileLabels | None = strawberry.field(
@@ -252,7 +273,7 @@ class CollabListItemPage:
 
 @strawberry.type(description="What came of the deletion of a list item.")
 class CollabListItemDeletion:
-    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+    success: bool = strawberry.field(description="True on success.")
 
 
 @strawberry.type(description="A sensitivity label of the catalogue.")
@@ -262,33 +283,37 @@ class SensitivityLabel:
     description: str | None = strawberry.field(description="The description.")
     color: str | None = strawberry.field(description="A colour's name, or `#RRGGBB`.")
     sensitivity: int = strawberry.field(description="Higher is more sensitive.")
-    tool_tip: str | None = strawberry.field(description="The hint that people see.")
+    tool_tip: str | None = strawberry.field(description="The tooltip.")
     is_active: bool = strawberry.field(description="Whether it is in use.")
-    is_appliable: bool = strawberry.field(description="Whether it can be put on files.")
+    is_appliable: bool = strawberry.field(description="Whether it can be applied to files.")
 
 
 @strawberry.type(description="The sensitivity labels there are.")
 class SensitivityLabelList:
-    labels: list[SensitivityLabel] = strawberry.field(description="By rising sensitivity.")
+    labels: list[SensitivityLabel] = strawberry.field(
+        description="Ordered by sensitivity, lowest first."
+    )
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
 
 
 @strawberry.type(description="The sensitivity label of a file; its members are null without one.")
 class ItemSensitivityLabel:
-    success: bool = strawberry.field(description="True; a failure is an error of the field.")
+    success: bool = strawberry.field(description="True on success.")
     label_id: str | None = strawberry.field(description="The label's GUID.")
     label_display_name: str | None = strawberry.field(description="The label's name.")
     assignment_method: str | None = strawberry.field(
         description="`standard`, `privileged` or `auto`."
     )
-    assigned_date_time: datetime | None = strawberry.field(description="When it was put there.")
+    assigned_date_time: datetime | None = strawberry.field(
+        description="The time at which the label was assigned."
+    )
     error_message: str | None = strawberry.field(description=_ERROR_MESSAGE)
 
 
-@strawberry.type(description="Something that a search found.")
+@strawberry.type(description="A search hit.")
 class CollabSearchHit:
-    entity_type: CollabEntityType = strawberry.field(description="What it is.")
-    id: str = strawberry.field(description="The id of its kind, with its prefix.")
+    entity_type: CollabEntityType = strawberry.field(description="The type of the hit.")
+    id: str = strawberry.field(description="The id, with the prefix of its kind.")
     title: str | None = strawberry.field(description="The name or title.")
     summary: str | None = strawberry.field(
         description=(
@@ -296,17 +321,24 @@ class CollabSearchHit:
             "anything."
         )
     )
-    web_url: str | None = strawberry.field(description="Where it opens in a browser.")
-    last_modified_date_time: datetime | None = strawberry.field(description="When it changed.")
+    web_url: str | None = strawberry.field(description="The address of its page in a browser.")
+    last_modified_date_time: datetime | None = strawberry.field(
+        description="The time of the last change."
+    )
 
 
 @strawberry.type(description="A page of search hits.")
 class CollabSearchPage:
     hits: list[CollabSearchHit] = strawberry.field(
-        description="Those that the token may see, best first; there may be fewer than `limit`."
+        description="The hits that the token may see, best first; possibly fewer than `limit`."
     )
     from_: int = strawberry.field(name="from", description="The index of the first hit.")
-    total: int = strawberry.field(description="How many there are in all, seen or not.")
-    more_results_available: bool = strawberry.field(description="Whether more follow.")
+    total: int = strawberry.field(
+        description=(
+            "How many there are in all, seen or not; with `collabSearchTotals: visible`, how many "
+            "visible ones there are up to the end of this page."
+        )
+    )
+    more_results_available: bool = strawberry.field(description="Whether there is another page.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)

@@ -48,6 +48,7 @@ class DriveOperationResultView(Record, frozen=True, kw_only=True):
     success: bool = True
     file_id: str | None = None
     permission_id: str | None = None
+    role: str | None = None
     error_message: str | None = None
     error_code: str | None = None
 

@@ -148,7 +148,6 @@ class CostWalker:
             if isinstance(node, graphql.FragmentDefinitionNode)
         }
         self._fragment_costs: dict[str, SelectionCost] = {}
-        self._repeats: dict[tuple[str, str], int] = {}
 
     def operations(self) -> list[tuple[graphql.OperationDefinitionNode, SelectionCost]]:
         """Return the operations in document order, with the counts of each."""
@@ -157,14 +156,6 @@ class CostWalker:
             for node in self._document.definitions
             if isinstance(node, graphql.OperationDefinitionNode)
         ]
-
-    def pairs(self) -> int:
-        """
-        Count the pairs of fields that validation may have to compare.
-
-        Validation compares all fields of one type under one response key with each other.
-        """
-        return sum(count * (count - 1) // 2 for count in self._repeats.values())
 
     def roots_by_fragment(self, operation: graphql.OperationDefinitionNode) -> RootSelections:
         """Return the root fields and fragment spreads; each fragment is visited once."""
@@ -251,8 +242,6 @@ class CostWalker:
     def _field(self, node: graphql.FieldNode, owner: Any) -> SelectionCost:
         name = node.name.value
         aliases = 1 if node.alias else 0
-        key = (str(getattr(owner, "name", "")), node.alias.value if node.alias else name)
-        self._repeats[key] = self._repeats.get(key, 0) + 1
         type_ = self._type(owner, name)
         below = SelectionCost()
         if node.selection_set is not None:

@@ -13,11 +13,13 @@ from typing import Any, cast
 
 import graphql
 import msgspec
+from graphql.execution.values import get_argument_values
 
-from graph import errors, request_log
+from graph import effects, errors, request_log
 from graph.context import Context
 from graph.documents import variables
 from graph.documents.cost_limits import OperationCost
+from graph.execution import not_found_delay
 from graph.execution.plan.executor import to_plain
 from graph.execution.plan.program import Program
 from graph.masking import masks
@@ -138,12 +140,18 @@ class Operation:
             # The variable of @skip or @include may be absent, not null. Standard GraphQL would
             # find a null below a mutation only after the mutation ran.
             return OperationResult(None, (self._variables_error(given, context),))
+        if any(variables.has_long_list(given.get(name), type_) for name, type_ in self._inputs):
+            return OperationResult(None, (self._variables_error(given, context),))
         if context.wait_for_capacity is not None and self.kind == "mutation":
             try:
                 await context.wait_for_capacity()
             except Refusal as refusal:
                 return OperationResult(None, (self._request_error(refusal, context),))
-        return self._result(await self.program.run(given, context), given, context)
+        result = self._result(await self.program.run(given, context), given, context)
+        await not_found_delay.delay(
+            result.errors, context.started, context.not_found_step, context.before_delay
+        )
+        return result
 
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run the operation like `execute`; the data is plain."""
@@ -158,6 +166,33 @@ class Operation:
         if any(sentences):
             access["accessInfo"] = " ".join(sentence for sentence in sentences if sentence)
         return access
+
+    def root_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """
+        Return the name of the first root field that runs with *given*, and its arguments.
+
+        The arguments are coerced, by name, defaults included. None: no field runs, or the values
+        do not fit.
+        """
+        running = {root.key: root.name for root in self.running_root_fields(given)}
+        root_type = self.program.schema.get_root_type(self.program.node.operation)
+        values = self.program.coerce(given)
+        if root_type is None or isinstance(values, list):
+            return None
+        for node in request_log.field_nodes(
+            self.program.node.selection_set, self.program.definitions
+        ):
+            name = running.get(node.alias.value if node.alias else node.name.value)
+            if name != node.name.value:
+                continue
+            definition = root_type.fields[name]
+            try:
+                coerced = get_argument_values(definition, node, values)
+            except graphql.GraphQLError:
+                return None
+            names = {argument.out_name or key: key for key, argument in definition.args.items()}
+            return name, {names[key]: value for key, value in coerced.items()}
+        return None
 
     @cached_property
     def root_fields(self) -> tuple[request_log.RootField, ...]:
@@ -175,6 +210,15 @@ class Operation:
     def _has_conditions(self) -> bool:
         selections = chain.from_iterable(self.cost.roots_by_fragment.values())
         return any(selection.conditions for selection in selections)
+
+    @cached_property
+    def _inputs(self) -> tuple[tuple[str, graphql.GraphQLInputType], ...]:
+        """The variables that may hold lists."""
+        return tuple(
+            (variable.name, variable.type)
+            for variable in self.variables
+            if not graphql.is_leaf_type(graphql.get_nullable_type(variable.type))
+        )
 
     @cached_property
     def _roots(self) -> Mapping[str, str]:
@@ -209,6 +253,9 @@ class Operation:
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors
         )
+        if context.delivery is not None and not context.effect:
+            roots = (error for error in described if len(error.get("path", ())) == 1)
+            context.effect = next(map(effects.of_error, roots), b"")
         for error_ in described:
             if error_["extensions"]["code"] == Code.QUERY_TOO_COSTLY:
                 return OperationResult(None, (error_,))
@@ -227,7 +274,7 @@ class Operation:
         denial = errors.denial(problem, surface=self.surface)
         context.request_log.denials[request_log.WHOLE_REQUEST] = denial
         return {
-            "message": problem.message,
+            "message": errors.message(problem),
             "extensions": errors.extensions(
                 problem, surface=self.surface, request_id=context.request_id
             ),

@@ -10,9 +10,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import graphql
+from graphql.validation.rules import overlapping_fields_can_be_merged as overlapping_fields
 
-from graph.documents.cost_limits import MAX_TOKENS, CostLimits, OperationCost
+from graph.documents.cost_limits import (
+    MAX_COMPARISONS,
+    MAX_LINES,
+    MAX_TOKENS,
+    CostLimits,
+    OperationCost,
+)
 from graph.documents.operation import Operation, RestOperation
+from graph.execution.counting_executor import QueryTooCostly
 from graph.execution.plan.cache import PlanCache
 from graph.execution.plan.program import Program
 from graph.masking.guards import requirements
@@ -25,6 +33,9 @@ CACHED_LENGTH = 8_192  # characters; longer documents are parsed every time, to 
 INTERNAL_PLANS = 1_024  # plans of REST documents; one per document and set of hidden fields
 PLANS = 256  # plans of callers' documents
 MAX_ERRORS = 10  # per document, because each may quote a whole input object
+
+# The comparisons are quadratic. graphql-core counts them, and reads its limit from its module.
+overlapping_fields.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 
 class InvalidDocument(ValueError):
@@ -117,6 +128,8 @@ class Graph:
         if cached is not None:
             self._documents.move_to_end(text)
             return cached
+        if text.count("\n") + text.count("\r") > MAX_LINES:
+            raise QueryTooCostly(f"The query has more than {MAX_LINES} lines.")
         node = graphql.parse(text, max_tokens=MAX_TOKENS)
         return Document(node, self.limits.measure(node))
 

@@ -1,12 +1,29 @@
 """Descriptions of variables that do not fit an operation; they quote no value of the caller."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import graphql
 
+from graph.errors import MAX_DETAILS
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
+
+MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies
+
+
+def has_long_list(value: Any, type_: graphql.GraphQLInputType) -> bool:
+    """Say whether a list in the *value* of a variable has too many entries to be coerced."""
+    if graphql.is_non_null_type(type_):
+        return has_long_list(value, type_.of_type)
+    if graphql.is_list_type(type_):
+        items = value if isinstance(value, list) else [value]
+        return len(items) > MAX_ITEMS or any(has_long_list(item, type_.of_type) for item in items)
+    if graphql.is_input_object_type(type_) and isinstance(value, Mapping):
+        fields = type_.fields.items()
+        return any(has_long_list(value.get(name), field.type) for name, field in fields)
+    return False
 
 
 def describe_mismatch(
@@ -15,7 +32,7 @@ def describe_mismatch(
     values: Mapping[str, Any],
 ) -> InvalidInput:
     """
-    Describe every reason why *values* do not fit the variables of *types*.
+    Describe why *values* do not fit the variables of *types*, with as many details as are shown.
 
     Members of input objects are named by their path ("to[0].email"). The code is
     VALIDATION_ERROR for them, as for a REST body, and INVALID_PARAMETER otherwise.
@@ -26,7 +43,8 @@ def describe_mismatch(
         if name not in values and name in optional:
             continue
         is_body = graphql.is_input_object_type(graphql.get_named_type(type_))
-        problems = list(_problems(values.get(name), type_, "" if is_body else name))
+        described = _problems(values.get(name), type_, "" if is_body else name)
+        problems = list(islice(described, MAX_DETAILS - len(details)))
         if problems and is_body:
             code = Code.VALIDATION_ERROR
         details += [Detail(problem.field or name, problem.message) for problem in problems]
@@ -46,6 +64,9 @@ def _problems(value: Any, type_: graphql.GraphQLInputType, path: str) -> Iterato
         return
     elif graphql.is_list_type(type_):
         items = value if isinstance(value, list | tuple) else [value]
+        if len(items) > MAX_ITEMS:
+            yield Detail(path, f"It may have at most {MAX_ITEMS} entries.")
+            return
         for index, item in enumerate(items):
             yield from _problems(item, type_.of_type, f"{path}[{index}]")
     elif graphql.is_input_object_type(type_):

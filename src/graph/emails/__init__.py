@@ -5,6 +5,8 @@ The email surface of the schema.
     filters         arguments of `emails` -> a mail query
     page_positions  the positions of all mailboxes in a page token
     mutations       root mutations
+    attached_files  attachments of the sending mutations -> checked files
+    problems        problems of an input
     sending         inputs of the sending mutations -> checked messages
     types           output types
     views           records in the shape of the output types

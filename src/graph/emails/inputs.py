@@ -5,13 +5,27 @@ import strawberry
 from graph.emails.enums import BodyType, Importance
 from graph.scalars import Long
 
-_BODY_TYPE = "How the body is written."
+_BODY_TYPE = "The format of the body."
 
 
 @strawberry.input(description="A person or mailbox to write to.")
 class ParticipantInput:
     email: str = strawberry.field(description="The e-mail address.")
     name: str | None = strawberry.field(default=None, description="The display name.")
+
+
+@strawberry.input(description="A file to attach to a message.")
+class AttachmentInput:
+    name: str = strawberry.field(description="The file name; 1 to 255 characters.")
+    content_base64: str = strawberry.field(
+        description="The bytes in base64; all attachments together have at most 3,000,000 bytes."
+    )
+    content_type: str | None = strawberry.field(
+        default=None, description="The MIME type; `application/octet-stream` if absent."
+    )
+
+
+_ATTACHMENTS = "At most 50 files."
 
 
 @strawberry.input(description="A new message.")
@@ -23,11 +37,14 @@ class SendEmailInput:
     bcc: list[ParticipantInput] | None = strawberry.field(default=None, description="Blind copy.")
     body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
     importance: Importance | None = strawberry.field(
-        default=Importance.NORMAL, description="How urgent it is."
+        default=Importance.NORMAL, description="The importance."
     )
     connection_id: Long | None = strawberry.field(
         default=None,
         description="The connection to send from; the first active one that may write if absent.",
+    )
+    attachments: list[AttachmentInput] | None = strawberry.field(
+        default=None, description=_ATTACHMENTS
     )
 
 
@@ -36,19 +53,27 @@ class ReplyEmailInput:
     body: str = strawberry.field(description="The answer.")
     body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
     reply_all: bool | None = strawberry.field(
-        default=False, description="Whether the other recipients get it too."
+        default=False, description="Whether the reply goes to all recipients."
+    )
+    attachments: list[AttachmentInput] | None = strawberry.field(
+        default=None, description=_ATTACHMENTS
     )
 
 
-@strawberry.input(description="A message passed on, attachments included.")
+@strawberry.input(description="A forwarded message, with its attachments.")
 class ForwardEmailInput:
     to: list[ParticipantInput] = strawberry.field(description="At least one recipient.")
     cc: list[ParticipantInput] | None = strawberry.field(default=None, description="Carbon copy.")
-    body: str | None = strawberry.field(default=None, description="Put before the original.")
+    body: str | None = strawberry.field(
+        default=None, description="The text above the forwarded message."
+    )
     body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
+    attachments: list[AttachmentInput] | None = strawberry.field(
+        default=None, description=f"Besides those of the original. {_ATTACHMENTS}"
+    )
 
 
-@strawberry.input(description="At least one member; each needs its own operation.")
+@strawberry.input(description="At least one member is required; each needs its own operation.")
 class ModifyEmailInput:
     mark_as_read: bool | None = strawberry.field(
         default=None, description="True for read, false for unread. Needs `mark_as_read`."

@@ -1,26 +1,39 @@
 """Root mutations of the email surface: send, reply, forward, delete, modify."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Annotated, TypeVar
 
 import strawberry
 
 from graph.context import Context, Info
 from graph.emails import inputs, sending
+from graph.emails.problems import unsafe
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
 from graph.emails.views import ActionView, done
 from graph.masking.guards import guarded
-from policy.refusals import Detail, InvalidInput, OperationNotAllowed, ReadOnlyConnection
+from policy.refusals import (
+    Detail,
+    FieldNotVisible,
+    InvalidInput,
+    OperationNotAllowed,
+    ReadOnlyConnection,
+)
 from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import failures, ids
 from providers.ports import mail
+from providers.search_text import fold_label
 
 MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
 MAX_LABEL = 225  # characters
 
 # A forward sends these to any address (docs/spec/email.md#forwards-with-hidden-fields).
 _FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
+
+# The recipients of a reply to all (docs/spec/email.md#replies-with-hidden-fields).
+_ALL_ANSWERED = (EmailField.FROM, EmailField.TO, EmailField.CC)
+
+_UNWRITABLE = "The provider of this account cannot send to this address."
 
 Result = TypeVar("Result")
 EmailId = Annotated[str, strawberry.argument(description="Provider-prefixed id.")]
@@ -33,10 +46,10 @@ async def send_email(
         inputs.SendEmailInput, strawberry.argument(name="input", description="The message.")
     ],
 ) -> ActionView:
-    """Send a new message, once."""
+    """Send a new message."""
     draft = sending.draft(written, info.context)
     connection = sending.sending_connection(written.connection_id, info.context)
-    return done(await _translate_send_failures(info.context.mail.send(connection.id, draft)))
+    return done(await _translate_send_failures(info.context.mail.send(connection.id, draft), draft))
 
 
 @guarded(EmailOp.REPLY_TO_EMAIL, returns=EmailActionResult)
@@ -47,9 +60,12 @@ async def reply_to_email(
         inputs.ReplyEmailInput, strawberry.argument(name="input", description="The answer.")
     ],
 ) -> ActionView:
-    """Answer a message from the account that received it, once."""
+    """Reply to a message from the account that received it; recipients must be visible."""
     reply = sending.reply(written, info.context)
     _require_writable(info.context)
+    if reply.reply_all:
+        info.context.caller.require_visible("Replying to all", *_ALL_ANSWERED)
+    info.context.caller.require_visible("Replying", EmailField.FROM)
     _require_known(email_id)
     return done(await _translate_send_failures(info.context.mail.reply(email_id, reply)))
 
@@ -63,12 +79,14 @@ async def forward_email(
         strawberry.argument(name="input", description="To whom, and what to say first."),
     ],
 ) -> ActionView:
-    """Pass a message on, once, with its attachments; refused when these or the body are hidden."""
+    """Forward a message with its attachments; refused when these or the body are masked."""
     forward = sending.forward(written, info.context)
     _require_writable(info.context)
     info.context.caller.require_visible("Forwarding", *_FORWARDED)
     _require_known(email_id)
-    return done(await _translate_send_failures(info.context.mail.forward(email_id, forward)))
+    return done(
+        await _translate_send_failures(info.context.mail.forward(email_id, forward), forward)
+    )
 
 
 @guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
@@ -130,17 +148,25 @@ def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> No
 def _change(wanted: inputs.ModifyEmailInput) -> mail.MailChange:
     add, remove = wanted.add_labels or [], wanted.remove_labels or []
     details = [*_label_problems("addLabels", add), *_label_problems("removeLabels", remove)]
-    both = {label.casefold() for label in add} & {label.casefold() for label in remove}
-    if both:
+    added, removed = _distinct(add), _distinct(remove)
+    if added.keys() & removed.keys():
         details.append(Detail("removeLabels", "A label cannot be added and removed at once."))
     if details:
         message = f"{details[0].field}: {details[0].message}"
         raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
     return mail.MailChange(
         read=wanted.mark_as_read,
-        add_labels=tuple(dict.fromkeys(add)),
-        remove_labels=tuple(dict.fromkeys(remove)),
+        add_labels=tuple(added.values()),
+        remove_labels=tuple(removed.values()),
     )
+
+
+def _distinct(labels: Iterable[str]) -> dict[str, str]:
+    """Return the labels by their folded names; the first of equal ones stays."""
+    distinct: dict[str, str] = {}
+    for label in labels:
+        distinct.setdefault(fold_label(label), label)
+    return distinct
 
 
 def _label_problems(name: str, labels: list[str]) -> list[Detail]:
@@ -152,7 +178,7 @@ def _label_problems(name: str, labels: list[str]) -> list[Detail]:
             f"A label has 1 to {MAX_LABEL} characters, none of them control characters.",
         )
         for index, label in enumerate(labels)
-        if not 1 <= len(label.strip()) <= len(label) <= MAX_LABEL or sending.unsafe(label)
+        if not fold_label(label) or len(label) > MAX_LABEL or unsafe(label)
     ]
 
 
@@ -168,8 +194,14 @@ def _require_writable(context: Context) -> None:
         raise ReadOnlyConnection
 
 
-async def _translate_send_failures(call: Awaitable[Result]) -> Result:
-    """Await a send; convert its failures to the errors of docs/spec/email.md#provider-rejection."""
+async def _translate_send_failures(
+    call: Awaitable[Result], message: mail.Draft | mail.Forward | None = None
+) -> Result:
+    """
+    Await a send; convert its failures to the errors of docs/spec/email.md#provider-rejection.
+
+    *message* has the recipients that the caller named.
+    """
     try:
         return await call
     except failures.Missing as missing:
@@ -178,7 +210,12 @@ async def _translate_send_failures(call: Awaitable[Result]) -> Result:
         raise ReadOnlyConnection from problem
     except mail.NoReplyRecipient as problem:
         raise _unsendable("Nobody is left to reply to but the sending account.") from problem
+    except mail.HiddenReplyRecipients as problem:
+        raise FieldNotVisible("Replying", EmailField.TO) from problem
     except mail.UnsafeMessage as problem:
+        recipient = problem.address and sending.path_of_address(problem.address, message)
+        if recipient:
+            raise _unsendable(_UNWRITABLE, recipient) from problem
         raise _unsendable("The message cannot be written down safely.") from problem
     except failures.OutcomeUnknown:
         raise
@@ -200,5 +237,9 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
         raise no_email() from failure
 
 
-def _unsendable(message: str) -> InvalidInput:
-    return InvalidInput(message, code=Code.VALIDATION_ERROR)
+def _unsendable(message: str, path: str | None = None) -> InvalidInput:
+    if path is None:
+        return InvalidInput(message, code=Code.VALIDATION_ERROR)
+    return InvalidInput(
+        f"{path}: {message}", code=Code.VALIDATION_ERROR, details=[Detail(path, message)]
+    )

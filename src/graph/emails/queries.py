@@ -1,4 +1,4 @@
-"""Root queries of the email surface: `emails`, `email`, `emailThread`."""
+"""Root queries of the email surface: `emails`, `email`, `emailAttachment`, `emailThread`."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,13 +9,13 @@ from graph.context import Context, Info
 from graph.emails import filters as filtering
 from graph.emails import page_positions
 from graph.emails.filters import Filters
-from graph.emails.types import Email, EmailPage, Thread
-from graph.emails.views import EmailPageView, ThreadView, thread_view
+from graph.emails.types import Email, EmailAttachment, EmailPage, Thread
+from graph.emails.views import AttachmentView, EmailPageView, ThreadView, thread_view
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
-from policy.refusals import NotFound
-from policy.vocabulary import EmailOp, Surface
+from policy.refusals import FieldNotVisible, NotFound
+from policy.vocabulary import EmailField, EmailOp, Surface
 from providers import ids
 from providers.failures import Missing
 from providers.fanout import AllFailed
@@ -35,21 +35,21 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         str | None, Argument(description='Words and "quoted phrases", each of which must be found.')
     ] = None,
     from_: Annotated[
-        str | None, Argument(name="from", description="Sender: address, @domain, or part of it.")
+        str | None, Argument(name="from", description="Sender: address, its beginning, or @domain.")
     ] = None,
     to: Annotated[
-        str | None, Argument(description="Recipient, also in cc: address, @domain, or part.")
+        str | None, Argument(description="Recipient, or in cc: address, @domain, or its beginning.")
     ] = None,
-    subject: Annotated[str | None, Argument(description="Part of the subject, any case.")] = None,
+    subject: Annotated[str | None, Argument(description="Words of the subject, in order.")] = None,
     label: Annotated[
         str | None,
-        Argument(description="One label, any case; TRASH, SPAM and DRAFT name those folders."),
+        Argument(description="A label, any letter case; TRASH, SPAM, DRAFT: these folders."),
     ] = None,
-    unread: Annotated[bool | None, Argument(description="True: unread mail only.")] = None,
-    after: Annotated[datetime | None, Argument(description="Received later than this.")] = None,
+    unread: Annotated[bool | None, Argument(description="True: only unread messages.")] = None,
+    after: Annotated[datetime | None, Argument(description="Received after this time.")] = None,
     before: Annotated[datetime | None, Argument(description="Received earlier than this.")] = None,
     has_attachment: Annotated[
-        bool | None, Argument(description="With attachments, or without; null for both.")
+        bool | None, Argument(description="True: with attachments only; false: without.")
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 50; more is lowered to 50.")] = 20,
     include_body: Annotated[
@@ -113,6 +113,39 @@ async def email(
         raise no_email() from missing
 
 
+@guarded(EmailOp.VIEW_EMAIL, returns=EmailAttachment)
+async def email_attachment(
+    info: Info,
+    email_id: Annotated[str, Argument(description="Provider-prefixed id of the message.")],
+    attachment_id: Annotated[str, Argument(description="Its `id` in `Email.attachments`.")],
+) -> AttachmentView:
+    """Find one attachment of a message, and make a link to its bytes."""
+    context = info.context
+    context.caller.usable_connections(Surface.EMAIL)
+    if context.caller.hides(EmailField.ATTACHMENTS):  # in every mask mode: bytes cannot be null
+        raise FieldNotVisible("Reading an attachment", EmailField.ATTACHMENTS)
+    if ids.split_mail_id(email_id) is None or not 0 < len(attachment_id) <= ids.MAX_ID_LENGTH:
+        raise no_attachment()
+    try:
+        file = await context.mail.attachment(email_id, attachment_id)
+    except Missing as missing:
+        raise no_attachment() from missing
+    context.attachment = file
+    url = expires_at = None
+    if context.attachment_link is not None:
+        url, expires_at = context.attachment_link(email_id, attachment_id)
+    known = file.attachment
+    return AttachmentView(
+        id=known.id,
+        name=known.name,
+        content_type=known.content_type,
+        size=known.size,
+        is_inline=known.is_inline,
+        download_url=url,
+        expires_at=expires_at,
+    )
+
+
 @guarded(EmailOp.VIEW_THREAD, returns=Thread)
 async def email_thread(
     info: Info, thread_id: Annotated[str, Argument(description="Provider-prefixed id.")]
@@ -132,6 +165,11 @@ async def email_thread(
 def no_email() -> NotFound:
     """Return the one error for every unknown, malformed or unreachable message id."""
     return NotFound("No email with this id.")
+
+
+def no_attachment() -> NotFound:
+    """Return the one error for every unknown message, and attachment of a message."""
+    return NotFound("No email with this id has an attachment with this id.")
 
 
 def no_thread() -> NotFound:

@@ -2,47 +2,32 @@
 
 import re
 import secrets
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from graph.context import Context, Delivery
-from graph.emails import inputs
+from graph.context import Context
+from graph.emails import attached_files, inputs
 from graph.emails.enums import BodyType, Importance
+from graph.emails.problems import Problems, unsafe
 from policy.caller import Caller
 from policy.gates import Connection
-from policy.refusals import Detail, InvalidInput, NotFound, NoUsableConnection, ReadOnlyConnection
+from policy.refusals import NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
-from providers.ports.mail import Draft, Forward, Reply
+from providers.ports.mail import Draft, Forward, Reply, SendAttempt
 from providers.records.mail import Participant
 
 # docs/spec/email.md#send-validation
 MAX_RECIPIENTS = 500
 MAX_ADDRESS = 320  # characters
 MAX_SUBJECT = 998  # characters; the longest line of RFC 5322
+MAX_NAME = 998  # characters
 
-_LINE_BREAKS = "\u2028\u2029"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Characters that end an address or begin a comment in a header (RFC 5322): after one of them a
 # provider would read another recipient. A domain may be an address literal in brackets.
 _SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
 _ADDRESS_LITERAL = re.compile(r"\[[A-Za-z0-9.:]+\]")
-
-
-@dataclass(slots=True)
-class _Problems:
-    """The problems of an input, which are reported together."""
-
-    details: list[Detail] = field(default_factory=list)
-
-    def add(self, path: str, message: str) -> None:
-        self.details.append(Detail(path, message))
-
-    def raise_if_any(self) -> None:
-        if self.details:
-            message = f"{self.details[0].field}: {self.details[0].message}"
-            raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=self.details)
 
 
 def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
@@ -52,7 +37,7 @@ def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     Raises:
         InvalidInput: `VALIDATION_ERROR`, one detail per problem.
     """
-    problems = _Problems()
+    problems = Problems()
     groups = [("to", written.to), ("cc", written.cc or []), ("bcc", written.bcc or [])]
     to, cc, bcc = _recipients(groups, problems)
     if len(written.subject) > MAX_SUBJECT:
@@ -60,8 +45,8 @@ def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     if unsafe(written.subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
     _check_body(written.body, problems)
+    files = attached_files.read(written.attachments, problems)
     problems.raise_if_any()
-    delivery = _delivery(context)
     return Draft(
         to=to,
         cc=cc,
@@ -70,17 +55,17 @@ def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
         body=written.body,
         body_type=(written.body_type or BodyType.HTML).value,
         importance=(written.importance or Importance.NORMAL).value,
-        message_id=delivery.message_id,
-        maybe_sent=delivery.maybe_sent,
+        files=files,
+        attempt=_attempt(context),
     )
 
 
 def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     """Check a reply; the original is quoted only if the caller may see its body."""
-    problems = _Problems()
+    problems = Problems()
     _check_body(written.body, problems)
+    files = attached_files.read(written.attachments, problems)
     problems.raise_if_any()
-    delivery = _delivery(context)
     caller = context.caller
     return Reply(
         body=written.body,
@@ -88,26 +73,26 @@ def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
         reply_all=bool(written.reply_all),
         quote=not (caller.strict and caller.hides(EmailField.BODY)),
         hidden=_hidden(caller),
-        message_id=delivery.message_id,
-        maybe_sent=delivery.maybe_sent,
+        files=files,
+        attempt=_attempt(context),
     )
 
 
 def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
     """Check the input of a forward."""
-    problems = _Problems()
+    problems = Problems()
     to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], problems)
     _check_body(written.body or "", problems)
+    files = attached_files.read(written.attachments, problems)
     problems.raise_if_any()
-    delivery = _delivery(context)
     return Forward(
         to=to,
         cc=cc,
         body=written.body or "",
         body_type=(written.body_type or BodyType.HTML).value,
         hidden=_hidden(context.caller),
-        message_id=delivery.message_id,
-        maybe_sent=delivery.maybe_sent,
+        files=files,
+        attempt=_attempt(context),
     )
 
 
@@ -118,14 +103,17 @@ def _hidden(caller: Caller) -> frozenset[str]:
     return frozenset(attribute for field, attribute in _QUOTED.items() if caller.hides(field))
 
 
-# Field that a quotation or forward shows of the original -> the record attribute.
+# Field that a provider's quotation may show of the original -> the record attribute.
 _QUOTED: Mapping[EmailField, str] = MappingProxyType(
     {
         EmailField.SUBJECT: "subject",
         EmailField.FROM: "from_",
         EmailField.TO: "to",
         EmailField.CC: "cc",
+        EmailField.BCC: "bcc",
         EmailField.SENT_AT: "sent_at",
+        EmailField.RECEIVED_AT: "received_at",
+        EmailField.IMPORTANCE: "importance",
     }
 )
 
@@ -135,7 +123,7 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     Choose the sending connection: *connection_id*, or the first connection that may write.
 
     Raises:
-        NotFound: `CONNECTION_NOT_FOUND`: the token's resources have no such email connection.
+        NotFound: `CONNECTION_NOT_FOUND`: the token reaches no such email connection.
         NoUsableConnection: The chosen connection, or every connection, is inactive or excluded.
         ReadOnlyConnection: The chosen connection, or every usable one, has read scopes only.
     """
@@ -160,16 +148,17 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     return writable[0]
 
 
-def unsafe(text: str) -> bool:
-    """Say whether *text* could end or forge a header line, or cannot be encoded at all."""
-    return any(
-        unicodedata.category(character) in {"Cc", "Cs"} or character in _LINE_BREAKS
-        for character in text
-    )
+def path_of_address(address: str, message: Draft | Forward | None) -> str | None:
+    """Return the path of the recipient of *message* with this address: `to[0].email`."""
+    for group in ("to", "cc", "bcc"):
+        for index, person in enumerate(getattr(message, group, ())):
+            if person.email == address:
+                return f"{group}[{index}].email"
+    return None
 
 
 def _recipients(
-    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]], problems: _Problems
+    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]], problems: Problems
 ) -> list[tuple[Participant, ...]]:
     if not groups[0][1]:
         problems.add("to", "At least one recipient is required.")
@@ -185,9 +174,11 @@ def _recipients(
     ]
 
 
-def _participant(person: inputs.ParticipantInput, path: str, problems: _Problems) -> Participant:
+def _participant(person: inputs.ParticipantInput, path: str, problems: Problems) -> Participant:
     for message in _address_problems(person.email):
         problems.add(f"{path}.email", message)
+    if len(person.name or "") > MAX_NAME:
+        problems.add(f"{path}.name", f"A name has at most {MAX_NAME} characters.")
     if person.name is not None and unsafe(person.name):
         problems.add(f"{path}.name", "Line breaks and control characters are not allowed.")
     return Participant(email=person.email, name=person.name)
@@ -203,14 +194,14 @@ def _address_problems(address: str) -> Iterable[str]:
         yield "Commas, brackets and other separators are not allowed."
     if len(address) > MAX_ADDRESS:
         yield f"An address has at most {MAX_ADDRESS} characters."
-    if unsafe(address) or any(character.isspace() for character in address):
+    if unsafe(address) or "".join(address.split()) != address:
         yield "Blanks and control characters are not allowed."
 
 
-def _check_body(body: str, problems: _Problems) -> None:
-    if any(unicodedata.category(character) == "Cs" for character in body):
+def _check_body(body: str, problems: Problems) -> None:
+    if _SURROGATE.search(body):
         problems.add("body", "It holds half of a character (a lone surrogate).")
 
 
-def _delivery(context: Context) -> Delivery:
-    return context.delivery or Delivery(f"{secrets.token_hex(16)}@access-gateway.invalid")
+def _attempt(context: Context) -> SendAttempt:
+    return context.delivery or SendAttempt(message_id=secrets.token_hex(16))

@@ -24,16 +24,29 @@ class Participant:
     name: str | None = strawberry.field(description="The display name.")
 
 
-@strawberry.type(description="What is known of an attachment; its content is not served.")
+@strawberry.type(description="An attachment without its bytes, which `emailAttachment` leads to.")
 class Attachment:
-    id: str = strawberry.field(description="The provider's id of the attachment.")
+    id: str = strawberry.field(description="Valid together with the id of its message only.")
     name: str = strawberry.field(description="The file name.")
     content_type: str | None = strawberry.field(description="The MIME type.")
-    size: Long = strawberry.field(description="Bytes.")
-    is_inline: bool = strawberry.field(description="Whether it is shown within the body.")
+    size: Long = strawberry.field(description="Size in bytes.")
+    is_inline: bool = strawberry.field(description="Whether it is an inline attachment.")
 
 
-@strawberry.type(description="One message.")
+@strawberry.type(description="An attachment, and a link to its bytes.")
+class EmailAttachment:
+    id: str = strawberry.field(description="As in `Email.attachments`.")
+    name: str = strawberry.field(description="The file name.")
+    content_type: str | None = strawberry.field(description="The MIME type.")
+    size: Long = strawberry.field(description="Bytes, as the provider tells.")
+    is_inline: bool = strawberry.field(description="Whether it is an inline attachment.")
+    download_url: str | None = strawberry.field(
+        description="Needs no credentials, and is valid for five minutes while the token is."
+    )
+    expires_at: datetime | None = strawberry.field(description="The end of `downloadUrl`.")
+
+
+@strawberry.type(description="A message.")
 class Email:
     id: str = strawberry.field(description="Provider-prefixed id: `providerA:…`.")
     thread_id: str | None = strawberry.field(description="Provider-prefixed id of the thread.")
@@ -43,16 +56,20 @@ class Email:
     cc: list[Participant] | None = strawberry.field(description="The carbon-copy recipients.")
     bcc: list[Participant] | None = strawberry.field(description="The blind-copy recipients.")
     body_preview: str | None = strawberry.field(description="A short snippet of the body.")
-    body: str | None = strawberry.field(description="The body; null unless asked for.")
-    body_type: BodyType | None = strawberry.field(description="How the body is written.")
-    sent_at: datetime | None = strawberry.field(description="When it was sent.")
-    received_at: datetime | None = strawberry.field(description="When it was received.")
-    is_read: bool = strawberry.field(description="Whether it has been read.")
+    body: str | None = strawberry.field(description="The body; null unless `includeBody` is true.")
+    body_type: BodyType | None = strawberry.field(description="The format of the body.")
+    sent_at: datetime | None = strawberry.field(
+        description="The time at which the message was sent."
+    )
+    received_at: datetime | None = strawberry.field(
+        description="The time at which the message was received."
+    )
+    is_read: bool = strawberry.field(description="Whether the message is read.")
     has_attachments: bool = strawberry.field(description="Whether it has attachments.")
     attachments: list[Attachment] | None = strawberry.field(description="Metadata only.")
     labels: list[str] | None = strawberry.field(description="Labels or categories.")
-    importance: Importance | None = strawberry.field(description="How urgent it is.")
-    provider: MailProvider = strawberry.field(description="The provider that holds it.")
+    importance: Importance | None = strawberry.field(description="The importance.")
+    provider: MailProvider = strawberry.field(description="The provider's code.")
     access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
@@ -63,25 +80,27 @@ class Thread:
     messages: list[Email] = strawberry.field(
         description="All messages, oldest first, without drafts and trashed ones, with bodies."
     )
-    message_count: int = strawberry.field(description="How many messages there are.")
+    message_count: int = strawberry.field(description="The number of messages.")
     participants: list[Participant] | None = strawberry.field(
         description="Each address once: the senders and recipients that the token may see."
     )
     last_message_at: datetime | None = strawberry.field(
-        description="When the newest message was received."
+        description="The time at which the newest message was received."
     )
-    provider: MailProvider = strawberry.field(description="The provider that holds it.")
+    provider: MailProvider = strawberry.field(description="The provider's code.")
     access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
 
 
 @strawberry.type(description="A page of messages over all connected mailboxes, newest first.")
 class EmailPage:
     emails: list[Email] = strawberry.field(description="Newest first by received time.")
-    total_count: int = strawberry.field(description="How many messages match, as far as is known.")
+    total_count: int = strawberry.field(
+        description="The number of matching messages, as far as it is known."
+    )
     total_count_exact: bool = strawberry.field(
         description="Whether `totalCount` was counted rather than estimated by a provider."
     )
-    has_more: bool = strawberry.field(description="Whether another page follows.")
+    has_more: bool = strawberry.field(description="Whether there is another page.")
     next_page_token: str | None = strawberry.field(
         description="Pass it as `pageToken` to get the next page; null on the last one."
     )
@@ -91,9 +110,9 @@ class EmailPage:
     )
 
 
-@strawberry.type(description="What a send, reply, forward, change or deletion did.")
+@strawberry.type(description="The result of a send, reply, forward, change or deletion.")
 class EmailActionResult:
-    success: bool = strawberry.field(description="Whether it was done.")
+    success: bool = strawberry.field(description="Whether the operation was carried out.")
     email_id: str | None = strawberry.field(
         description="The message's id; null for new messages of provider B."
     )

@@ -18,6 +18,16 @@ class EmailPageView(Record, frozen=True, kw_only=True):
     auth_warnings: tuple[str, ...] | None
 
 
+class AttachmentView(Record, frozen=True, kw_only=True):
+    id: str
+    name: str
+    content_type: str | None
+    size: int
+    is_inline: bool
+    download_url: str | None
+    expires_at: datetime | None
+
+
 class ThreadView(Record, frozen=True, kw_only=True):
     """See the type Thread; derived attributes come from visible fields alone."""
 

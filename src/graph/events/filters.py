@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from graph.context import Context
+from graph.context import Context, Info
+from graph.execution.requested_fields import wanted
 from policy import timeframe
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, Code
-from providers.ports.calendar import Span
+from providers.ports.calendar import ROOMS, Span
 
 MAX_LIMIT = 1000  # docs/spec/paging.md#keys
 MAX_TEXT = 500  # characters of a search text; docs/spec/calendar.md#keyword
@@ -160,18 +161,26 @@ def searched(context: Context) -> frozenset[str]:
     Raises:
         FieldNotVisible: None of them is visible.
     """
-    caller = context.caller
-    fields = frozenset(
-        name for word, name in _SEARCHED.items() if not (caller.strict and caller.hides(word))
-    )
+    fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
     if not fields:
         raise FieldNotVisible("The filter q", *_SEARCHED, any_of=True)
     return fields
 
 
+def wanted_of_event(info: Info) -> frozenset[str]:
+    """Return the attributes to read of events; rooms only when the location may be seen."""
+    attributes = wanted(info.raw, "Event")
+    return attributes if _conceals(info.context, CalendarField.LOCATION) else attributes | {ROOMS}
+
+
 def organizer_counts(context: Context) -> bool:
     """Say if people filters match the organiser (docs/spec/masks.md#calendar-filters)."""
-    return not (context.caller.strict and context.caller.hides(CalendarField.ORGANIZER))
+    return not _conceals(context, CalendarField.ORGANIZER)
+
+
+def own_responses_count(context: Context) -> bool:
+    """Say if what the owner declined is free (docs/spec/masks.md#calendar-filters)."""
+    return not _conceals(context, CalendarField.ATTENDEES)
 
 
 def coarse(context: Context) -> bool:
@@ -180,7 +189,12 @@ def coarse(context: Context) -> bool:
 
 
 def _sees_times(context: Context) -> bool:
-    return not (context.caller.strict and context.caller.hides(CalendarField.TIMES))
+    return not _conceals(context, CalendarField.TIMES)
+
+
+def _conceals(context: Context, word: CalendarField) -> bool:
+    """Say whether *word* confines what is read and searched; `maskMode: basic` never does."""
+    return context.caller.strict and context.caller.hides(word)
 
 
 def _near(requested: TimeRange, now: datetime) -> TimeRange:

@@ -9,7 +9,6 @@ import strawberry
 from graph.context import Context, Info
 from graph.events import filters, views
 from graph.events.types import CalendarList, EventAnswer, EventPage, FreeBusyAnswer
-from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.scalars import Long
 from graph.warnings import all_failed_error, warnings
@@ -27,7 +26,7 @@ Argument = strawberry.argument
 Result = TypeVar("Result")
 
 _LIMIT = "1 to 1000; more is lowered to 1000."
-_OFFSET = "How many to skip."
+_OFFSET = "The number of events to skip."
 _NO_EVENT = "No event with this id."
 
 
@@ -36,24 +35,28 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     info: Info,
     *,
     q: Annotated[
-        str | None, Argument(description="Part of title, description or location, any case.")
+        str | None,
+        Argument(description="Part of title, description or location, in any letter case."),
     ] = None,
     attendees: Annotated[
         str | None,
-        Argument(description="Comma-separated addresses; any of them attends or organises."),
+        Argument(
+            description="Comma-separated addresses; events that any of them attends or organises."
+        ),
     ] = None,
-    calendar_id: Annotated[Long | None, Argument(description="One calendar.")] = None,
+    calendar_id: Annotated[Long | None, Argument(description="A calendar.")] = None,
     from_: Annotated[
-        datetime | None, Argument(name="from", description="Ends later than this; today if absent.")
+        datetime | None,
+        Argument(name=("from"), description="Events that end after this time; default: today."),
     ] = None,
     to: Annotated[
         datetime | None,
-        Argument(description="Starts earlier than this; `from` plus 7 days if absent."),
+        Argument(description="Events that start before this time; default: `from` plus 7 days."),
     ] = None,
     limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
     offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
     include_cancelled: Annotated[
-        bool | None, Argument(description="True: cancelled events too.")
+        bool | None, Argument(description="True: include cancelled events.")
     ] = False,
 ) -> views.EventPageView:
     """List or search events over all calendars, earliest first."""
@@ -81,7 +84,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
         offset=skip,
     )
     page = await _translate_failures(
-        context.calendars.events(query, wanted=wanted(info.raw, "Event"))
+        context.calendars.events(query, wanted=filters.wanted_of_event(info))
     )
     return _view(context, page, span, skip)
 
@@ -95,7 +98,7 @@ async def calendar_event(
     known = filters.event_id(event_id)
     mine = _my_email(context)
     reading = context.calendars.event(
-        known, allowed=context.caller.grant.calendar_ids, wanted=wanted(info.raw, "Event")
+        known, allowed=context.caller.grant.calendar_ids, wanted=filters.wanted_of_event(info)
     )
     try:
         event = await _translate_failures(reading)
@@ -157,7 +160,7 @@ async def events_by_contact(
         offset=skip,
     )
     page = await _translate_failures(
-        context.calendars.events(query, wanted=wanted(info.raw, "Event"))
+        context.calendars.events(query, wanted=filters.wanted_of_event(info))
     )
     return _view(context, page, span, skip)
 
@@ -167,12 +170,14 @@ async def free_busy(
     info: Info,
     *,
     from_: Annotated[datetime, Argument(name="from", description="The start of the range.")],
-    to: Annotated[datetime, Argument(description="Its end; at most 366 days later.")],
+    to: Annotated[
+        datetime, Argument(description="The end of the range, at most 366 days after its start.")
+    ],
     calendars: Annotated[
         str | None, Argument(description="Comma-separated calendar ids; all if absent.")
     ] = None,
 ) -> views.FreeBusyAnswerView:
-    """Say of each calendar when it is taken and when not; open at every access level."""
+    """Read when each calendar is busy and free; works at every access level."""
     context = info.context
     ids = filters.calendar_ids(calendars)
     span = filters.free_busy_range(from_, to, context)
@@ -184,7 +189,7 @@ async def free_busy(
             calendar_ids=ids,
             allowed=context.caller.grant.calendar_ids,
             # The owner's own response is among the attendees' responses, so it is hidden with them.
-            own_responses=not context.caller.hides(CalendarField.ATTENDEES),
+            own_responses=filters.own_responses_count(context),
         )
     )
     return views.FreeBusyAnswerView(
@@ -196,7 +201,7 @@ async def free_busy(
 
 @guarded(CalendarOp.LIST_CALENDARS, returns=CalendarList)
 async def calendars(info: Info) -> views.CalendarListView:
-    """List the calendars that the token may use; open at every access level."""
+    """List the calendars that the token may use; works at every access level."""
     context = info.context
     context.caller.usable_connections(Surface.CALENDAR)
     listing = await _translate_failures(

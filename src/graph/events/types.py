@@ -12,40 +12,40 @@ _MY_EMAIL = "The address of the first connected account; null when none is known
 _WARNINGS = "One sentence per account or calendar that could not be read; null when all were."
 
 
-@strawberry.type(description="Somebody who was asked to an event.")
+@strawberry.type(description="An attendee of an event.")
 class Attendee:
     email: str = strawberry.field(description="The e-mail address.")
     name: str | None = strawberry.field(description="The display name.")
-    response: AttendeeResponse | None = strawberry.field(description="What they answered.")
+    response: AttendeeResponse | None = strawberry.field(description="The attendee's response.")
 
 
 @strawberry.type(description="One event, or one time of a series.")
 class Event:
-    id: str = strawberry.field(description="An UUID that never changes.")
+    id: str = strawberry.field(description="A UUID that never changes.")
     title: str | None = strawberry.field(description="The title; empty when there is none.")
     description: str | None = strawberry.field(description="The description.")
-    location: str | None = strawberry.field(description="Where it is.")
+    location: str | None = strawberry.field(description="The location.")
     start_utc: datetime | None = strawberry.field(
-        description="When it starts; a whole day starts at 00:00 UTC of its date."
+        description="The start; an all-day event starts at 00:00 UTC of its date."
     )
-    end_utc: datetime | None = strawberry.field(description="When it ends; not part of it.")
-    all_day: bool | None = strawberry.field(description="Whether it takes whole days.")
-    status: EventStatus | None = strawberry.field(description="Whether it takes place.")
+    end_utc: datetime | None = strawberry.field(description="The end (exclusive).")
+    all_day: bool | None = strawberry.field(description="Whether it is an all-day event.")
+    status: EventStatus | None = strawberry.field(description="The status of the event.")
     organizer: str | None = strawberry.field(description="The organiser's e-mail address.")
-    attendees: list[Attendee] | None = strawberry.field(description="Who was asked.")
-    join_url: str | None = strawberry.field(description="Where its video conference is.")
+    attendees: list[Attendee] | None = strawberry.field(description="The attendees.")
+    join_url: str | None = strawberry.field(description="The link to its video conference.")
     labels: list[str] | None = strawberry.field(description="Labels or categories.")
     is_recurring_event: bool | None = strawberry.field(
-        description="Whether it is one time of a series."
+        description="Whether it is an occurrence of a recurring event."
     )
 
 
-@strawberry.type(description="Which part of the matching events a page holds.")
+@strawberry.type(description="The position of a page in all matching events.")
 class EventPageMeta:
-    count: int = strawberry.field(description="How many events the page holds.")
-    offset: int = strawberry.field(description="How many matching events come before it.")
-    total_count: int = strawberry.field(description="How many events match.")
-    has_more: bool = strawberry.field(description="Whether more follow.")
+    count: int = strawberry.field(description="The number of events on this page.")
+    offset: int = strawberry.field(description="The number of matching events before this page.")
+    total_count: int = strawberry.field(description="The number of matching events.")
+    has_more: bool = strawberry.field(description="Whether there is another page.")
     from_: datetime = strawberry.field(name="from", description="The start of the range read.")
     to: datetime = strawberry.field(description="The end of the range read.")
 
@@ -56,36 +56,40 @@ class EventPage:
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     current_user_calendar_email: str | None = strawberry.field(description=_MY_EMAIL)
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
-    meta: EventPageMeta = strawberry.field(description="Which part of them this is.")
+    meta: EventPageMeta = strawberry.field(
+        description="The position of this page in all matching events."
+    )
 
 
-@strawberry.type(description="One event.")
+@strawberry.type(description="An event.")
 class EventAnswer:
     event: Event = strawberry.field(description="The event.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     current_user_calendar_email: str | None = strawberry.field(description=_MY_EMAIL)
 
 
-@strawberry.type(description="A stretch of time.")
+@strawberry.type(description="A period of time.")
 class TimePeriod:
-    start_utc: datetime = strawberry.field(description="Its start.")
-    end_utc: datetime = strawberry.field(description="Its end; not part of it.")
+    start_utc: datetime = strawberry.field(description="The start of the period.")
+    end_utc: datetime = strawberry.field(description="The end of the period (exclusive).")
     duration_minutes: int = strawberry.field(description="Whole minutes, rounded down.")
 
 
-@strawberry.type(description="When one calendar is taken, and when not.")
+@strawberry.type(description="Busy and free times of one calendar.")
 class FreeBusyCalendar:
     calendar_id: Long = strawberry.field(description="The calendar's id.")
     calendar_name: str = strawberry.field(description="The calendar's name.")
     busy: list[TimePeriod] = strawberry.field(
-        description="When it is taken, by start; nothing overlaps or touches."
+        description="The busy periods, ordered by start; they neither overlap nor touch."
     )
-    free: list[TimePeriod] = strawberry.field(description="The rest of the range, by start.")
+    free: list[TimePeriod] = strawberry.field(description="The free periods, ordered by start.")
 
 
-@strawberry.type(description="When calendars are taken; one that could not be read is left out.")
+@strawberry.type(
+    description="Busy and free times per calendar; a calendar that could not be read is left out."
+)
 class FreeBusyAnswer:
-    calendars: list[FreeBusyCalendar] = strawberry.field(description="By calendar id.")
+    calendars: list[FreeBusyCalendar] = strawberry.field(description="Ordered by calendar id.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
 
@@ -94,9 +98,9 @@ class FreeBusyAnswer:
 class Calendar:
     calendar_id: Long = strawberry.field(description="The calendar's id; it never changes.")
     calendar_name: str = strawberry.field(description="The calendar's name.")
-    provider: CalendarProvider = strawberry.field(description="The provider that holds it.")
+    provider: CalendarProvider = strawberry.field(description="The provider's code.")
     account_email: str = strawberry.field(description="The address of its account.")
-    is_primary: bool = strawberry.field(description="Whether it is its account's own calendar.")
+    is_primary: bool = strawberry.field(description="Whether it is the account's primary calendar.")
     time_zone: str | None = strawberry.field(
         description="Its IANA time zone; null when the provider does not tell it."
     )
@@ -104,6 +108,6 @@ class Calendar:
 
 @strawberry.type(description="The calendars that a token may use.")
 class CalendarList:
-    calendars: list[Calendar] = strawberry.field(description="By calendar id.")
+    calendars: list[Calendar] = strawberry.field(description="Ordered by calendar id.")
     access_info: str | None = strawberry.field(description=_ACCESS_INFO)
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)

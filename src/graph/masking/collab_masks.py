@@ -116,7 +116,7 @@ STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "DriveFileLink": (*_RESULT, "exportLinks", "isGoogleWorkspaceFile"),
         "DrivePermission": ("id", "type", "role"),
         "DrivePermissionList": ("permissions", "accessInfo"),
-        "DriveOperationResult": (*_RESULT, "fileId", "permissionId"),
+        "DriveOperationResult": (*_RESULT, "fileId", "permissionId", "role"),
         "CollabDrive": ("id", "rootFolderId"),
         "CollabDrivePage": ("drives", *_PAGE),
         "CollabSite": ("id", "isPersonalSite", "accessInfo"),

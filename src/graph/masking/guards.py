@@ -21,6 +21,7 @@ from strawberry.types.base import has_object_definition
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
 
+from graph import effects
 from graph.coordinates import strawberry_field
 from graph.masking import wellformed
 from policy.vocabulary import WORD_TYPES, Operation, Surface
@@ -87,15 +88,23 @@ def guarded(
     requirement = Requirement(opened, operations, max_limit, member_operations)
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
+        record_type: type[R] = resolver.__annotations__["return"]
+
         @wraps(resolver)
         async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
             info = cast("Any", kwargs["info"])
+            context = info.context
             alternatives = operations
             if member_operations:
                 alternatives = requirement.operations_for(_input_members(kwargs))
-            info.context.caller.admit(opened, *alternatives)
+            context.caller.admit(opened, *alternatives)
             wellformed.check(kwargs, called=info.argument_name)
-            return await resolver(*args, **kwargs)
+            if context.repeated is not None:
+                return cast("R", context.repeated.repeat(record_type))
+            result = await resolver(*args, **kwargs)
+            if context.delivery is not None:
+                context.effect = effects.of_record(result)
+            return result
 
         return _field(admitted, returns, requirement, [_directive(requirement)])
 

@@ -92,6 +92,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Query": (
             "emails",
             "email",
+            "emailAttachment",
             "emailThread",
             "calendarEvents",
             "calendarEvent",
@@ -131,6 +132,16 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Thread": ("id", "messages", "messageCount", "provider", "accessInfo"),
         "Participant": ("email", "name"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
+        # The root field is refused while `attachments` is hidden.
+        "EmailAttachment": (
+            "id",
+            "name",
+            "contentType",
+            "size",
+            "isInline",
+            "downloadUrl",
+            "expiresAt",
+        ),
         "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
         "EventPage": ("events", "accessInfo", "currentUserCalendarEmail", "authWarnings", "meta"),
         "EventPageMeta": ("count", "offset", "totalCount", "hasMore", "from", "to"),

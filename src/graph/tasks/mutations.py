@@ -31,7 +31,7 @@ async def create_task_item(
     *,
     provider: Provider = "auto",
 ) -> TaskItemResultView:
-    """Create an item, once; columns that cannot be set do not prevent it."""
+    """Create an item; columns that cannot be set are named and left out."""
     context = info.context
     code = routing.provider_code(provider, context)
     read_arguments.check_id(board_id, "boardId")
@@ -43,9 +43,10 @@ async def create_task_item(
     context.refuse_uncertain_retry()
     board = await _board(account, board_id)
     group = _group(written.group_id, board)
-    accepted = write_arguments.settable(fields, board.columns or (), context, renames=False)
+    columns = write_arguments.confined(board.columns or (), routing.boards(context, account))
+    accepted = write_arguments.settable(fields, columns, context, renames=False)
     new = NewItem(board_id=board_id, name=name, group_id=group, fields=accepted)
-    created = await routing.translate_failures(account.port.create(new), what="board")
+    created = await routing.translate_failures(account.port.create(new), what="board", change=True)
     return TaskItemResultView(
         provider=account.connection.provider,
         success=True,
@@ -63,7 +64,7 @@ async def update_task_item(
     *,
     provider: Provider = "auto",
 ) -> TaskItemResultView:
-    """Set columns of an item; what cannot be set is named, the rest is done."""
+    """Set columns of an item; columns that cannot be set are named, the others are set."""
     context = info.context
     code = routing.provider_code(provider, context)
     read_arguments.check_id(item_id, "itemId")
@@ -71,10 +72,14 @@ async def update_task_item(
     if fields.get(NAME_COLUMN, "").strip():
         write_arguments.check_name(fields[NAME_COLUMN], "fields.name")
     account, target = await _target(context, code, item_id, columns=True)
-    accepted = write_arguments.settable(fields, target.columns, context, renames=True)
+    confined = write_arguments.confined(target.columns, routing.boards(context, account))
+    accepted = write_arguments.settable(fields, confined, context, renames=True)
     if not accepted:
-        raise NoWritableFields(write_arguments.writable(fields, target.columns))
-    refused = await routing.translate_failures(account.port.update(target, accepted), what="item")
+        settable = write_arguments.writable(fields, confined)
+        raise NoWritableFields(settable, rejected=fields)
+    refused = await routing.translate_failures(
+        account.port.update(target, accepted), what="item", change=True
+    )
     success = len(refused) < len(accepted)
     return TaskItemResultView(
         provider=account.connection.provider,
@@ -93,7 +98,7 @@ async def delete_task_item(
     code = routing.provider_code(provider, info.context)
     read_arguments.check_id(item_id, "itemId")
     account, target = await _target(info.context, code, item_id)
-    await routing.translate_failures(account.port.delete(target), what="item")
+    await routing.translate_failures(account.port.delete(target), what="item", change=True)
     return TaskOperationView(provider=account.connection.provider)
 
 
@@ -105,14 +110,16 @@ async def add_task_comment(
     *,
     provider: Provider = "auto",
 ) -> TaskCommentView:
-    """Add a comment to an item, once."""
+    """Add a comment to an item."""
     context = info.context
     code = routing.provider_code(provider, context)
     read_arguments.check_id(item_id, "itemId")
     body = write_arguments.check_comment(written.body)
     context.refuse_uncertain_retry()
     account, target = await _target(context, code, item_id)
-    comment_id = await routing.translate_failures(account.port.comment(target, body), what="item")
+    comment_id = await routing.translate_failures(
+        account.port.comment(target, body), what="item", change=True
+    )
     return TaskCommentView(provider=account.connection.provider, comment_id=comment_id)
 
 
@@ -122,10 +129,7 @@ async def _target(
     """Return the account and the item to change, after checking the board scope."""
     account = routing.choose_account(code, context)
     routing.require_writable(account)
-    target = await routing.translate_failures(
-        account.port.target(item_id, columns=columns), what="item"
-    )
-    routing.require_any(context, account, target.boards)
+    target = await routing.read_target(context, account, item_id, columns=columns, change=True)
     return account, target
 
 

@@ -30,7 +30,7 @@ ItemId = Annotated[str, Argument(description="The provider's id of the item.")]
 
 @guarded(returns=list[types.TaskProvider], surface=Surface.TASKS)
 async def task_providers(info: Info) -> list[views.TaskProviderView]:
-    """List the task accounts on the token's resources; needs no operation."""
+    """List the task accounts that the token reaches; needs no operation."""
     return [
         views.TaskProviderView(
             provider_code=connection.provider,
@@ -46,9 +46,9 @@ async def task_providers(info: Info) -> list[views.TaskProviderView]:
 async def task_boards(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
-    q: Annotated[str | None, Argument(description="Part of the name, any case.")] = None,
+    q: Annotated[str | None, Argument(description="Part of the name, in any letter case.")] = None,
     include_archived: Annotated[
-        bool | None, Argument(description="True: archived boards too.")
+        bool | None, Argument(description="True: include archived boards.")
     ] = False,
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
@@ -69,7 +69,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     )
     after = _read_position(context, account, "taskBoards", filters, page_token)
     page = await routing.translate_failures(
-        account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what="board"
+        account.port.boards(query, after=after, wanted=wanted(info.raw, "TaskBoard")), what=None
     )
     return views.TaskBoardPageView(
         provider=account.connection.provider,
@@ -107,10 +107,10 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     board_id: BoardId,
     *,
     group_id: Annotated[str | None, Argument(description="Items of one group.")] = None,
-    q: Annotated[str | None, Argument(description="Part of the name, any case.")] = None,
-    status: Annotated[str | None, Argument(description="The status, any case.")] = None,
+    q: Annotated[str | None, Argument(description="Part of the name, in any letter case.")] = None,
+    status: Annotated[str | None, Argument(description="The status, in any letter case.")] = None,
     assignee: Annotated[
-        str | None, Argument(description="Part of an assignee's name, any case.")
+        str | None, Argument(description="Part of an assignee's name, in any letter case.")
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
@@ -163,8 +163,7 @@ async def task_item(
     account = routing.choose_account(code, context)
     allowed = routing.boards(context, account)
     if allowed is not None:
-        target = await routing.translate_failures(account.port.target(item_id), what="item")
-        routing.require_any(context, account, target.boards)
+        await routing.read_target(context, account, item_id)
     item = await routing.translate_failures(
         account.port.item(item_id, visibility=read_arguments.visibility(info, allowed)), what="item"
     )

@@ -9,6 +9,7 @@ from policy import refusals
 from policy.gates import Connection
 from policy.vocabulary import Code, Surface
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
+from providers.ports.tasks import StalePosition, TaskTarget
 from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
 AUTO = "AUTO"
@@ -141,23 +142,66 @@ def outside(account: TaskAccount, *board_ids: str) -> refusals.OutsideBoards:
     return refusals.OutsideBoards(account.connection.provider, board_ids)
 
 
-async def translate_failures(call: Awaitable[Result], *, what: str) -> Result:
+async def read_target(
+    context: Context,
+    account: TaskAccount,
+    item_id: str,
+    *,
+    columns: bool = False,
+    change: bool = False,
+) -> TaskTarget:
+    """
+    Return the boards of an item, and its *columns*, after checking the board scope.
+
+    *change*: as in `translate_failures`.
+
+    Raises:
+        AccessDenied: The item is outside the scope; for a token with a board scope also when it
+            does not exist or the provider hides it, so that the three cannot be told apart.
+        NotFound: It does not exist, and the token has no board scope.
+    """
+    scoped = boards(context, account) is not None
+    reading = account.port.target(item_id, columns=columns)
+    try:
+        target = await translate_failures(reading, what="item", change=change and not scoped)
+    except (refusals.NotFound, refusals.AccessDenied) as problem:
+        if scoped:
+            raise outside(account) from problem
+        raise
+    require_any(context, account, target.boards)
+    return target
+
+
+async def translate_failures(
+    call: Awaitable[Result], *, what: str | None, change: bool = False
+) -> Result:
     """
     Await a call of the task port and convert its failures to the errors of this surface.
 
+    *what* is the kind of thing that the call names by its id; None: it names nothing.
+
     Raises:
         NotFound: The *what* does not exist.
-        AccessDenied: The provider does not let the account do it.
+        InvalidInput: `INVALID_PAGE_TOKEN`: the position is too old to be found again.
+        AccessDenied: The provider does not let the account read it. A *change* that the provider
+            forbids is its refusal: 502, as the contract says.
         ProviderFailure: Any other failure; 502 unless it is a throttle or a timeout.
     """
     try:
         return await call
     except Missing as missing:
+        if what is None:
+            raise ProviderFailure("The provider refused the request.") from missing
         raise refusals.NotFound(f"No {what} with this id.") from missing
+    except StalePosition as stale:
+        raise refusals.InvalidInput(
+            "The pageToken is too old for so long a list: begin again without it.",
+            code=Code.INVALID_PAGE_TOKEN,
+        ) from stale
     except OutcomeUnknown:
         raise
     except Refused as refusal:
-        if refusal.status == 403:
+        if refusal.status == 403 and not change:
             raise refusals.AccessDenied(
                 "The provider does not let the account do this."
             ) from refusal

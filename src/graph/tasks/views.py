@@ -42,9 +42,9 @@ class TaskItemAnswerView(Record, frozen=True, kw_only=True):
 
 
 class TaskItemResultView(Record, frozen=True, kw_only=True):
-    provider: str
+    provider: str | None = None
     success: bool
-    item_id: str
+    item_id: str | None = None
     item: TaskItem | None = None
     error_code: str | None = None
     error_message: str | None = None
@@ -52,15 +52,15 @@ class TaskItemResultView(Record, frozen=True, kw_only=True):
 
 
 class TaskOperationView(Record, frozen=True, kw_only=True):
-    provider: str
+    provider: str | None = None
     success: bool = True
     error_code: str | None = None
     error_message: str | None = None
 
 
 class TaskCommentView(Record, frozen=True, kw_only=True):
-    provider: str
-    comment_id: str
+    provider: str | None = None
+    comment_id: str | None = None
     success: bool = True
     error_code: str | None = None
     error_message: str | None = None

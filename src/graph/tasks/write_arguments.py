@@ -1,6 +1,7 @@
 """Checks of the inputs of the task mutations (docs/spec/tasks.md#fields)."""
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -13,6 +14,7 @@ from providers.records.tasks import TaskColumn
 
 MAX_NAME = 1_000  # characters
 MAX_COMMENT = 20_000
+MAX_FIELDS = 200  # columns that one request sets
 
 
 def check_name(value: str, path: str = "name") -> str:
@@ -35,7 +37,8 @@ def read_fields(value: object, *, required: bool) -> dict[str, str]:
     Return column id -> text; other JSON values than texts are written as JSON.
 
     Raises:
-        InvalidInput: `VALIDATION_ERROR`: it is no object, or empty although *required*.
+        InvalidInput: `VALIDATION_ERROR`: it is no object, has too many entries, or is empty
+            although *required*.
     """
     if value is None and not required:
         return {}
@@ -43,6 +46,8 @@ def read_fields(value: object, *, required: bool) -> dict[str, str]:
         raise _invalid("fields", "It must be an object.")
     if required and not value:
         raise _invalid("fields", "It must have at least one entry.")
+    if len(value) > MAX_FIELDS:
+        raise _invalid("fields", f"It may have at most {MAX_FIELDS} entries.")
     return {
         str(column): text if isinstance(text, str) else msgspec.json.encode(text).decode()
         for column, text in value.items()
@@ -67,6 +72,18 @@ def settable(
         for column in writable(fields, columns, renames=renames)
         if allowed is None or column in allowed
     }
+
+
+def confined(
+    columns: Iterable[TaskColumn | Column], boards: AbstractSet[str] | None
+) -> list[TaskColumn | Column]:
+    """
+    Return the columns that a token with the scope *boards* may set; None is every board.
+
+    A relation links to any item of the account, so a confined token could write into boards
+    outside its scope, and learn which items exist there.
+    """
+    return [column for column in columns if boards is None or column.type != "relation"]
 
 
 def writable(

@@ -21,8 +21,8 @@ def describe_obstacle(
         return "The provider failed or refused the call; no setting of the token is the reason."
     if isinstance(problem, refusals.NoSuchProvider):
         return (
-            f"No such {surface} connection is on the token's resources: connect an account, or "
-            "link the token to a resource that has one."
+            f"The token's operator has no such {surface} connection on its resources: connect an "
+            "account, link the operator to the resource again, or link the token to another one."
         )
     if isinstance(problem, refusals.NoUsableConnection):
         states = _states(connections, surface)
@@ -31,7 +31,7 @@ def describe_obstacle(
         states = _states(connections, surface)
         return f"No connection that fits may write ({states}): connect one with write scopes."
     if problem.code is Code.CONNECTION_NOT_FOUND:
-        return "The connection that was named is not on the token's resources: name another."
+        return "The token does not reach the connection that was named: name another."
     if problem.layer is Layer.INPUT:
         return _WRONG_REQUEST
     return next(

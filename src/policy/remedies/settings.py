@@ -31,7 +31,7 @@ class TokenState:
     Attributes:
         settings: As stored.
         rules: As stored.
-        connections: Every connection on the token's resources.
+        connections: Every connection that the token reaches.
         surface: Of the refused call, if any.
         now: Aware, UTC.
         spent: Requests in each window of the token's quota: {"perMinute": 3}.

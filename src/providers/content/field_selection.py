@@ -9,7 +9,8 @@ from providers.records.collab import Column
 
 LOOKUPS = ("lookup", "person")
 # Upstream returns these as well, and no list names them among its columns.
-_UNLISTED_KEYS = ("Edit", "ItemChildCount", "FolderChildCount", "LinkFilenameNoMenu")
+_UNLISTED_KEYS = ("Edit", "ItemChildCount", "FolderChildCount")
+_UNLISTED_KEYS_OF_FILES = ("LinkFilenameNoMenu",)
 _MAX_SELECT = 8000  # characters of names in one query
 
 
@@ -72,7 +73,8 @@ def select_fields(
 
 def _all_keys(columns: Collection[Column]) -> list[str]:
     """Return the keys under which upstream returns values when all are requested."""
-    return [*(key for column in columns for key in _keys(column)), *_UNLISTED_KEYS]
+    keys = [*(key for column in columns for key in _keys(column)), *_UNLISTED_KEYS]
+    return [*keys, *_UNLISTED_KEYS_OF_FILES] if "LinkFilename" in keys else keys
 
 
 def _keys(column: Column) -> tuple[str, ...]:

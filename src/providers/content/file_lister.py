@@ -1,13 +1,11 @@
 """
-Listings of files: one folder in upstream's order, or several folders sorted here.
+Listings of files: everything is read, within bounds, and sorted here; a page is a part of it.
 
-The first letter of a cursor says which of the two:
+Upstream orders by name alone and ignores other orders without a word
+(docs/spec/upstream/microsoft-files.md#folder-pages), so its order is never relied on.
 
-    u  one folder, by time or size: upstream orders, and its pages are read one by one
-    g  anything else: everything is read, within bounds, and sorted; a page is a part of it
-
-A cursor of kind g is the rank of the last file, so files that appear or disappear between two pages
-lose and duplicate no others. The bounds are docs/spec/collab.md#file-list-bounds.
+A cursor is the rank of the last file, so files that appear or disappear between two pages lose and
+duplicate no others. The bounds are docs/spec/collab.md#file-list-bounds.
 """
 
 import re
@@ -16,13 +14,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache, total_ordering
+from functools import total_ordering
 from typing import Any, TypeAlias
 
 import msgspec
 
 from providers.collab_ids import ItemKey
-from providers.failures import ProviderFailure, Refused, Throttled
+from providers.failures import ProviderFailure, Throttled
 from providers.fanout import gather_results
 from providers.ports.collab import FileQuery, InvalidCursor, Order, Page
 from providers.records import collab as records
@@ -30,15 +28,13 @@ from providers.records.base import to_epoch_ms
 
 MAX_CHILDREN = 20_000  # of one folder, sorted here
 MAX_HITS = 2000  # of one library, by one search
-MAX_PAGES = 5  # upstream pages for one page; docs/spec/paging.md#page-filling
 _CHILDREN_PER_PAGE = 999
 _HITS_PER_PAGE = 200
-_FILTERED_PER_PAGE = 200
 _SORT_KEYS = frozenset({"name", "modified_time", "created_time", "size"})
 
-# (folder, order, cursor, top, wanted) -> a page; and (folder, text, cursor, top, wanted).
+# (folder, cursor, top, wanted) -> a page; and (folder, text, cursor, top, wanted).
 ReadChildren: TypeAlias = Callable[
-    [ItemKey, Order | None, str | None, int, AbstractSet[str]], Awaitable[Page[records.File]]
+    [ItemKey, str | None, int, AbstractSet[str]], Awaitable[Page[records.File]]
 ]
 SearchFiles: TypeAlias = Callable[
     [ItemKey, str, str | None, int, AbstractSet[str]], Awaitable[Page[records.File]]
@@ -97,45 +93,12 @@ class FileLister:
             ProviderFailure: No folder could be read.
         """
         needed = frozenset(wanted) | needed_attributes(query)
-        kind = "" if cursor is None else cursor[:1]
-        position = None if cursor is None else cursor[1:]
-        by_upstream = len(folders) == 1 and query.text is None and query.order.is_upstream_order
-        if kind == "u" and not by_upstream:
-            raise InvalidCursor
-        if by_upstream and kind in ("", "u"):
-            try:
-                return await self._upstream_page(folders[0], query, position, needed)
-            except Refused:
-                if kind == "u":
-                    raise
-        if kind not in ("", "g"):
+        if cursor is not None and cursor[:1] != "g":
             raise InvalidCursor
         listing = (tuple(folders), query, needed)
         if not reuse_listing or listing not in self._listings:
             self._listings[listing] = await self._read_all(folders, query, needed)
-        return self._listings[listing].page(query, position)
-
-    async def _upstream_page(
-        self, folder: ItemKey, query: FileQuery, cursor: str | None, wanted: AbstractSet[str]
-    ) -> Page[records.File]:
-        top = _FILTERED_PER_PAGE if _has_filters(query) else query.limit
-        matches: list[tuple[records.File, str]] = []
-        position, pages, more = cursor, 0, True
-        while more and pages < MAX_PAGES and len(matches) < query.limit:
-            page = await self.children(folder, query.order, position, top, wanted)
-            matches += [
-                (file, f"u{file_cursor}")
-                for file, file_cursor in zip(page.items, page.cursors, strict=True)
-                if passes(file, query)
-            ]
-            pages += 1
-            position, more = page.next, page.next is not None
-        return Page(
-            items=tuple(file for file, _ in matches),
-            cursors=tuple(file_cursor for _, file_cursor in matches),
-            next=None if position is None else f"u{position}",
-            upstream_pages=pages,
-        )
+        return self._listings[listing].page(query, None if cursor is None else cursor[1:])
 
     async def _read_all(
         self, folders: Sequence[ItemKey], query: FileQuery, wanted: AbstractSet[str]
@@ -168,7 +131,7 @@ class FileLister:
         cursor: str | None = None
         while True:
             if query.text is None:
-                page = await self.children(folder, None, cursor, _CHILDREN_PER_PAGE, wanted)
+                page = await self.children(folder, cursor, _CHILDREN_PER_PAGE, wanted)
             else:
                 page = await self.search(folder, query.text, cursor, _HITS_PER_PAGE, wanted)
             files += page.items
@@ -195,8 +158,7 @@ def passes(file: records.File, query: FileQuery) -> bool:
         return False
     if query.mime_type is not None:
         media_type = records.media_type(file.mime_type)
-        pattern = _wildcard_pattern(query.mime_type.lower())
-        if file.is_folder or media_type is None or not pattern.fullmatch(media_type):
+        if file.is_folder or media_type is None or not query.mime_type(media_type):
             return False
     if query.name is not None and query.name.casefold() not in (file.name or "").casefold():
         return False
@@ -209,22 +171,12 @@ def _name_matches(name: str, text: str) -> bool:
     return all(re.search(rf"(?<!\w){part}", name.casefold()) for part in parts)
 
 
-def _has_filters(query: FileQuery) -> bool:
-    filters = (query.mime_type, query.name, query.modified_after, query.modified_before)
-    return any(value is not None for value in filters)
-
-
 def _is_between(time: datetime | None, after: datetime | None, before: datetime | None) -> bool:
     if after is None and before is None:
         return True
     if time is None:
         return False
     return (after is None or time > after) and (before is None or time < before)
-
-
-@lru_cache(maxsize=256)
-def _wildcard_pattern(text: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in text.split("*")), re.DOTALL)
 
 
 # -- order

@@ -2,19 +2,22 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cached_property, partial
 
 from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors
-from providers.content.file_lister import FileLister
+from providers.content.file_lister import FileLister, needed_attributes, passes
 from providers.content.merged_sites import MergedResult, MergedSites
 from providers.failures import ProviderFailure
-from providers.ports.collab import FileQuery, FolderPath, Order, Page, Share, Upload
+from providers.ports.collab import FileQuery, FolderPath, InvalidCursor, Page, Share, Upload
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
 _NOTHING: frozenset[str] = frozenset()
-_NOT_IN_SEARCH = frozenset({"parent_folder_name"})  # a search inside a library does not return it
+_INDEX = "i"  # first letter of a cursor into the search index
+# A search inside a library does not return them.
+_NOT_IN_SEARCH = frozenset({"parent_folder_name", "content_type_id"})
 
 
 class MergedFiles(MergedSites):
@@ -57,6 +60,35 @@ class MergedFiles(MergedSites):
         if query.text is not None and _NOT_IN_SEARCH & wanted:
             page = await self._reread(page, wanted)
         return page
+
+    async def indexed_files(
+        self, query: FileQuery, *, cursor: str | None, wanted: AbstractSet[str]
+    ) -> Page[records.File]:
+        """
+        List or search the files of all libraries by upstream's search index, ordered by a time.
+
+        Args:
+            query: What to look for.
+            cursor: Where to continue; files that change between two pages move.
+            wanted: Attributes of `records.File`.
+
+        Raises:
+            InvalidCursor: *cursor* is not of this listing.
+        """
+        start = _decode_start(cursor)
+        hits = await self._router.first(lambda port: port.indexed_files(query, start=start))
+        page = await self._reread(hits, frozenset(wanted) | needed_attributes(query))
+        passing = [
+            (file, end)
+            for file, end in zip(page.items, page.cursors, strict=True)
+            if passes(file, query)
+        ]
+        return replace(
+            page,
+            items=tuple(file for file, _ in passing),
+            cursors=tuple(f"{_INDEX}{end}" for _, end in passing),
+            next=None if page.next is None else f"{_INDEX}{page.next}",
+        )
 
     async def item(self, key: ItemKey, *, wanted: AbstractSet[str]) -> records.File:
         """Read a file or folder, uncached; Missing when no connection sees it."""
@@ -229,18 +261,11 @@ class MergedFiles(MergedSites):
     # -- calls of the lister
 
     async def _children(
-        self,
-        folder: ItemKey,
-        order: Order | None,
-        cursor: str | None,
-        top: int,
-        wanted: AbstractSet[str],
+        self, folder: ItemKey, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
         return self._remember_page(
             await self._router.first(
-                lambda port: port.files.children(
-                    folder, order=order, cursor=cursor, top=top, wanted=wanted
-                )
+                lambda port: port.files.children(folder, cursor=cursor, top=top, wanted=wanted)
             )
         )
 
@@ -280,3 +305,12 @@ class MergedFiles(MergedSites):
         for file in page.items:
             self._remember_file(file)
         return page
+
+
+def _decode_start(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    digits = cursor.removeprefix(_INDEX)
+    if digits == cursor or not (digits.isascii() and digits.isdigit() and len(digits) <= 6):
+        raise InvalidCursor
+    return int(digits)

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from providers.content.ancestors import AncestorCache
 from providers.content.routing import ConnectionRouter, Connections
-from providers.failures import Broken, Missing, ProviderFailure
+from providers.failures import Broken, Missing, ProviderFailure, TooMuch
 from providers.fanout import CONNECTION_TIMEOUT_SECONDS, ConnectionWarning, gather_results
+from providers.ports.collab import Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
 if TYPE_CHECKING:  # connectors are the layer above
     from providers.connectors.collab.connection import CollabConnection
+
+FEW_SITES = 200  # one upstream page; docs/spec/collab.md#large-tenants
+FEW_DRIVES = 20  # one upstream call each
 
 T = TypeVar("T")
 
@@ -54,6 +58,26 @@ class MergedSites:
         if self._sites is None:
             self._sites = await self._read_sites()
         return self._sites
+
+    async def few_sites(self) -> MergedResult[records.Site] | None:
+        """Return what `sites` returns; None when there are more than `FEW_SITES`."""
+        if self._sites is None:
+            sites = await self._read_sites(most=FEW_SITES)
+            if len(sites.items) > FEW_SITES or self._is_cut:
+                self._visible_sites.clear()
+                return None
+            self._sites = sites
+        return self._sites
+
+    async def site_page(self, text: str | None, *, cursor: str | None) -> Page[records.Site]:
+        """Return a page of the sites of the only connection; see `SiteReader.page`."""
+        return await self._router.first(lambda port: port.sites.page(text=text, cursor=cursor))
+
+    @property
+    def has_index(self) -> bool:
+        """Whether one connection alone sees everything, with a search index of it."""
+        connections = self._router.connections
+        return len(connections) == 1 and connections[0][0].mode != "selected_sites"
 
     async def site(self, site_id: str) -> records.Site:
         """Read one site; Missing when no connection sees it."""
@@ -101,6 +125,13 @@ class MergedSites:
         ordered = sorted(drives.values(), key=lambda drive: positions.get(str(drive.site), last))
         return MergedResult(tuple(ordered), tuple(failed))
 
+    async def few_drives(self) -> MergedResult[records.Drive] | None:
+        """Return what `all_drives` returns; None when there are more than `FEW_DRIVES`."""
+        if await self.few_sites() is None:
+            return None
+        drives = await self.all_drives()
+        return None if len(drives.items) > FEW_DRIVES else drives
+
     async def drives_by_id(
         self, drive_ids: Collection[str]
     ) -> Mapping[str, records.Drive | Unknown | None]:
@@ -125,17 +156,26 @@ class MergedSites:
             lambda port: port.sites.default_drive(), among=writable or self._router.connections
         )
 
-    async def _read_sites(self) -> MergedResult[records.Site]:
-        answers, failed = await self._router.call_all(lambda port: port.sites.visible())
+    @property
+    def _is_cut(self) -> bool:
+        return any(port.sites.is_cut for _, port in self._router.connections)
+
+    async def _read_sites(self, *, most: int | None = None) -> MergedResult[records.Site]:
+        answers, failed = await self._router.call_all(lambda port: port.sites.visible(most=most))
         merged: dict[str, records.Site] = {}
         for info, sites in answers:
             self._visible_sites[info.id] = frozenset(site.site for site in sites)
             for site in sites:
                 merged.setdefault(site.site, site)
+        cut = tuple(
+            ConnectionWarning(info, TooMuch(), part="the list of sites")
+            for info, port in self._router.connections
+            if port.sites.is_cut
+        )
         ordered = sorted(
             merged.values(), key=lambda site: ((site.display_name or "").casefold(), site.site)
         )
-        return MergedResult(tuple(ordered), failed)
+        return MergedResult(tuple(ordered), failed + cut)
 
     def _remember_file(self, file: records.File) -> records.File:
         self._ancestors.add(file)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from providers.collab_ids import ItemKey
-from providers.failures import Missing, ProviderFailure, Refused
+from providers.failures import Missing, ProviderFailure, ReadOnlyGrant, Refused
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
 from providers.first_holder import changed_nothing, read_from_first_holder, write_to_first_holder
 from providers.ports.collab import ReadOnlyContent
@@ -173,4 +173,6 @@ class ConnectionRouter:
 
 def _changed_nothing(failure: ProviderFailure) -> bool:
     """As `changed_nothing`; a connection that is refused with 403 changed nothing either."""
-    return changed_nothing(failure) or (type(failure) is Refused and failure.status == 403)
+    if isinstance(failure, ReadOnlyGrant) or changed_nothing(failure):
+        return True
+    return type(failure) is Refused and failure.status == 403

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from providers.failures import Broken
 
 _CHUNK_BYTES = 64 * 1024  # decompressed at a time
+_MAX_MEMBERS = 100  # of one gzip body: each costs a copy of what follows it, and may be empty
 
 
 async def decompress(
@@ -17,14 +18,17 @@ async def decompress(
     Args:
         raw: The body as it was sent.
         encoding: The Content-Encoding: gzip, identity or empty.
-        max_bytes: Limit of the decompressed size; None: no limit.
+        max_bytes: Limit of the size, compressed and decompressed; None: no limit.
 
     Raises:
         Broken: The encoding is unknown, the data is damaged or cut off, or the limit is passed.
     """
     decompressor = _decompressor(encoding)
-    total_bytes = 0
+    raw_bytes = total_bytes = 0
     async for data in raw:
+        raw_bytes += len(data)
+        if max_bytes is not None and raw_bytes > max_bytes:
+            raise Broken("The provider's answer is too large.")
         for chunk in (data,) if decompressor is None else decompressor.feed(data):
             total_bytes += len(chunk)
             if max_bytes is not None and total_bytes > max_bytes:
@@ -48,10 +52,14 @@ class _Gunzip:
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
         self._began = False
+        self._members = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._stream.eof:  # another gzip member follows
+                self._members += 1
+                if self._members > _MAX_MEMBERS:
+                    raise Broken
                 self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
             self._began = True
             try:

@@ -29,6 +29,7 @@ from providers.http.events import CallEvent, CallListener
 from providers.http.resilience import CircuitOpen, Clock, Health
 from providers.http.response import Response, StreamedResponse
 from providers.http.retry_after import parse_retry_after
+from providers.write_fence import WriteFence
 
 MAX_ERROR_BYTES = 256 * 1024  # of a response that is read only to classify its failure
 MAX_RETRY_DELAY_SECONDS = 0.5  # a delay is random, up to this or half of the time left
@@ -71,6 +72,8 @@ class Call:
         step_timeouts: Seconds per step, as the transport takes them.
         upstream: As in `CallEvent`.
         connection: As in `CallEvent`.
+        fence: Asked before each attempt; None for reads and for requests without a lease.
+        weight: How many slots of the account it takes.
         sent: Whether a byte of the last attempt may have left.
         broken: Whether the last attempt failed in transport.
     """
@@ -93,6 +96,8 @@ class Call:
     upstream: str
     listener: CallListener | None
     connection: int | str | None
+    fence: WriteFence | None = None
+    weight: int = 1
     sent: bool = False
     broken: bool = False
 
@@ -219,15 +224,18 @@ async def _token(call: Call, *, rejected: str | None = None) -> str | None:
 
 @asynccontextmanager
 async def _attempt(call: Call, token: str | None) -> AsyncIterator[httpx.Response]:
-    """Send once, in a slot of the connection and with a permit of its circuit breaker."""
+    """Send once, in slots of the account and with a permit of the connection's breaker."""
     health = call.health
     call.sent = call.broken = False
-    async with health.slots:
+    slots = await health.slots.acquire(call.weight)
+    try:
         health.throttle.check()
         permit = health.breaker.admit()
         succeeded: bool | None = None
         began, outcome = time.perf_counter(), ""
         try:
+            if call.fence is not None:
+                await call.fence.confirm()
             response = await _send(call, token)
             outcome = str(response.status_code)
             try:
@@ -247,6 +255,8 @@ async def _attempt(call: Call, token: str | None) -> AsyncIterator[httpx.Respons
                 call.listener(
                     CallEvent(call.upstream, call.method, outcome, began, ended, call.connection)
                 )
+    finally:
+        health.slots.release(slots)
 
 
 def _outcome(call: Call, status: str) -> str:
@@ -340,8 +350,9 @@ def _checked(call: Call, response: Response) -> Response:
     failure = _classified(call, response)
     wait = parse_retry_after(response.headers.get("retry-after"), call.clock.now())
     if isinstance(failure, Throttled):
-        raise call.health.throttle.extend(wait or failure.retry_after)
-    if response.status == 429 or (response.status == 503 and wait is not None):
+        raise call.health.throttle.extend(wait or failure.named)
+    throttled = response.status == 503 and wait is not None and failure is None
+    if response.status == 429 or throttled:
         raise call.health.throttle.extend(wait)
     raise failure or http_errors.failure_of_status(response.status)
 

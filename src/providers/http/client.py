@@ -14,7 +14,7 @@ from types import MappingProxyType
 import httpx
 import msgspec
 
-from providers.dry_run import forbid_writes
+from providers.dry_run import forbid_writes, is_write
 from providers.failures import Throttled, TimedOut
 from providers.http import call
 from providers.http.call import Call, Classify, Credentials
@@ -22,6 +22,7 @@ from providers.http.origins import Origins
 from providers.http.resilience import Health
 from providers.http.response import Response, StreamedResponse
 from providers.http.urls import BaseUrl, origin_of
+from providers.write_fence import current_fence
 
 __all__ = [
     "Classify",
@@ -37,6 +38,7 @@ MAX_BYTES = 16 * 1024 * 1024  # of a decompressed response
 READ_SECONDS = 15.0  # of a whole read, retries included
 WRITE_SECONDS = 30.0
 STREAM_SECONDS = 300.0
+MAX_PATIENCE_SECONDS = 4  # of one wait for throttled parts of a batch: guesses are 1, 2 and 4
 
 # Seconds without progress, per step. A read times out early enough to be retried.
 _READ_TIMEOUTS = MappingProxyType({"connect": 5.0, "read": 10.0, "write": 10.0, "pool": None})
@@ -59,6 +61,7 @@ class Upstream:
         base_url: str,
         *,
         connection: int | str,
+        account: object = None,
         name: str = "upstream",
         credentials: Credentials | None = None,
         classify: Classify | None = None,
@@ -71,11 +74,12 @@ class Upstream:
         Args:
             origins: The process's clients.
             base_url: http(s), perhaps with a path prefix; no userinfo, query or fragment.
-            connection: Key of the limits: calls with the same key share them.
+            connection: Key of the health: calls with the same key share it.
+            account: Key of the concurrency limit; None: *connection*.
             name: As `CallEvent.upstream`.
             credentials: None: calls are sent without.
             classify: Returns the failure of a non-2xx response; None: its status says it all.
-            concurrency: Concurrent calls of this connection.
+            concurrency: Concurrent calls of this account.
             hosts: Hosts of pre-authenticated URLs besides this origin: names, or suffixes that
                 start with a dot.
 
@@ -85,6 +89,7 @@ class Upstream:
         self._origins = origins
         self._base_url = BaseUrl.parse(base_url)
         self._connection = connection
+        self._account = connection if account is None else account
         self._name = name
         self._credentials = credentials
         self._classify = classify
@@ -104,6 +109,7 @@ class Upstream:
         deadline: float | None = None,
         max_bytes: int = MAX_BYTES,
         accept: Collection[int] = (),
+        weight: int = 1,
     ) -> Response:
         """
         Call ``base_url/segment/segment…`` and return its 2xx response.
@@ -124,6 +130,7 @@ class Upstream:
             max_bytes: Limit of the decompressed response.
             accept: Statuses besides 2xx that do not raise (a 302 whose Location is wanted, a 308
                 of an upload).
+            weight: How many of the concurrent calls it counts as; at most all of them.
 
         Raises:
             Missing: A segment is empty, "." or "..", or upstream responded 404 or 410.
@@ -143,6 +150,7 @@ class Upstream:
                 max_bytes=max_bytes,
                 accept=accept,
                 changes=changes,
+                weight=weight,
             ),
             retry=retry,
         )
@@ -248,8 +256,29 @@ class Upstream:
         )
 
     def throttled(self, seconds: int | None) -> Throttled:
-        """Remember a throttle that a 2xx response reported; return the failure to raise."""
-        return self._health(self._base_url.origin).throttle.extend(seconds)
+        """
+        Remember a throttle that the last 2xx response reported; return the failure to raise.
+
+        *seconds*: as `Throttled.named`.
+        """
+        throttle = self._health(self._base_url.origin).throttle
+        throttle.take_back_reset()
+        return throttle.extend(seconds)
+
+    async def wait_for_throttle(self, seconds: int | None) -> None:
+        """
+        Remember a throttle that the last 2xx response reported, and sleep until it is over.
+
+        Raises:
+            Throttled: The wait is longer than `MAX_PATIENCE_SECONDS`, or than the time left.
+        """
+        throttled = self.throttled(seconds)
+        ends, clock = deadline.get(), self._origins.clock
+        if throttled.retry_after > MAX_PATIENCE_SECONDS or (
+            ends is not None and clock.monotonic() + throttled.retry_after >= ends
+        ):
+            raise throttled
+        await clock.sleep(throttled.retry_after)
 
     def _plan(  # noqa: PLR0913 - the parts of a call
         self,
@@ -264,8 +293,10 @@ class Upstream:
         steps: Mapping[str, float | None] = _WRITE_TIMEOUTS,
         authorised: bool = True,
         changes: bool | None = None,
+        weight: int = 1,
     ) -> Call:
         forbid_writes(method, changes=changes)
+        fence = current_fence() if is_write(method, changes=changes) else None
         if seconds is None:
             is_read = method in ("GET", "HEAD")
             seconds, steps = (READ_SECONDS, _READ_TIMEOUTS) if is_read else (WRITE_SECONDS, steps)
@@ -295,7 +326,11 @@ class Upstream:
             upstream=self._name,
             listener=self._origins.listener,
             connection=self._connection if authorised else None,
+            fence=fence,
+            weight=weight,
         )
 
     def _health(self, origin: str) -> Health:
-        return self._origins.health(self._connection, origin, concurrency=self._concurrency)
+        return self._origins.health(
+            self._connection, origin, account=self._account, concurrency=self._concurrency
+        )

@@ -17,7 +17,9 @@ MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
 _HIGH_WATER_BYTES = 256 * 1024  # buffered for a slow reader: reading from the socket pauses
 _LOW_WATER_BYTES = 64 * 1024  # reading resumes
-_OVERHEAD_RATIO = 16  # framing bytes allowed per byte of body: one-byte chunks need seven
+# Bytes of body per byte of framing, beyond the bytes of a head: every chunk costs a call in Python,
+# so many chunks of fewer than 12 bytes are refused: docs/spec/reliability.md#fault-matrix.
+_MIN_BODY_RATIO = 2
 
 
 class Exchange:
@@ -36,6 +38,7 @@ class Exchange:
         "sent",
         "started",
         "status",
+        "trailer_count",
         "until_eof",
     )
 
@@ -45,13 +48,14 @@ class Exchange:
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
         self.bodiless = bodiless  # the response to HEAD
-        self.chunks: deque[bytes] = deque()
+        self.chunks: deque[bytes] = deque()  # joined, one per read from the socket
         self.complete = False
         self.headers: list[tuple[bytes, bytes]] = []
         self.received = 0  # bytes of the body, as they were sent (compressed)
         self.sent = False  # the last byte of the request
         self.started = False  # a byte of the response arrived
         self.status = 0  # 0 until the head is complete
+        self.trailer_count = 0
         self.until_eof = False
 
     async def head(self, timeout_seconds: float | None) -> None:
@@ -135,6 +139,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
         self._overhead = 0
+        self._pieces: list[bytes] = []  # of the body, in the data that is being parsed
         self._reading_paused = False
         self._writing_paused = False
         self._closed = False  # by us
@@ -247,19 +252,21 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         exchange.started = True
-        received_before = exchange.received
+        failed = False
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._leftover = True
+            failed = self._leftover = True
+        body_bytes = self._buffer_pieces(exchange)
+        if failed:
             self._fail_protocol(exchange)
         if exchange.complete:
             reusable = exchange.sent and self._keep_alive and not self._leftover
             self.idle_since = asyncio.get_running_loop().time()
             self.give_back(exchange, reusable=reusable and not exchange.bodiless)
         else:
-            self._overhead += len(data) - (exchange.received - received_before)
-            if self._overhead > MAX_HEADER_BYTES + _OVERHEAD_RATIO * exchange.received:
+            self._overhead += len(data) - body_bytes
+            if self._overhead > MAX_HEADER_BYTES + exchange.received // _MIN_BODY_RATIO:
                 self._fail_protocol(exchange)
         exchange.wake()
 
@@ -272,6 +279,9 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         exchange = self._current
         if exchange.status:  # a trailer: ignored
+            exchange.trailer_count += 1
+            if exchange.trailer_count > MAX_HEADERS:
+                raise httpx.RemoteProtocolError("Too many trailers.")
             return
         exchange.headers.append((name.lower(), value))
         if len(exchange.headers) > MAX_HEADERS:
@@ -295,12 +305,10 @@ class Connection(asyncio.Protocol):
         exchange.status = status
 
     def on_body(self, body: bytes) -> None:
-        exchange = self._current
-        if exchange.complete:
+        if self._current.complete:
             self._leftover = True
-        elif exchange.add(body) and not self._reading_paused and self._transport is not None:
-            self._reading_paused = True
-            self._transport.pause_reading()
+        else:
+            self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         if self._exchange is not None and self._exchange.status:
@@ -314,6 +322,17 @@ class Connection(asyncio.Protocol):
         if self._exchange is None:
             raise httpx.RemoteProtocolError("An answer to nothing.")
         return self._exchange
+
+    def _buffer_pieces(self, exchange: Exchange) -> int:
+        """Hand over what was parsed of the body as one chunk; return how many bytes it has."""
+        if not self._pieces:
+            return 0
+        body = b"".join(self._pieces)
+        self._pieces.clear()
+        if exchange.add(body) and not self._reading_paused and self._transport is not None:
+            self._reading_paused = True
+            self._transport.pause_reading()
+        return len(body)
 
     def _fail_protocol(self, exchange: Exchange) -> None:
         exchange.fail(httpx.RemoteProtocolError, "The answer is not HTTP.")

@@ -1,16 +1,17 @@
-"""The process's HTTP clients by origin, and the health of each connection at each origin."""
+"""The process's HTTP clients by origin, and the state of connections and accounts at each."""
 
 import logging
 import ssl
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import httpx
 
 from providers.bounded_map import BoundedMap
 from providers.http.events import CallListener
-from providers.http.resilience import Clock, Health, SystemClock
+from providers.http.resilience import Clock, Health, Slots, SystemClock
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
 from providers.http.urls import origin_of, parse_url
 
@@ -30,6 +31,7 @@ class Origins:
         allow_private: bool = False,
         clock: Clock | None = None,
         listener: CallListener | None = None,
+        processes: int = 1,
     ) -> None:
         """
         Start without any connection.
@@ -43,6 +45,7 @@ class Origins:
             allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
             listener: Receives an event for every attempt at a call.
+            processes: How many processes call the same accounts; each has its share of the slots.
         """
         # The client's log lines hold whole URLs, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -51,8 +54,11 @@ class Origins:
         self.allow_private = allow_private
         self._apps = apps
         self.listener = listener
+        self._processes = processes
         self._clients = BoundedMap[str, httpx.AsyncClient](_MAX_CLIENTS)
         self._health: dict[tuple[object, str], Health] = {}
+        # Each lives as long as a connection or a call of the account uses it.
+        self._slots = WeakValueDictionary[tuple[object, str], Slots]()
 
     def client(self, origin: str) -> httpx.AsyncClient:
         """Return the client of *origin*, written ``scheme://host:port``."""
@@ -71,12 +77,23 @@ class Origins:
         """The origins that apps of this process serve."""
         return frozenset(origin_of(parse_url(url)) for url in self._apps)
 
-    def health(self, connection: object, origin: str, *, concurrency: int) -> Health:
-        """Return the state of *connection* at *origin*; *concurrency* is used when it is new."""
+    def health(
+        self, connection: object, origin: str, *, account: object, concurrency: int
+    ) -> Health:
+        """
+        Return the state of *connection* at *origin*.
+
+        Connections of one *account* share its slots there; when they are new, their number is this
+        process's share of *concurrency*, at least one.
+        """
         key = (connection, origin)
         health = self._health.get(key)
         if health is None:
-            health = self._health[key] = Health(self.clock, concurrency)
+            slots = self._slots.get((account, origin))
+            if slots is None:
+                share = max(1, concurrency // self._processes)
+                slots = self._slots[account, origin] = Slots(share)
+            health = self._health[key] = Health(self.clock, slots)
         return health
 
     def forget(self, connection: object) -> None:

@@ -18,6 +18,8 @@ import httpx
 
 from providers.http.connection import Connection
 
+# NAT64, its networks for local use (RFC 8215), and the former IPv4-compatible addresses.
+_IPV4_AT_THE_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
 _CLOSING_SECONDS = 2.0  # for the sockets to close, which takes a few rounds of the loop
 
 
@@ -49,9 +51,27 @@ class Endpoint:
         infos = await loop.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         # The checked addresses are connected to: a second lookup may return others (DNS rebinding).
         addresses = [str(socket_address[0]) for *_, socket_address in infos]
-        if not all(ipaddress.ip_address(address).is_global for address in addresses):
+        if not all(map(is_public, addresses)):
             raise ConnectionRefusedError
         return addresses
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an IP address, and each IPv4 address inside an IPv6 one, is a public one."""
+    parsed = ipaddress.ip_address(address)
+    return all(each.is_global and not each.is_multicast for each in (parsed, *_embedded(parsed)))
+
+
+def _embedded(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> list[ipaddress.IPv4Address]:
+    """Return the IPv4 addresses that *address* may lead to: 6to4, Teredo, NAT64, compatible."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    leads_to = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if any(address in network for network in _IPV4_AT_THE_END):
+        leads_to.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
+    return [each for each in leads_to if each is not None]
 
 
 class Pool:

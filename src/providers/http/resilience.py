@@ -152,7 +152,7 @@ class Throttle:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._until = 0.0
-        self._guess = 1
+        self._guess = self._guess_before = 1
 
     def check(self) -> None:
         """Raise Throttled while the wait is not over."""
@@ -161,25 +161,86 @@ class Throttle:
             raise Throttled(math.ceil(left))
 
     def extend(self, seconds: int | None) -> Throttled:
-        """Refuse for *seconds* (None: a doubling guess) and return the failure to raise."""
+        """
+        Refuse for *seconds* and return the failure to raise.
+
+        *seconds* None: a guess, which doubles with each until `reset`. During a wait there is no
+        new guess: such calls were sent together with the one that began the wait.
+        """
+        now = self._clock.monotonic()
         if seconds is None:
+            if now < self._until:
+                return Throttled(math.ceil(self._until - now))
             seconds = self._guess
             self._guess = min(self.MAX_GUESS, self._guess * 2)
         seconds = max(1, min(seconds, MAX_SECONDS))
-        self._until = max(self._until, self._clock.monotonic() + seconds)
+        self._until = max(self._until, now + seconds)
         return Throttled(seconds)
 
     def reset(self) -> None:
         """Start guessing anew, since upstream answered."""
-        self._guess = 1
+        self._guess_before, self._guess = self._guess, 1
+
+    def take_back_reset(self) -> None:
+        """Guess on as before the last `reset`: the response that caused it was a throttle."""
+        self._guess = max(self._guess, self._guess_before)
+
+
+class Slots:
+    """
+    The calls that an account may have under way at one origin, by weight.
+
+    Calls that wait get their slots in the order of arrival, so that a heavy one is not passed by
+    light ones for ever.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._free = count
+        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def acquire(self, weight: int) -> int:
+        """
+        Take *weight* slots, at most all that there are; wait for them when there is no room.
+
+        Returns:
+            How many were taken, for `release`.
+        """
+        weight = min(weight, self._count)
+        if not self._waiters and self._free >= weight:
+            self._free -= weight
+            return weight
+        waiter = asyncio.get_running_loop().create_future()
+        entry = weight, waiter
+        self._waiters.append(entry)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.cancelled():
+                self._waiters.remove(entry)
+                self.release(0)
+            else:  # it had got its slots already
+                self.release(weight)
+            raise
+        return weight
+
+    def release(self, weight: int) -> None:
+        """Give back *weight* slots."""
+        self._free += weight
+        while self._waiters and self._waiters[0][0] <= self._free:
+            wanted, waiter = self._waiters[0]
+            if waiter.cancelled():  # it removes itself
+                return
+            self._waiters.popleft()
+            self._free -= wanted
+            waiter.set_result(None)
 
 
 class Health:
-    """State of one connection at one origin."""
+    """State of one connection at one origin; *slots* belong to its account there."""
 
-    def __init__(self, clock: Clock, concurrency: int) -> None:
-        """Allow *concurrency* concurrent calls."""
+    def __init__(self, clock: Clock, slots: Slots) -> None:
         self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)
-        self.slots = asyncio.Semaphore(concurrency)
+        self.slots = slots

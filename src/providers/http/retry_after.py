@@ -1,12 +1,16 @@
-"""The ``Retry-After`` header."""
+"""Waits that upstreams name: in ``Retry-After``, in a text, or as the end of a day."""
 
 import math
 import time
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from zoneinfo import ZoneInfo
 
 from providers.http.response import Response
 
 MAX_SECONDS = 24 * 3600  # a longer wait than a day's quota is a mistake
+_BEFORE_TIME = "retry after "  # in texts: "…  Retry after 2026-01-05T09:00:00.000Z"
+_MAX_TIME = 40  # characters
 
 
 def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
@@ -14,22 +18,55 @@ def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
     Read a ``Retry-After`` header: whole seconds or an HTTP date.
 
     Returns:
-        Seconds from *now_seconds* (Unix time), at least 1; None when there is no header or it is
-        neither of the two.
+        Seconds from *now_seconds* (Unix time), at least 1; None when there is no header, when it
+        is neither of the two, and for zero, which names no wait.
     """
     if value is None:
         return None
     value = value.strip()
     if value.isascii() and value.isdecimal():
-        return max(1, min(int(value[:10]), MAX_SECONDS))
+        return min(int(value[:10]), MAX_SECONDS) or None
     try:
         then = parsedate_to_datetime(value).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return max(1, min(math.ceil(then - now_seconds), MAX_SECONDS))
+    return _seconds_until(then, now_seconds)
 
 
-def retry_after_seconds(answer: Response) -> int | None:
-    """Return the wait that an answer names; None when it names none, or zero seconds."""
-    value = answer.headers.get("retry-after")
-    return None if value == "0" else parse_retry_after(value, time.time())
+def named_wait(response: Response, text: str = "") -> int | None:
+    """
+    Return the wait that a response names, in seconds; None when it names none.
+
+    *text* is the message of the error, which may say "Retry after 2026-01-05T09:00:00.000Z".
+    """
+    now_seconds = time.time()
+    wait = parse_retry_after(response.headers.get("retry-after"), now_seconds)
+    return wait or _wait_in_text(text, now_seconds)
+
+
+def seconds_until_midnight(zone: str) -> int:
+    """Return the seconds until the next day begins in *zone* ("UTC", "America/Los_Angeles")."""
+    now = datetime.fromtimestamp(time.time(), ZoneInfo(zone))
+    midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo)
+    return _seconds_until(midnight.timestamp(), now.timestamp())
+
+
+def _wait_in_text(text: str, now_seconds: float) -> int | None:
+    start = text.lower().find(_BEFORE_TIME)
+    if start < 0:
+        return None
+    start += len(_BEFORE_TIME)
+    moment = text[start : start + _MAX_TIME].split(maxsplit=1)
+    try:
+        then = datetime.fromisoformat(moment[0] if moment else "")
+    except ValueError:
+        return None
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    try:
+        return _seconds_until(then.timestamp(), now_seconds)
+    except OverflowError:
+        return None
+
+
+def _seconds_until(then_seconds: float, now_seconds: float) -> int:
+    return max(1, min(math.ceil(then_seconds - now_seconds), MAX_SECONDS))

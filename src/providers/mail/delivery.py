@@ -1,70 +1,82 @@
 """
 Sends whose response is lost, and failures of other mail writes.
 
-A message is sent under a Message-ID that stays the same for every attempt of one intent, so that
-it can be looked up: docs/spec/email.md#sending-once.
+A message is sent as a draft that every attempt of one intent shares: it can be sent once, and
+whether it was can be looked up. See docs/spec/email.md#sending-once.
 """
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from providers import failures
+from providers.http.client import deadline
 from providers.outcomes import may_have_happened
-from providers.records import mail as mail_records
+from providers.ports.mail import SendAttempt
+from providers.write_fence import TakenOver, fenced
 
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
 
 LOOKUP_DELAYS_SECONDS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
 
+SEND_SECONDS = 30.0  # of a whole send, its look-ups included
+LOOKUP_SECONDS = 6.0  # of them that only look-ups may use
+_DEFAULT_DOMAIN = "access-gateway.invalid"
+
 T = TypeVar("T")
-Send = Callable[[], Awaitable[mail_records.SentMessage]]
-LookUp = Callable[[], Awaitable[mail_records.SentMessage | None]]
 
 
-async def send_once(send: Send, look_up: LookUp, *, maybe_sent: bool) -> mail_records.SentMessage:
-    """
-    Send a message, unless it was sent already.
+@contextmanager
+def time_limit() -> Iterator[None]:
+    """End every upstream call of a send within `SEND_SECONDS`."""
+    with _ending(time.monotonic() + SEND_SECONDS):
+        yield
 
-    Args:
-        send: Sends the message.
-        look_up: Returns the ids of the message when upstream has it as sent, else None.
-        maybe_sent: Whether an earlier attempt may have sent it.
 
-    Raises:
-        OutcomeUnknown: It may have been sent, and looking it up did not settle that.
-        ProviderFailure: From *send*, when it was surely not sent. That includes a 5xx after which
-            upstream, looked up successfully, has no such message.
-    """
-    if maybe_sent and (sent := await look_up()) is not None:
-        return sent
+@contextmanager
+def time_for_look_ups() -> Iterator[None]:
+    """End the upstream calls of the ``with`` block `LOOKUP_SECONDS` before the time limit."""
+    ends = deadline.get()
+    with _ending(None if ends is None else ends - LOOKUP_SECONDS):
+        yield
+
+
+@contextmanager
+def _ending(ends: float | None) -> Iterator[None]:
+    before = deadline.get()
+    mark = deadline.set(ends if before is None else before if ends is None else min(before, ends))
     try:
-        return await send()
-    except failures.ProviderFailure as failure:
-        if not is_ambiguous(failure):
-            raise
-        counted = _CountedLookUp(look_up)
-        sent = await poll(counted)
-        if sent is not None:
-            return sent
-        if isinstance(failure, failures.Broken) and failure.failed and counted.successes:
-            raise
-        raise failures.OutcomeUnknown from failure
+        yield
+    finally:
+        deadline.reset(mark)
 
 
-class _CountedLookUp:
-    """A look-up that counts its successful calls."""
+async def commit_draft(
+    attempt: SendAttempt, draft_id: str, discard: Callable[[str], Awaitable[None]]
+) -> None:
+    """
+    Commit the id of a new draft; *discard* deletes the draft when another attempt has begun.
 
-    def __init__(self, look_up: LookUp) -> None:
-        self._look_up = look_up
-        self.successes = 0
+    When the commit may have failed, the draft stays: a later attempt may know it.
+    """
+    try:
+        await attempt.store(draft_id)
+    except TakenOver:
+        with fenced(None), suppress(failures.ProviderFailure):
+            await discard(draft_id)
+        raise
 
-    async def __call__(self) -> mail_records.SentMessage | None:
-        sent = await self._look_up()
-        self.successes += 1
-        return sent
+
+def full_message_id(local_part: str, account_email: str) -> str:
+    """Return a Message-ID in the domain of the account; as it is when it has a domain."""
+    if "@" in local_part:
+        return local_part
+    message_id = f"{local_part}@{account_email.rpartition('@')[2]}"
+    return message_id if is_message_id(message_id) else f"{local_part}@{_DEFAULT_DOMAIN}"
 
 
 def is_message_id(text: str) -> bool:
@@ -88,6 +100,13 @@ async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
         if result is not None:
             return result
     return None
+
+
+def not_sent(failure: failures.ProviderFailure) -> failures.ProviderFailure:
+    """Return the failure to raise when a message was not sent after all; it may be sent again."""
+    if isinstance(failure, failures.TimedOut) or may_have_happened(failure):
+        return failures.Unreachable(sent=False)
+    return failure
 
 
 def failure_of_change(failure: failures.ProviderFailure) -> failures.ProviderFailure:

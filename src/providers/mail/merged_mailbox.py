@@ -7,17 +7,19 @@ arrives between two pages, or when a mailbox fails on one: docs/spec/email.md#me
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TypeVar
 
 from providers import fanout, ids
-from providers.failures import Missing, ProviderFailure
+from providers.failures import Missing, OutcomeUnknown, ProviderFailure
 from providers.first_holder import read_from_first_holder, write_to_first_holder
-from providers.mail import merging
+from providers.mail import delivery, merging
 from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
 
 T = TypeVar("T")
+Pair = tuple[ConnectionInfo, mail.MailPort]
 
 _BEGINNING = merging.ConnectionPosition()
 
@@ -27,7 +29,7 @@ class MergedMailbox:
 
     def __init__(
         self,
-        connections: Sequence[tuple[ConnectionInfo, mail.MailPort]],
+        connections: Sequence[Pair],
         *,
         timeout_seconds: float = fanout.CONNECTION_TIMEOUT_SECONDS,
     ) -> None:
@@ -109,17 +111,33 @@ class MergedMailbox:
             messages=tuple(merging.with_prefixed_ids(thread.messages, provider, wanted)),
         )
 
+    async def attachment(self, email_id: str, attachment_id: str) -> mail.AttachmentFile:
+        """
+        Find an attachment of one message, by the message's prefixed id.
+
+        Raises:
+            Missing: As `get`; also when the message has no such attachment.
+        """
+
+        async def find(port: mail.MailPort, native: str) -> mail.AttachmentFile:
+            return await port.attachment(native, attachment_id)
+
+        _, file = await self._first_holder(email_id, find)
+        return file
+
     async def send(self, connection_id: int, draft: mail.Draft) -> mail_records.SentMessage:
         """
         Send a new message from one connection.
 
         Raises:
             Missing: There is no such connection here.
-            OutcomeUnknown: It may have been sent.
+            OutcomeUnknown: It may have been sent, perhaps from another connection.
         """
-        for info, port in self._connections:
-            if info.id == connection_id:
-                return _sent(await port.send(draft), info.provider)
+        pairs = [pair for pair in self._connections if pair[0].id == connection_id]
+        for info, port in _of_attempt(draft.attempt, pairs):
+            with delivery.time_limit():
+                sent = await port.send(replace(draft, attempt=_bound(draft.attempt, info)))
+            return _sent(sent, info.provider)
         raise Missing
 
     async def reply(self, email_id: str, reply: mail.Reply) -> mail_records.SentMessage:
@@ -129,17 +147,29 @@ class MergedMailbox:
         Raises:
             Missing: As `get`.
             ReadOnlyMailbox: The mailbox that holds it may only be read.
-            NoReplyRecipient, UnsafeMessage, OutcomeUnknown: As `MailPort.reply`.
+            NoReplyRecipient, HiddenReplyRecipients, UnsafeMessage, OutcomeUnknown: As
+                `MailPort.reply`.
         """
-        return await self._write(
-            email_id, lambda port, native: port.reply(native, reply), report_read_only=True
-        )
+
+        async def write(pair: Pair, native: str) -> mail_records.SentMessage:
+            info, port = pair
+            return await port.reply(native, replace(reply, attempt=_bound(reply.attempt, info)))
+
+        with delivery.time_limit():
+            return await self._write(email_id, write, attempt=reply.attempt, report_read_only=True)
 
     async def forward(self, email_id: str, forward: mail.Forward) -> mail_records.SentMessage:
         """Forward a message from the mailbox that holds it; raises as `reply`."""
-        return await self._write(
-            email_id, lambda port, native: port.forward(native, forward), report_read_only=True
-        )
+
+        async def write(pair: Pair, native: str) -> mail_records.SentMessage:
+            info, port = pair
+            attempt = _bound(forward.attempt, info)
+            return await port.forward(native, replace(forward, attempt=attempt))
+
+        with delivery.time_limit():
+            return await self._write(
+                email_id, write, attempt=forward.attempt, report_read_only=True
+            )
 
     async def trash(self, email_id: str) -> None:
         """
@@ -149,8 +179,8 @@ class MergedMailbox:
             Missing: Not found, in the trash already, or in a mailbox that may only be read.
         """
 
-        async def trash(port: mail.MailPort, native: str) -> mail_records.SentMessage:
-            await port.trash(native)
+        async def trash(pair: Pair, native: str) -> mail_records.SentMessage:
+            await pair[1].trash(native)
             return mail_records.SentMessage()
 
         await self._write(email_id, trash, report_read_only=False)
@@ -158,12 +188,12 @@ class MergedMailbox:
     async def change(self, email_id: str, change: mail.MailChange) -> mail_records.SentMessage:
         """Change read state and labels; raises as `trash`."""
         return await self._write(
-            email_id, lambda port, native: port.change(native, change), report_read_only=False
+            email_id, lambda pair, native: pair[1].change(native, change), report_read_only=False
         )
 
     # -- routing
 
-    def _distinct(self) -> tuple[tuple[ConnectionInfo, mail.MailPort], ...]:
+    def _distinct(self) -> tuple[Pair, ...]:
         """Return the connections to search: the first one of each account."""
         if len(self._connections) < 2:
             return self._connections
@@ -173,9 +203,7 @@ class MergedMailbox:
         }
         return tuple(sorted(by_account.values(), key=_connection_id))
 
-    def _candidates(
-        self, mail_id: str
-    ) -> tuple[str, str, list[tuple[ConnectionInfo, mail.MailPort]]]:
+    def _candidates(self, mail_id: str) -> tuple[str, str, list[Pair]]:
         parts = ids.split_mail_id(mail_id)
         if parts is None:
             raise Missing
@@ -192,13 +220,15 @@ class MergedMailbox:
     async def _write(
         self,
         mail_id: str,
-        write: Callable[[mail.MailPort, str], Awaitable[mail_records.SentMessage]],
+        write: Callable[[Pair, str], Awaitable[mail_records.SentMessage]],
         *,
+        attempt: mail.SendAttempt | None = None,
         report_read_only: bool,
     ) -> mail_records.SentMessage:
         provider, native, candidates = self._candidates(mail_id)
+        pairs = [(pair[0], pair) for pair in _of_attempt(attempt, candidates)]
         try:
-            sent = await write_to_first_holder(candidates, lambda port: write(port, native))
+            sent = await write_to_first_holder(pairs, lambda pair: write(pair, native))
         except Missing:
             if report_read_only:
                 for info, port in candidates:
@@ -208,8 +238,38 @@ class MergedMailbox:
         return _sent(sent, provider)
 
 
-def _connection_id(pair: tuple[ConnectionInfo, mail.MailPort]) -> int:
+def _connection_id(pair: Pair) -> int:
     return pair[0].id
+
+
+def _of_attempt(attempt: mail.SendAttempt | None, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """
+    Return the connections that may send: after a draft was stored, the one that holds it.
+
+    Raises:
+        OutcomeUnknown: That connection is not among them, or may not write any more.
+    """
+    if attempt is None or attempt.draft_id is None:
+        return pairs
+    holder = attempt.draft_id.partition(":")[0]
+    pairs = [pair for pair in pairs if str(pair[0].id) == holder and pair[0].can_write]
+    if not pairs:
+        raise OutcomeUnknown
+    return pairs
+
+
+def _bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
+    """Return *attempt* for one connection: native draft ids, and the account's domain."""
+
+    async def store_draft(draft_id: str | None) -> None:
+        await attempt.store(None if draft_id is None else f"{info.id}:{draft_id}")
+
+    return replace(
+        attempt,
+        message_id=delivery.full_message_id(attempt.message_id, info.account_email),
+        draft_id=attempt.draft_id and attempt.draft_id.partition(":")[2],
+        store_draft=attempt.store_draft and store_draft,
+    )
 
 
 async def _has(port: mail.MailPort, native: str) -> bool:

@@ -5,12 +5,12 @@ The rules: docs/spec/email.md#free-text, #sender-and-recipient, #subject and #la
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.ports.mail import MailQuery
 from providers.records import mail as mail_records
-from providers.search_text import WORD, fold, html_to_text, is_unspaced_script, terms
+from providers.search_text import WORD, fold, fold_label, html_to_text, is_unspaced_script, terms
 
 FOLDER_LABELS = frozenset({"TRASH", "SPAM", "DRAFT"})
 TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
@@ -18,7 +18,7 @@ TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"}
 
 def folder_label(query: MailQuery) -> str | None:
     """Return "TRASH", "SPAM" or "DRAFT" when the query's label names that folder, else None."""
-    name = (query.label or "").upper()
+    name = fold_label(query.label or "").upper()
     return name if name in FOLDER_LABELS else None
 
 
@@ -81,7 +81,7 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
         return False
     if query.has_attachment not in (None, email.has_attachments):
         return False
-    if query.subject and fold(query.subject) not in fold(email.subject or ""):
+    if query.subject and not _has_words(query.subject, email.subject or ""):
         return False
     if query.sender and not _is_among(query.sender, (email.from_,) if email.from_ else ()):
         return False
@@ -92,19 +92,37 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
     return not (text and query.text) or _has_terms(email, query.text, query.text_fields)
 
 
+def can_match(query: MailQuery) -> bool:
+    """Tell whether any message can match: each text of the query has a word to find."""
+    texts = (query.subject, query.sender, query.recipient)
+    return all(not text or WORD.search(text) for text in texts) and (
+        not query.text or bool(terms(query.text))
+    )
+
+
 def is_address(value: str) -> bool:
     """Tell whether a sender or recipient filter is a whole address, which matches exactly."""
     local, at, domain = value.partition("@")
     return bool(local and at and domain) and "@" not in domain and not re.search(r"\s", value)
 
 
-def _is_among(wanted: str, people: Iterable[mail_records.Participant]) -> bool:
+def _is_among(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
     value = fold(wanted.strip())
     if is_address(value):
         return any(fold(person.email) == value for person in people)
     if value.startswith("@"):
         return any(fold(person.email).rpartition("@")[2] == value[1:] for person in people)
-    return any(value in fold(person.email) or value in fold(person.name or "") for person in people)
+    return any(
+        fold(person.email).startswith(value) or _has_words(value, person.name or "")
+        for person in people
+    )
+
+
+def _has_words(value: str, text: str) -> bool:
+    """Tell whether the words of *value* stand in *text* one after another; see `_has_term`."""
+    term = " ".join(WORD.findall(fold(value)))
+    folded = fold(text)
+    return bool(term) and _has_term(term, [folded], [_joined_words(folded)])
 
 
 def _recipients(
@@ -114,15 +132,20 @@ def _recipients(
 
 
 def _has_label(email: mail_records.Email, label: str) -> bool:
-    wanted = fold(label)
-    return any(fold(name) == wanted for name in email.labels or ())
+    wanted = fold_label(label)
+    return any(fold_label(name) == wanted for name in email.labels or ())
 
 
 def _has_terms(email: mail_records.Email, text: str, fields: AbstractSet[str]) -> bool:
     wanted = terms(text)
     texts = [fold(text) for text in _texts(email, fields)]
-    words = ["".join(f" {word}" for word in WORD.findall(text)) for text in texts]
+    words = list(map(_joined_words, texts))
     return bool(wanted) and all(_has_term(term, texts, words) for term in wanted)
+
+
+def _joined_words(text: str) -> str:
+    """Return the words of a folded text, each after a blank; a part that starts so is a prefix."""
+    return "".join(f" {word}" for word in WORD.findall(text))
 
 
 def _has_term(term: str, texts: list[str], words: list[str]) -> bool:

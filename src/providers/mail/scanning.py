@@ -50,11 +50,14 @@ class Page(Generic[M]):
         floor_ms: The oldest received time on the page, also of messages left out; None when the
             page is empty.
         last: Whether upstream has no further page.
+        is_budget_spent: Whether the call has cost enough with this page, so that it ends here once
+            the position has moved.
     """
 
     emails: Sequence[M]
     floor_ms: int | None
     last: bool
+    is_budget_spent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +69,24 @@ class ScanResult(Generic[M]):
         emails: Matching messages in order, at most the limit.
         scanned_to, exhausted: As in `MailSlice`.
         counted: Number of messages that matched, those past the limit included.
+        is_complete: Whether upstream was read to its end, so that *counted* is all that match.
     """
 
     emails: tuple[M, ...]
     scanned_to: MailPosition | None
     exhausted: bool
     counted: int
+    is_complete: bool
+
+
+def first_page_size(limit: int, after: MailPosition | None) -> int:
+    """
+    Return the number of messages that as a rule tell a whole page from a last one.
+
+    One more than *limit*; the last one, which is held back; and those of the second of *after*,
+    to which upstream cannot be told the position more exactly: as a rule one, perhaps two.
+    """
+    return limit + 2 if after is None else limit + 4
 
 
 def position(message: Positioned) -> MailPosition:
@@ -107,10 +122,13 @@ async def scan(
     keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]],
 ) -> ScanResult[M]:
     """
-    Read pages until *limit* messages match, all is read, or `MAX_PAGES` or `MAX_SECONDS` passed.
+    Read pages until *limit* messages match, all is read, or a bound is reached.
+
+    The bounds are `MAX_PAGES`, `MAX_SECONDS`, and `Page.is_budget_spent`.
 
     Args:
-        pages: Newest first; needs no closing.
+        pages: Newest first, except that a message may come later than *floor_ms* of an earlier
+            page allows: it is put in order if it is read in the same call. Needs no closing.
         after: Messages up to here are skipped.
         limit: Number of messages to return.
         keep: Returns the messages that match, of some that are in order.
@@ -133,12 +151,14 @@ async def scan(
                 raise
             last = False
             break
+    matching = sorted_after(matching, after)
     whole = last and len(matching) <= limit
     return ScanResult(
         emails=tuple(matching[:limit]),
         scanned_to=None if whole or len(matching) > limit else reader.reached,
         exhausted=whole,
         counted=len(matching),
+        is_complete=last,
     )
 
 
@@ -151,6 +171,7 @@ class _Reader(Generic[M]):
         self._seen: set[str] = set()
         self._floor: int | None = None
         self._pages = 0
+        self._is_budget_spent = False
         self._started = time.monotonic()
         self._complete = after
         self.reached = after
@@ -162,7 +183,7 @@ class _Reader(Generic[M]):
     @property
     def limit_reached(self) -> bool:
         late = time.monotonic() - self._started > MAX_SECONDS
-        return self.moved and (late or self._pages >= MAX_PAGES)
+        return self.moved and (late or self._pages >= MAX_PAGES or self._is_budget_spent)
 
     def settle(self) -> None:
         """Mark the messages taken so far as consumed."""
@@ -175,6 +196,7 @@ class _Reader(Generic[M]):
     def take(self, page: Page[M]) -> list[M]:
         """Add a page; return, in order, the messages that are complete now."""
         self._pages += 1
+        self._is_budget_spent = page.is_budget_spent
         fresh = {email.id: email for email in page.emails if email.id not in self._seen}
         self._seen |= fresh.keys()
         self._held += fresh.values()

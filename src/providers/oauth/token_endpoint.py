@@ -34,9 +34,13 @@ _NEEDS_REAUTH = frozenset(
     }
 )
 
+# Errors of the client: no person can mend them by signing in again.
+_CLIENT_REFUSED = frozenset({"invalid_client", "unauthorized_client"})
+_SECRET_EXPIRED = 7000222  # docs/spec/upstream/oauth.md#microsoft
+
 # Parameters of authorization URLs that ask for a refresh token, in the two ways of providers.
 OFFLINE_BY_ACCESS_TYPE: Mapping[str, str] = MappingProxyType(
-    {"access_type": "offline", "prompt": "consent", "include_granted_scopes": "true"}
+    {"access_type": "offline", "prompt": "consent"}
 )
 OFFLINE_BY_SCOPE: Mapping[str, str] = MappingProxyType({"response_mode": "query"})
 
@@ -98,7 +102,8 @@ class Tokens:
         refresh_token: None: the present one stays valid.
         expires_at: UTC; None: unknown.
         scopes: The granted scopes; empty: unknown.
-        account: Address of the person who signed in; None: unknown.
+        account: Address or sign-in name of the person who signed in; None: unknown.
+        account_id: What identifies this account at the provider for good; None: unknown.
     """
 
     access_token: str = field(repr=False)
@@ -106,10 +111,12 @@ class Tokens:
     expires_at: datetime | None = None
     scopes: tuple[str, ...] = ()
     account: str | None = None
+    account_id: str | None = None
 
 
 class _Person(msgspec.Struct):
     email: str | None = None
+    gid: str | None = None
 
 
 class _TokenResponse(msgspec.Struct):
@@ -123,6 +130,7 @@ class _TokenResponse(msgspec.Struct):
 
 class _ErrorResponse(msgspec.Struct):
     error: str = ""
+    error_codes: tuple[int, ...] = ()
 
 
 class _Claims(msgspec.Struct):
@@ -130,6 +138,9 @@ class _Claims(msgspec.Struct):
     preferred_username: str | None = None
     email: str | None = None
     email_verified: bool | None = None
+    sub: str | None = None
+    oid: str | None = None
+    tid: str | None = None
 
 
 class TokenEndpoint:
@@ -228,8 +239,9 @@ class TokenEndpoint:
             access_token=granted.access_token,
             refresh_token=granted.refresh_token or None,
             expires_at=self._expiry(granted),
-            scopes=tuple((granted.scope or "").split()),
+            scopes=tuple((granted.scope or "").replace(",", " ").split()),
             account=_account(granted),
+            account_id=_account_id(granted),
         )
 
     def _expiry(self, granted: _TokenResponse) -> datetime | None:
@@ -246,12 +258,17 @@ class TokenEndpoint:
 
 def _denied(response: Response) -> ProviderFailure:
     try:
-        word = response.decode(_ErrorResponse).error
+        error = response.decode(_ErrorResponse)
     except Broken:
-        word = ""
-    if word in _NEEDS_REAUTH:
+        error = _ErrorResponse()
+    if error.error in _NEEDS_REAUTH:
         return NeedsReauth()
-    return Refused(status=response.status, word=word)
+    sentence = None
+    if _SECRET_EXPIRED in error.error_codes:
+        sentence = "The secret of the OAuth client has expired: store a new one."
+    elif error.error in _CLIENT_REFUSED:
+        sentence = "The provider refuses the OAuth client: its id or secret is wrong or expired."
+    return Refused(sentence, status=response.status, word=error.error)
 
 
 def _claimed_expiry(token: str) -> float | None:
@@ -271,6 +288,16 @@ def _account(granted: _TokenResponse) -> str | None:
     if claims is None:
         return None
     return claims.preferred_username or (claims.email if claims.email_verified else None)
+
+
+def _account_id(granted: _TokenResponse) -> str | None:
+    """Return the id of the account: Microsoft's tenant and object id, else the subject."""
+    if granted.data is not None:
+        return granted.data.gid
+    claims = None if granted.id_token is None else _claims(granted.id_token)
+    if claims is None:
+        return None
+    return f"{claims.tid}/{claims.oid}" if claims.tid and claims.oid else claims.sub
 
 
 def _claims(token: str) -> _Claims | None:

@@ -1,8 +1,10 @@
 """
 Port of one account's calendars, and the store of public ids.
 
-Reads take *wanted*, attributes of `Event`; the times are read in any case. Every method raises
-members of `providers.failures` and nothing else, unless it says so.
+Reads take *wanted*, attributes of `Event`; the times are read in any case. The word `ROOMS` in
+*wanted* admits meeting rooms among the people of an event; without it they are left out, because a
+room tells the location. Every method raises members of `providers.failures` and nothing else,
+unless it says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +16,7 @@ from typing import NamedTuple, Protocol
 from providers.failures import Missing
 from providers.records.calendar import Calendar, Event
 
+ROOMS = "rooms"
 MAX_EVENTS = 10_000  # of one calendar and range; a warning tells of more
 
 

@@ -6,7 +6,7 @@ of a caller; `providers.connectors.collab.connection.CollabConnection` is one
 connection.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -113,11 +113,6 @@ class Order:
     descending: bool = True
     count_folder_sizes: bool = True
 
-    @property
-    def is_upstream_order(self) -> bool:
-        """Whether upstream orders the files of a folder in the same way."""
-        return self.by not in ("name", "id") and (self.by != "size" or self.count_folder_sizes)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileQuery:
@@ -127,7 +122,7 @@ class FileQuery:
     Attributes:
         text: The caller's `q`: whole subtrees are searched. None: direct children are listed.
         names_only: Whether *text* is matched against names alone, word by word.
-        mime_type: Exact or with "*" anywhere, any case; folders never match.
+        mime_type: Tells whether a media type, in lower case, is wanted; folders never match.
         name: Substring, any case.
         modified_after, modified_before: Exclusive.
         limit: How many files are wanted; a page may hold more or fewer.
@@ -135,7 +130,7 @@ class FileQuery:
 
     text: str | None = None
     names_only: bool = False
-    mime_type: str | None = None
+    mime_type: Callable[[str], bool] | None = None
     name: str | None = None
     modified_after: datetime | None = None
     modified_before: datetime | None = None
@@ -192,7 +187,7 @@ class Share:
 
     Attributes:
         type: "user", "group", "domain" or "anyone".
-        role: "reader", "writer" or "commenter"; upstream knows no commenters (Refused).
+        role: "reader" or "writer"; upstream knows no commenters.
         email: Of a user or group.
         notify: Whether upstream writes to them.
     """
@@ -213,7 +208,7 @@ class SearchQuery:
         text: In the language of docs/spec/collab.md#search-language.
         entity_types: Some of "driveItem", "listItem", "list", "site".
         start: Index of the first hit.
-        limit: 1 to 100.
+        limit: 1 to 500.
         site: Restricts to one site.
     """
 

@@ -6,9 +6,10 @@ requests nothing else from upstream, beyond what it needs to filter and to order
 raises members of `providers.failures`, and the exceptions below where it says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -28,9 +29,10 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
         text_beyond: Whether *text* may also match other fields that upstream searches (names of
             attachments, bcc, labels). False when one of them is hidden.
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
-            as a substring of address or name. *recipient* also looks in cc.
+            as the beginning of the address or of a word of the name. *recipient* also looks in cc.
+            Where upstream finds whole words only, whole words are found.
         recipient_in_cc: False when cc is hidden: then *recipient* looks at `to` alone.
-        subject: Substring, any case.
+        subject: Words that stand in the subject one after another, the last perhaps incomplete.
         label: Equal to one label, any case; TRASH, SPAM and DRAFT name those folders.
         unread: True restricts to unread mail; False restricts nothing.
         after, before: Strictly later, strictly earlier than the received time.
@@ -94,6 +96,48 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
     total_exact: bool
 
 
+WITHDRAWN = ""  # in place of a draft's id, while the draft is being deleted
+
+StoreDraft = Callable[[str | None], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendAttempt:
+    """
+    One of the attempts to send a message once: docs/spec/email.md#sending-once.
+
+    Attributes:
+        message_id: Message-ID of a new draft, without angle brackets; another one in each attempt.
+            Without a domain until `MergedMailbox` adds that of the sending account.
+        maybe_sent: Whether an earlier attempt may have reached the provider.
+        draft_id: The draft that an earlier attempt stored; None: there is none, and what an earlier
+            attempt may have drafted was not sent. `WITHDRAWN`: the attempt broke off while it
+            deleted its draft, so whether that was sent is unknown.
+        store_draft: Commits `draft_id` for later attempts. It raises when another attempt has
+            begun (`write_fence.TakenOver`), or when the commit may have failed. None: there is no
+            later attempt.
+    """
+
+    message_id: str
+    maybe_sent: bool = False
+    draft_id: str | None = None
+    store_draft: StoreDraft | None = field(default=None, compare=False, repr=False)
+
+    async def store(self, draft_id: str | None) -> None:
+        """Commit the id of the draft that is sent from now on; see `store_draft`."""
+        if self.store_draft is not None:
+            await self.store_draft(draft_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingFile:
+    """A validated attachment to send; *media_type* is neither a message nor a multipart."""
+
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """
@@ -101,10 +145,6 @@ class Draft:
 
     Attributes:
         body_type: "html" or "text".
-        message_id: Message-ID without angle brackets; the same for every attempt of one intent,
-            so that a message whose response was lost can be looked up.
-        maybe_sent: Whether an earlier attempt with *message_id* may have sent the message; then
-            it is looked up first.
     """
 
     to: tuple[mail_records.Participant, ...]
@@ -114,8 +154,8 @@ class Draft:
     body: str = ""
     body_type: str = "html"
     importance: str = "normal"
-    message_id: str
-    maybe_sent: bool = False
+    files: tuple[OutgoingFile, ...] = ()
+    attempt: SendAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +165,7 @@ class Reply:
 
     Attributes:
         quote: Whether to quote the original: docs/spec/email.md#quoting.
-        hidden: Attributes of `Email` that the quotation must not reveal.
+        hidden: Attributes of `Email` that neither the quotation nor the recipients must reveal.
     """
 
     body: str
@@ -133,8 +173,8 @@ class Reply:
     reply_all: bool = False
     quote: bool = True
     hidden: AbstractSet[str] = frozenset()
-    message_id: str
-    maybe_sent: bool = False
+    files: tuple[OutgoingFile, ...] = ()
+    attempt: SendAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +185,7 @@ class Forward:
     Attributes:
         body: The caller's text, before the original.
         hidden: Attributes of `Email` that the header block and the subject must not reveal.
+        files: Those of the caller; the attachments of the original are forwarded besides.
     """
 
     to: tuple[mail_records.Participant, ...]
@@ -152,8 +193,8 @@ class Forward:
     body: str = ""
     body_type: str = "html"
     hidden: AbstractSet[str] = frozenset()
-    message_id: str
-    maybe_sent: bool = False
+    files: tuple[OutgoingFile, ...] = ()
+    attempt: SendAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +206,54 @@ class MailChange:
     remove_labels: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class AttachmentContent:
+    """
+    The bytes of an attachment as they arrive.
+
+    Attributes:
+        size: Bytes; None when the provider does not tell before the end.
+        chunks: To be read once. Raises members of `providers.failures`.
+    """
+
+    size: int | None
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentFile:
+    """
+    An attachment that exists.
+
+    Attributes:
+        attachment: What is known of it without its bytes.
+        open: Requests the bytes; enter, read and leave in one task, as with `Upstream.stream`.
+            Entering raises members of `providers.failures`.
+    """
+
+    attachment: mail_records.Attachment
+    open: Callable[[], AbstractAsyncContextManager[AttachmentContent]]
+
+
 class NoReplyRecipient(Exception):
     """A reply has no recipient but its sender (400): docs/spec/email.md#reply-recipients."""
 
 
+class HiddenReplyRecipients(Exception):
+    """A reply would go to the hidden `to` of the original (403)."""
+
+
 class UnsafeMessage(Exception):
-    """A header value would inject headers (400): docs/spec/email.md#header-safety."""
+    """
+    A header value would inject headers (400): docs/spec/email.md#header-safety.
+
+    Attributes:
+        address: The address that cannot be written; None when it is another value.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        super().__init__()
+        self.address = address
 
 
 class ReadOnlyMailbox(Exception):
@@ -205,6 +288,14 @@ class MailPort(Protocol):
             Missing: Upstream does not know the id, or no message is left.
         """
 
+    async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
+        """
+        Find an attachment of one message; its bytes are not requested yet.
+
+        Raises:
+            Missing: Upstream does not know the message, or it has no such attachment.
+        """
+
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """
         Send a new message once.
@@ -221,6 +312,7 @@ class MailPort(Protocol):
         Raises:
             Missing: There is no such message.
             NoReplyRecipient: No recipient is left.
+            HiddenReplyRecipients: The original is the account's own and its `to` is hidden.
         """
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:

@@ -35,6 +35,10 @@ class ItemVisibility:
     boards: AbstractSet[str] | None = None
 
 
+class StalePosition(Exception):
+    """A position is too old to be found again in so long a list (400 INVALID_PAGE_TOKEN)."""
+
+
 class TaskPosition(NamedTuple):
     """
     Position of a reader in a list.

@@ -353,6 +353,15 @@ class SearchHit(Record, frozen=True):
     site: Site | None = None
 
     @property
+    def identity(self) -> object:
+        """A key that a file and its list item share."""
+        if self.file is not None and isinstance(self.file.list_id, str):
+            return (self.file.list_id, self.file.list_item_id)
+        if self.row is not None:
+            return (self.row.list, self.row.number)
+        return self.id
+
+    @property
     def id(self) -> str:
         record = self.file or self.row or self.list or self.site
         return record.id if record is not None else ""

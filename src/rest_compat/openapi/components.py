@@ -1,27 +1,30 @@
 """Components that the descriptions of all paths share: error responses, headers, parameters."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from policy.vocabulary import Surface
+from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, ResultObject
 from rest_compat.openapi.json_schemas import JsonSchema
 from rest_compat.table import Endpoint
 
 _MEANINGS: Mapping[int, str] = MappingProxyType(
     {
-        400: "A parameter or the body is wrong; `details` names each field.",
+        400: "A parameter or the body is invalid; `details` names each field.",
         401: "The bearer token is missing, malformed, unknown, revoked or expired.",
-        403: "The token does not allow this, or the connection cannot do it.",
-        404: "There is nothing there for this token.",
+        403: "The token does not allow the operation, or the connection cannot carry it out.",
+        404: "The resource does not exist for this token.",
         408: "The request body did not arrive in time.",
         409: "The idempotency key is in use or was used with another request.",
         412: "The resource has changed since it was read.",
         413: "The body is too large.",
-        422: "The surface is closed to the token, or no account of this kind is connected.",
-        429: "A rate limit is reached, here or at the provider.",
-        500: "An unexpected error here.",
+        416: "The range begins after the end of the file.",
+        422: "The surface is not enabled for the token, or no account of this kind is connected.",
+        429: "A rate limit of the gateway or of the provider is reached.",
+        500: "An unexpected error of the gateway.",
         502: "The provider failed.",
         503: "The service is overloaded.",
         504: "The provider did not answer in time, or the outcome is unknown.",
@@ -43,6 +46,8 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
         statuses.add(404)
     if endpoint.method == "POST" or (endpoint.method == "PATCH" and endpoint.headers):
         statuses.add(409)
+    if endpoint.streams:
+        statuses.add(416)
     if "if-match" in endpoint.headers:
         statuses.add(412)
     if endpoint.method in {"POST", "PATCH"}:
@@ -84,26 +89,54 @@ def describe_error_response(status: int, schema: str) -> JsonSchema:
 
 def error_schemas(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
     """Describe the error body, and its combinations with the result objects in use."""
-    results = sorted({endpoint.result for endpoint in endpoints if endpoint.result})
-    unions = {f"{name}Error": _union(name, RESULT_OBJECTS[name]) for name in results}
+    documents: dict[str, list[str]] = {}
+    for endpoint in endpoints:
+        if endpoint.result:
+            documents.setdefault(endpoint.result, []).append(endpoint.document)
+    unions = {
+        f"{name}Error": _union(name, RESULT_OBJECTS[name], documents[name])
+        for name in sorted(documents)
+    }
     return {"Error": _ERROR, **unions}
 
 
-def _union(name: str, result: ResultObject) -> JsonSchema:
+def _union(name: str, result: ResultObject, documents: Iterable[str]) -> JsonSchema:
+    """Describe an error of *documents*; a member that one of them lacks is optional."""
+    selections = [root_members(document) for document in documents]
     members: dict[str, Any] = {
-        "success": {"const": False},
-        "errorCode": {"type": ["string", "null"]},
-        "errorMessage": {"type": "string"},
+        member: _ERROR_MEMBERS.get(member, {"type": "null"})
+        for member in dict.fromkeys(chain.from_iterable(selections))
     }
-    if not result.has_code:
-        del members["errorCode"]
-    elif result.known_codes is not None:
-        members["errorCode"]["enum"] = [*sorted(result.known_codes), None]
-    own = {"type": "object", "properties": members, "required": list(members)}
+    members |= {member: {"const": value} for member, value in result.constants.items()}
+    if result.known_codes is not None:
+        code = members["errorCode"]
+        members["errorCode"] = {**code, "enum": [*sorted(result.known_codes), None]}
+    required = [member for member in members if all(member in names for names in selections)]
+    own = {"type": "object", "properties": members, "required": required}
     return {
         "description": f"An error that can be read as an Error and as a {name}.",
         "allOf": [{"$ref": "#/components/schemas/Error"}, own],
     }
+
+
+_NULLABLE_STRING: JsonSchema = {"type": ["string", "null"]}
+_MADE: JsonSchema = {
+    **_NULLABLE_STRING,
+    "description": "The id of the object that was created although the request failed.",
+}
+# Members of result objects that say something in an error; the others are null.
+_ERROR_MEMBERS: Mapping[str, JsonSchema] = {
+    "success": {"const": False},
+    "errorCode": _NULLABLE_STRING,
+    "errorMessage": {"type": "string"},
+    "fileId": _MADE,
+    "itemId": _MADE,
+    "rejectedFields": {
+        "type": ["array", "null"],
+        "items": {"type": "string"},
+        "description": "All named fields, when none of them can be set.",
+    },
+}
 
 
 def header_ref(name: str) -> JsonSchema:
@@ -115,14 +148,19 @@ BEARER = "An access token: `Authorization: Bearer agw_…`."
 
 _ERROR: JsonSchema = {
     "type": "object",
-    "description": "Why a request was not answered.",
+    "description": "An error.",
     "properties": {
         "error": {
             "type": ["string", "null"],
-            "description": "A code word; null on 401 and 429, and on 404 and 5xx of collab.",
+            "description": "The error code; null on 401 and 429, and on 404 and 5xx of "
+            "collaboration content.",
         },
         "message": {"type": "string", "description": "The reason in words."},
-        "requestId": {"type": "string", "description": "Names this request in our logs."},
+        "requestId": {
+            "type": "string",
+            "description": "The id of this request in the gateway's logs; also the "
+            "header X-Request-Id.",
+        },
         "details": {
             "type": "array",
             "items": {
@@ -137,7 +175,15 @@ _ERROR: JsonSchema = {
                 "required": ["field", "message"],
             },
         },
-        "requiredOperation": {"type": "string", "description": "The flag that is missing."},
+        "requiredOperation": {
+            "type": "string",
+            "description": "The missing flag; the first that would do, where one of several would.",
+        },
+        "requiredOperations": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "The flags of which one would do.",
+        },
         "reason": {
             "type": "string",
             "enum": ["MISSING_HEADER", "MALFORMED_HEADER", "UNKNOWN_TOKEN", "REVOKED", "EXPIRED"],
@@ -161,20 +207,41 @@ HEADERS: Mapping[str, JsonSchema] = {
     },
     "RateLimitRemaining": {"description": "Requests left in that window.", "schema": _INTEGER},
     "RateLimitReset": {
-        "description": "When that window next frees a slot, in Unix seconds.",
+        "description": "When this window next has room for a request, in Unix seconds.",
         "schema": _INTEGER,
     },
     "RetryAfter": {"description": "Whole seconds to wait.", "schema": _INTEGER},
     "WWWAuthenticate": {"description": 'Bearer error="invalid_token"', "schema": _STRING},
-    "RequiredOperation": {"description": "The flag that is missing.", "schema": _STRING},
-    "AppliedLimit": {
-        "description": "The `limit` used, when the one asked for was above the maximum.",
-        "schema": _INTEGER,
-    },
-    "IdempotentReplayed": {
-        "description": "`true` when this answer was given before under the same key.",
+    "RequiredOperation": {
+        "description": "The flags of which one would do, separated by `, `.",
         "schema": _STRING,
     },
+    "AppliedLimit": {
+        "description": "The `limit` that was used, when the requested one was above the maximum.",
+        "schema": _INTEGER,
+    },
+    "IgnoredParameters": {
+        "description": "The unknown query parameters, percent-encoded, separated by `, `.",
+        "schema": _STRING,
+    },
+    "IdempotentReplayed": {
+        "description": "`true` when this answer is a repetition of an earlier one "
+        "with the same key.",
+        "schema": _STRING,
+    },
+    "ContentRange": {
+        "description": "`bytes first-last/size`; `bytes */size` on 416.",
+        "schema": _STRING,
+    },
+    "ContentDisposition": {
+        "description": "`attachment`, with a file name that is safe to use.",
+        "schema": _STRING,
+    },
+    "AcceptRanges": {
+        "description": "`bytes`, or `none` when the provider does not tell the size.",
+        "schema": _STRING,
+    },
+    "ETag": {"description": "For `If-Range`.", "schema": _STRING},
     "PreferenceApplied": {"description": "The preferences that were applied.", "schema": _STRING},
 }
 COMMON_HEADERS: Mapping[str, JsonSchema] = {
@@ -184,10 +251,12 @@ COMMON_HEADERS: Mapping[str, JsonSchema] = {
     "X-RateLimit-Remaining": header_ref("RateLimitRemaining"),
     "X-RateLimit-Reset": header_ref("RateLimitReset"),
     "Preference-Applied": header_ref("PreferenceApplied"),
+    "X-Ignored-Parameters": header_ref("IgnoredParameters"),
 }
 _ERROR_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     403: ("X-Required-Operation",),
+    416: ("Content-Range",),
     422: ("X-Required-Operation",),
     429: ("Retry-After",),
 }
@@ -195,8 +264,20 @@ PARAMETERS: Mapping[str, JsonSchema] = {
     "Prefer": {
         "name": "Prefer",
         "in": "header",
-        "description": "`handling=strict`: unknown parameters and members are refused. "
+        "description": "`handling=strict`: unknown query parameters are refused. "
         "`partial=fail`: no answer with some providers missing.",
+        "schema": _STRING,
+    },
+    "Range": {
+        "name": "Range",
+        "in": "header",
+        "description": "`bytes=first-last`, one range; anything else is ignored.",
+        "schema": _STRING,
+    },
+    "IfRange": {
+        "name": "If-Range",
+        "in": "header",
+        "description": "The `ETag` of the file that the range belongs to.",
         "schema": _STRING,
     },
     "RequestId": {
@@ -209,7 +290,7 @@ PARAMETERS: Mapping[str, JsonSchema] = {
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "The same key and request within 24 hours is carried out once.",
+        "description": "Requests with the same key are carried out once within 24 hours.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
 }

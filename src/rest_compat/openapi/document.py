@@ -6,15 +6,20 @@ are its selection, and statuses follow from the row of the table.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import graphql
+import msgspec
 
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
 from rest_compat.documents import document
 from rest_compat.endpoint import OMITTED_WHEN_EMPTY
+from rest_compat.multipart import FORM
+from rest_compat.openapi import overview
 from rest_compat.openapi.components import (
     BEARER,
     COMMON_HEADERS,
@@ -28,6 +33,9 @@ from rest_compat.openapi.components import (
 )
 from rest_compat.openapi.json_schemas import Components, JsonSchema, parameter
 from rest_compat.table import Endpoint
+from rest_compat.uploads import FILE_NAME
+
+_EXAMPLES = Path(__file__).with_name("examples.json")  # written by `./run examples`
 
 TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
     {
@@ -71,8 +79,10 @@ def build_openapi(
         "info": {
             "title": "access-gateway",
             "version": version,
-            "description": "Mail, calendars, tasks and collaboration content behind one token.",
+            "description": overview.TEXT,
+            "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "servers": [{"url": "/", "description": "This gateway."}],
         "tags": [{"name": TAGS[tag][0], "description": TAGS[tag][1]} for tag in tags],
         "security": [{"accessToken": []}],
         "paths": paths,
@@ -86,6 +96,25 @@ def build_openapi(
             "schemas": dict(sorted(components.schemas.items())),
         },
     }
+
+
+_BYTES: JsonSchema = {"type": "string", "format": "binary"}
+_UPLOAD_CONTENT: JsonSchema = {
+    "application/octet-stream": {"schema": _BYTES},
+    FORM: {
+        "schema": {
+            "description": "One file part, of any name, and nothing else.",
+            "type": "object",
+            "properties": {"file": _BYTES},
+            "required": ["file"],
+            "additionalProperties": False,
+        }
+    },
+}
+_OPTIONAL_IN_FORMS: JsonSchema = {
+    "required": False,
+    "description": "1 to 255 characters; required unless the file part of a form has a file name.",
+}
 
 
 class OperationDescription:
@@ -104,6 +133,7 @@ class OperationDescription:
         if not isinstance(root, graphql.FieldNode):
             raise TypeError(f"{endpoint.document} does not select a root field")
         self.root = root
+        self.example = examples().get(self._name(), {})
         self.variables = {
             node.variable.name.value: node for node in self.operation.variable_definitions or ()
         }
@@ -114,8 +144,7 @@ class OperationDescription:
         described: dict[str, Any] = {
             "operationId": self._name(),
             "tags": [TAGS[self.endpoint.surface][0]],
-            "summary": (field.description or "").split(". ")[0].rstrip("."),
-            "description": field.description or "",
+            **_summary(field.description or ""),
         }
         needed = flags.get(self.root.name.value, ())
         if needed:
@@ -128,7 +157,7 @@ class OperationDescription:
         if INPUT in self.variables:
             described["requestBody"] = self._body(components)
         described["responses"] = {
-            str(self.endpoint.status): self._success(field, components),
+            **self._successes(field, components),
             **{
                 str(status): {
                     "$ref": f"#/components/responses/{response_name(self.endpoint, status)}"
@@ -161,21 +190,31 @@ class OperationDescription:
                 continue
             in_path = f"{{{name}}}" in self.endpoint.path
             argument = field.args[name]
+            schema = self._parameter(node, argument.description)
             parameters.append(
                 {
                     "name": name,
                     "in": "path" if in_path else "query",
-                    "required": in_path or self._required(node),
-                    "description": (argument.description or "") + self._also(name),
-                    "schema": self._parameter(node, argument.description),
+                    "required": in_path or name in self.endpoint.required or self._required(node),
+                    "description": argument.description or "",
+                    **(_OPTIONAL_IN_FORMS if self._may_be_in_form(name) else {}),
+                    "schema": schema,
+                    **self._parameter_example(name),
                 }
             )
+            parameters += [
+                {
+                    "name": alias,
+                    "in": "query",
+                    "required": False,
+                    "deprecated": True,
+                    "description": f"Another name of `{name}`.",
+                    "schema": {key: schema[key] for key in schema if key != "default"},
+                }
+                for alias, variable in self.endpoint.aliases.items()
+                if variable == name
+            ]
         return parameters
-
-    def _also(self, name: str) -> str:
-        """Name the other spellings of a parameter."""
-        others = [alias for alias, meant in self.endpoint.aliases.items() if meant == name]
-        return "".join(f" Also taken as `{alias}`." for alias in others)
 
     def _headers(self, field: graphql.GraphQLField) -> list[JsonSchema]:
         return [
@@ -198,19 +237,43 @@ class OperationDescription:
     def _required(self, node: graphql.VariableDefinitionNode) -> bool:
         return node.type.kind == "non_null_type" and node.default_value is None
 
+    def _may_be_in_form(self, name: str) -> bool:
+        return self.endpoint.body == "upload" and name == FILE_NAME
+
     def _preferences(self) -> list[JsonSchema]:
         names = ["Prefer", "RequestId"]
+        if self.endpoint.streams:
+            names = ["Range", "IfRange", *names]
         if self.endpoint.method == "POST":
             names.append("IdempotencyKey")
         return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
     def _body(self, components: Components) -> JsonSchema:
         if self.endpoint.body == "upload":
-            schema = {"type": "string", "format": "binary"}
-            return {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
+            return {"required": True, "content": _UPLOAD_CONTENT}
         kind = graphql.type_from_ast(self.schema, self.variables[INPUT].type)
         schema = components.input_schema(kind)  # type: ignore[arg-type]  # a variable's type
-        return {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {"schema": schema, **_example(self.example.get("body"))}
+        return {"required": True, "content": {"application/json": content}}
+
+    def _parameter_example(self, name: str) -> JsonSchema:
+        return _example(self.example.get("parameters", {}).get(name))
+
+    def _successes(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
+        if not self.endpoint.streams:
+            return {str(self.endpoint.status): self._success(field, components)}
+        headers = {
+            **COMMON_HEADERS,
+            "Content-Disposition": header_ref("ContentDisposition"),
+            "Accept-Ranges": header_ref("AcceptRanges"),
+            "ETag": header_ref("ETag"),
+        }
+        content = {"*/*": {"schema": _BYTES}}
+        ranged = {**headers, "Content-Range": header_ref("ContentRange")}
+        return {
+            "200": {"description": "The file.", "headers": headers, "content": content},
+            "206": {"description": "The range.", "headers": ranged, "content": content},
+        }
 
     def _success(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
         headers = dict(COMMON_HEADERS)
@@ -232,5 +295,26 @@ class OperationDescription:
         return {
             "description": "Done.",
             "headers": headers,
-            "content": {"application/json": {"schema": schema}},
+            "content": {
+                "application/json": {"schema": schema, **_example(self.example.get("answer"))}
+            },
         }
+
+
+def _example(value: Any) -> JsonSchema:
+    return {} if value is None else {"example": value}
+
+
+def _summary(description: str) -> JsonSchema:
+    """Return the first sentence as summary, and the description where it has more."""
+    text = " ".join(description.split())
+    sentence = text.partition(". ")[0].rstrip(".")
+    texts = {"summary": sentence.replace("`", "")}
+    return texts if text.rstrip(".") == sentence else {**texts, "description": text}
+
+
+@cache
+def examples() -> Mapping[str, Any]:
+    """Return the example of each operation by its id: `parameters`, `body`, `answer`."""
+    by_operation: Mapping[str, Any] = msgspec.json.decode(_EXAMPLES.read_bytes())
+    return by_operation

@@ -120,6 +120,7 @@ class Components:
                 if isinstance(member.type, graphql.GraphQLNonNull)
                 and member.default_value is graphql.Undefined
             ],
+            "additionalProperties": False,
         }
         return self.register(
             kind.name.removesuffix("Input") + "Request", schema, otherwise=kind.name
@@ -142,12 +143,18 @@ class Components:
 def parameter(
     kind: graphql.GraphQLInputType, description: str | None, default: object
 ) -> JsonSchema:
-    """Describe a path or query parameter; a description that starts "1 to 50" sets its range."""
+    """
+    Describe a path or query parameter; a description that starts "1 to 50" sets its range.
+
+    A maximum to which larger values are lowered is none: a client may send them.
+    """
     schema = Components().input_schema(kind)
     match = _RANGE.match(description or "")
     if match and schema.get("type") == "integer":
         low, high = (int(number.replace(",", "")) for number in match.groups())
-        schema |= {"minimum": low, "maximum": high}
+        schema |= {"minimum": low}
+        if "is lowered to" not in (description or ""):
+            schema |= {"maximum": high}
     if default is not None:
         schema["default"] = _text(default)
     return schema

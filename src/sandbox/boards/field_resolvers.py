@@ -18,7 +18,7 @@ from sandbox.boards.resolver_helpers import Info, Resolver, context_of, filter_b
 from sandbox.boards.store import ACCOUNT_ID
 
 _LINE_BREAKS = re.compile(r"<br\s*/?>|</p>")
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(r"<[^<>]*>")
 
 
 # Board

@@ -171,6 +171,10 @@ class ContentBuilder:
             **more,
         )
 
+    def bare_file(self, parent: r.Item, name: str, *, size: int, **more: Any) -> r.Item:
+        """Add a file without bytes to read, for content that is only listed and searched."""
+        return self._item(parent, name, size=size, source=("text", name), **more)
+
     def blob(self, parent: r.Item, name: str, blob: str, size: int, **more: Any) -> r.Item:
         """Add a file whose bytes are a stored blob."""
         blobs = self.store.blobs

@@ -9,7 +9,9 @@ routes. See docs/spec/upstream/microsoft-files.md#ids.
 import re
 from collections.abc import Sequence
 
-_CALL = re.compile(r"^(?:microsoft\.graph\.|oneDrive\.)?(\w+)\((?:(\w+)\s*=\s*)?(.*)\)$", re.DOTALL)
+_CALL = re.compile(
+    r"^(?:microsoft\.graph\.|oneDrive\.)?(\w+)\((?:(\w+)\s*+=\s*+)?(.*)\)$", re.DOTALL
+)
 _WORDS = {
     word.lower(): word
     for word in (

@@ -36,8 +36,8 @@ class ResourceUnitMeter:
         spent = self._spent.setdefault(account, deque())
         while spent and spent[0][0] <= now - WINDOW:
             spent.popleft()
-        spent.append((now, _cost(request)))
-        used = sum(units for _, units in spent)
+        spent.append((now, units(request)))
+        used = sum(price for _, price in spent)
         reset = max(1, round(spent[0][0] + WINDOW - now))
         rate_headers = {
             "ratelimit-limit": str(budget),
@@ -55,7 +55,8 @@ class ResourceUnitMeter:
         return rate_headers if used > budget * HEADERS_FROM else {}
 
 
-def _cost(request: Request) -> int:
+def units(request: Request) -> int:
+    """Return the resource units of a request."""
     text = f"{request.path}?{request.first('$expand')}"
     if any(word in text for word in ("permissions", "invite", "createLink")):
         return 5

@@ -76,6 +76,8 @@ def search_sites(call: CollabCall) -> Response:
         for site in call.store.every(r.Site)
         if call.may_read(site) and all(_contains(site, word.strip("*")) for word in phrase.split())
     ]
+    if phrase == "*" and call.store.settings.repeats_sites:
+        matching_sites += matching_sites[:1]
     return _page(call, matching_sites, "sites")
 
 

@@ -64,6 +64,7 @@ class Settings:
         session_seconds: Lifetime of an upload session.
         units: Resource units per minute and account; None for no limit.
         doubles_hits: Whether search returns a file twice, as file and as list item.
+        repeats_sites: Whether the search for all sites returns the first site again at the end.
         stamps_office_files: Whether an uploaded office file grows by a few bytes, as upstream
             writes document properties into it.
     """
@@ -75,6 +76,7 @@ class Settings:
     session_seconds: int = 15 * 60
     units: int | None = None
     doubles_hits: bool = False
+    repeats_sites: bool = False
     stamps_office_files: bool = False
 
 

@@ -28,8 +28,8 @@ _PEOPLE = re.compile(
 )
 _STATES = re.compile(r"\b(status|state|stage|priority|priorit\w+)\b", re.IGNORECASE)
 _LABELS = re.compile(r"\b(tags?|labels?|categor\w+)\b", re.IGNORECASE)
-_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-_PARTS = re.compile(r"\s*[,;|]\s*")
+_ADDRESS = re.compile(r"[^@\s]+@(?=[^@\s]+\.[^@\s])[^@\s]+")
+_SEPARATOR = re.compile(r"[,;|]")
 _MOST_LABELS = 39
 
 _TYPES = {
@@ -253,7 +253,12 @@ def _column_type(source: csv_tables.Column, cells: Sequence[str], people: Mappin
 
 
 def _are_all_people(cell: str, people: Mapping[str, str]) -> bool:
-    return all(part.casefold() in people for part in _PARTS.split(cell) if part)
+    return all(part.casefold() in people for part in _parts(cell))
+
+
+def _parts(text: str) -> list[str]:
+    parts = (part.strip() for part in _SEPARATOR.split(text))
+    return [part for part in parts if part]
 
 
 def _distinct_texts(cells: Iterable[csv_tables.Cell]) -> tuple[str, ...]:
@@ -270,11 +275,11 @@ def _to_api_value(column_type: str, cell: csv_tables.Cell, people: Mapping[str, 
             day, _, hour = text.removesuffix("Z").partition("T")
             return {"date": day, "time": None if hour in {"", "00:00:00"} else hour}
         case "people":
-            parts = [part.casefold() for part in _PARTS.split(text) if part]
+            parts = [part.casefold() for part in _parts(text)]
             ids = [people.get(part) or part for part in parts]
             return {"personsAndTeams": [{"id": user_id, "kind": "person"} for user_id in ids]}
         case "dropdown":
-            return {"labels": [part for part in _PARTS.split(text) if part]}
+            return {"labels": _parts(text)}
         case "status":
             return {"label": text}
         case "link":

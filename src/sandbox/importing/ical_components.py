@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 _FOLD = re.compile(r"\r?\n[ \t]|\r[ \t]")
-_PARAM = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*((?:"[^"]*"|[^";:])*)')
+_PARAM = re.compile(r';\s*+([A-Za-z0-9-]++)\s*+=\s*+((?:"[^"]*+"|[^";:])*+)')
 _LINE = re.compile(
-    r"""(?P<name>[A-Za-z0-9-]+)\s*
-        (?P<params>(?:;\s*[A-Za-z0-9-]+\s*=\s*(?:"[^"]*"|[^";:])*)*)
+    r"""(?P<name>[A-Za-z0-9-]++)\s*+
+        (?P<params>(?:;\s*+[A-Za-z0-9-]++\s*+=(?:"[^"]*+"|[^";:])*+)*+)
         :(?P<value>.*)""",
     re.DOTALL | re.VERBOSE,
 )

@@ -17,11 +17,9 @@ from pathlib import Path
 MAX_MESSAGE_BYTES = 40 * 1024 * 1024  # bytes of one message
 
 _FROM_LINE = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
-# sender, weekday, time and year: a From_ line rather than prose
-_ENVELOPE = re.compile(
-    rb"^From (?:\S+|\".*?\"\S*)?\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,?\s.*\d\d?:\d\d.*\d{4}|"
-    rb"^From \S+@\S+\s*$|^From (?:-|MAILER-DAEMON)?\s*$"
-)
+_WEEKDAY = re.compile(rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,?")
+_CLOCK = re.compile(rb"\d:\d\d")
+_YEAR = re.compile(rb"\d{4}")
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _PLAIN_FROM = re.compile(rb"^From ", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
@@ -178,9 +176,26 @@ def _find_from_line(content: mmap.mmap, start: int) -> int | None:
         before = content[max(0, position - 4) : position]
         follows_blank_line = not before.strip() or before.endswith((b"\n\n", b"\n\r\n"))
         precedes_header = _HEADER_LINE.match(content[end : end + 80]) is not None
-        if (follows_blank_line or precedes_header) and _ENVELOPE.match(match[0].rstrip()):
+        if (follows_blank_line or precedes_header) and _is_envelope(match[0]):
             return position
     return None
+
+
+def _is_envelope(line: bytes) -> bool:
+    """Tell a From_ line (sender, weekday, time and year) from prose."""
+    text = line.removeprefix(b"From ").strip()
+    words = text.split()
+    if len(words) < 2:
+        return text in (b"", b"-", b"MAILER-DAEMON") or b"@" in text[1:-1]
+    if text.startswith(b'"'):  # a sender with blanks
+        _, _, text = text[1:].partition(b'"')
+        words = [b"", *text.split()[not text[:1].isspace() :]]
+    for start in (0, 1):
+        if start < len(words) and _WEEKDAY.fullmatch(words[start]):
+            date = b" ".join(words[start + 1 :])
+            clock = _CLOCK.search(date)
+            return clock is not None and _YEAR.search(date, clock.end()) is not None
+    return False
 
 
 def _unquote(raw: bytes) -> bytes:

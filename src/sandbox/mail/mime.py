@@ -15,7 +15,7 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
 from email.utils import collapse_rfc2231_value, getaddresses
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from inspect import signature
 
 from sandbox.mail.records import StoredMail
@@ -154,16 +154,15 @@ class MimeTreeCache:
     """Parsed trees of the most recently used messages."""
 
     def __init__(self) -> None:
-        self._trees: OrderedDict[int, tuple[bytes, Part]] = OrderedDict()
+        self._trees: OrderedDict[bytes, Part] = OrderedDict()
 
     def of(self, mail: StoredMail) -> Part:
         """Return the tree of *mail*, parsed if its bytes are new."""
-        cached = self._trees.get(mail.seq)
-        if cached is not None and (cached[0] is mail.raw or cached[0] == mail.raw):
-            self._trees.move_to_end(mail.seq)
-            return cached[1]
-        tree = parse(mail.raw)
-        self._trees[mail.seq] = (mail.raw, tree)
+        cached = self._trees.get(mail.raw)
+        if cached is not None:
+            self._trees.move_to_end(mail.raw)
+            return cached
+        tree = self._trees[mail.raw] = parse(mail.raw)
         if len(self._trees) > _MAX_CACHED_TREES:
             self._trees.popitem(last=False)
         return tree
@@ -177,6 +176,7 @@ def parse(raw: bytes) -> Part:
         return _part(_HEADERS.parsebytes(raw[: end_of_headers(raw)]), "", 0)
 
 
+@lru_cache(maxsize=4096)
 def threading_ids(raw: bytes) -> tuple[str, ...]:
     """
     Return the Message-IDs that decide a message's thread, with angle brackets, without repeats.

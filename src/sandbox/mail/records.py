@@ -67,10 +67,28 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The owner of a mailbox."""
+    """
+    The owner of a mailbox.
+
+    Attributes:
+        email: The primary address.
+        sign_in_name: The user principal name; "" when it is the primary address.
+        aliases: Further addresses at which the mailbox receives mail.
+    """
 
     email: str
     name: str
+    sign_in_name: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def principal_name(self) -> str:
+        return self.sign_in_name or self.email
+
+    def has_address(self, address: str) -> bool:
+        """Whether *address* names this account, in any case of letters."""
+        own = (self.email, self.principal_name, *self.aliases)
+        return address.casefold() in {name.casefold() for name in own}
 
 
 DEFAULT_ACCOUNTS: Mapping[str, Account] = MappingProxyType(

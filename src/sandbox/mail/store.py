@@ -8,7 +8,7 @@ and writes of another process are noticed before the next read.
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from sandbox.mail import ids as mail_ids
 from sandbox.mail.ids import PROVIDER_A
@@ -72,7 +72,10 @@ class MailStore:
     def account(self, mailbox: str) -> Account:
         """Return the mailbox's owner."""
         stored = self._db.meta(f"account:{mailbox}")
-        return Account(*json.loads(stored)) if stored else DEFAULT_ACCOUNTS[mailbox]
+        if not stored:
+            return DEFAULT_ACCOUNTS[mailbox]
+        email, name, sign_in_name, aliases = json.loads(stored)
+        return Account(email, name, sign_in_name, tuple(aliases))
 
     def last_change(self) -> int:
         """Return the number of the latest change."""
@@ -119,8 +122,15 @@ class MailStore:
     def add_many(self, mailbox: str, mails: Iterable[NewMail]) -> tuple[StoredMail, ...]:
         """Add messages in one transaction and in order; `add` describes the members."""
         self._refresh()
+        new_mails = tuple(mails)
         with self._db.transaction():
-            added = tuple(self._insert(mailbox, mail) for mail in mails)
+            first_seq = self._db.next("mail", len(new_mails)) - len(new_mails) + 1
+            first_change = self._db.next("change", len(new_mails)) - len(new_mails) + 1
+            added = tuple(
+                self._stored(mailbox, mail, seq=first_seq + at, change=first_change + at)
+                for at, mail in enumerate(new_mails)
+            )
+            self._tables.insert_many(added)
         self._index_mails(mailbox, added)
         return added
 
@@ -204,14 +214,13 @@ class MailStore:
 
     def set_account(self, mailbox: str, account: Account) -> None:
         """Set the mailbox's owner."""
-        self._db.set_meta(f"account:{mailbox}", json.dumps([account.email, account.name]))
+        self._db.set_meta(f"account:{mailbox}", json.dumps(astuple(account)))
 
-    def _insert(self, mailbox: str, mail: NewMail) -> StoredMail:
+    def _stored(self, mailbox: str, mail: NewMail, *, seq: int, change: int) -> StoredMail:
         if mail.folder not in FOLDERS:
             raise ValueError(f"No such folder: {mail.folder}")
-        seq, change = self._db.next("mail"), self._db.next("change")
         now = int(self._clock() * 1000)
-        stored = StoredMail(
+        return StoredMail(
             seq=seq,
             mailbox=mailbox,
             id=mail_ids.message_id(mailbox, seq, change),
@@ -226,8 +235,6 @@ class MailStore:
             created_change=change,
             change=change,
         )
-        self._tables.insert(stored)
-        return stored
 
     def _assign_thread(self, mailbox: str, mail: NewMail, seq: int) -> str:
         ids = threading_ids(mail.raw)

@@ -42,6 +42,10 @@ class MailTables:
         """Insert a new message."""
         self._db.run(_INSERT, *_cells(mail))
 
+    def insert_many(self, mails: Iterable[StoredMail]) -> None:
+        """Insert new messages."""
+        self._db.run_many(_INSERT, map(_cells, mails))
+
     def replace(self, mail: StoredMail) -> None:
         """Replace a stored message by its new state."""
         self._db.run("DELETE FROM mail WHERE seq = ?", mail.seq)

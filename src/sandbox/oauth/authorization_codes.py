@@ -102,13 +102,22 @@ class AuthorizationCodes:
 
     def has_consented(self, server: str, client: str, account: str) -> bool:
         """Whether the client got a code for this account before."""
-        row = self._db.row(
-            "SELECT 1 FROM oauth_code WHERE server = ? AND client = ? AND account = ?",
+        return bool(self._consents(server, client, account))
+
+    def earlier_scopes(self, server: str, client: str, account: str) -> tuple[str, ...]:
+        """Return every scope that the account granted the client before, oldest first."""
+        consents = self._consents(server, client, account)
+        return tuple(dict.fromkeys(scope for consent in consents for scope in consent))
+
+    def _consents(self, server: str, client: str, account: str) -> list[list[str]]:
+        rows = self._db.rows(
+            "SELECT consent FROM oauth_code WHERE server = ? AND client = ? AND account = ?"
+            " ORDER BY rowid",
             server,
             client,
             account,
         )
-        return row is not None
+        return [json.loads(str(row[0]))[0] for row in rows]
 
 
 def _hash(code: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus
 import orjson
 
 from sandbox.http import Request, parse_query
+from sandbox.mail.store import Account, MailStore
 from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
 from sandbox.oauth.clients import ClientRegistry
 from sandbox.oauth.tokens import TokenStore
@@ -39,12 +40,18 @@ class AuthorizationServer:
     clients: ClientRegistry
     codes: AuthorizationCodes
     tokens: TokenStore
+    mails: MailStore
 
     @classmethod
     def create(cls, name: str, state: SandboxState) -> "AuthorizationServer":
         """Create the server *name* over the sandbox's database."""
         codes = AuthorizationCodes(state.database, clock=state.clock)
-        return cls(name, ClientRegistry(state.database), codes, state.tokens)
+        return cls(name, ClientRegistry(state.database), codes, state.tokens, state.mails)
+
+    def account_of(self, mailbox: str, address: str) -> Account:
+        """Return the account that signs in by *address*: the mailbox's owner, or another one."""
+        owner = self.mails.account(mailbox)
+        return owner if owner.has_address(address) else Account(address, "")
 
     def authenticate_client(self, form: Mapping[str, str]) -> str:
         """

@@ -8,7 +8,7 @@ refresh tokens (the vendors' own clients bring their own names) but cannot ask a
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -17,7 +17,6 @@ from sandbox.storage.database import Database
 _TABLE = """CREATE TABLE IF NOT EXISTS oauth_client (
     server TEXT NOT NULL, id TEXT NOT NULL, secret TEXT, redirects TEXT NOT NULL,
     PRIMARY KEY (server, id)) STRICT"""
-_LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +37,12 @@ class RegisteredClient:
         """Whether *secret* is the client's; True for any secret of a public client."""
         return self.secret_hash is None or hmac.compare_digest(self.secret_hash, _hash(secret))
 
-    def allows_redirect(self, uri: str) -> bool:
-        """Whether *uri* is registered; the port of a loopback address may differ (RFC 8252)."""
+    def allows_redirect(self, uri: str, *, any_port_of: Container[str]) -> bool:
+        """Whether *uri* is registered; the port of hosts in *any_port_of* may differ (RFC 8252)."""
         return uri in self.redirect_uris or any(
-            _equal_except_port(registered, uri) for registered in self.redirect_uris
+            _equal_except_port(registered, uri)
+            for registered in self.redirect_uris
+            if urlsplit(registered).hostname in any_port_of
         )
 
 
@@ -83,7 +84,7 @@ class ClientRegistry:
 
 def _equal_except_port(registered: str, uri: str) -> bool:
     expected, actual = urlsplit(registered), urlsplit(uri)
-    if expected.hostname not in _LOOPBACK or expected.scheme != "http" or actual.fragment:
+    if expected.scheme != "http" or actual.fragment:
         return False
     if f"{actual.hostname}" not in actual.netloc or "@" in actual.netloc:
         return False

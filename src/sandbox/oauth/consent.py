@@ -30,11 +30,13 @@ class AuthorizeOptions:
         requires_pkce: Whether confidential clients need PKCE too; public clients always do.
         offline_access_by: How a client asks for a refresh token: ``access_type``, ``scope``, or
             ``always`` if it need not ask.
+        any_port_of: Loopback hosts whose port is not compared with the registered redirect URI.
     """
 
     account: str
     requires_pkce: bool = False
     offline_access_by: str = "always"
+    any_port_of: frozenset[str] = frozenset()
 
 
 class AuthorizeEndpoint:
@@ -76,7 +78,8 @@ class AuthorizeEndpoint:
         if client is None:
             unknown = "<h1>Unknown client</h1><p>No client is registered under this id.</p>"
             return _page(unknown, 400)
-        if not client.allows_redirect(query.get("redirect_uri", "")):
+        redirect_uri, any_port_of = query.get("redirect_uri", ""), self._options.any_port_of
+        if not client.allows_redirect(redirect_uri, any_port_of=any_port_of):
             mismatch = "<h1>redirect_uri_mismatch</h1><p>The address is not registered.</p>"
             return _page(mismatch, 400)
         try:
@@ -89,6 +92,8 @@ class AuthorizeEndpoint:
         self, query: Mapping[str, str], account: str, scopes: list[str]
     ) -> Response:
         account = account or self._options.account
+        if self._options.offline_access_by == "access_type":
+            scopes = self._with_earlier_scopes(query, account, scopes)
         consent = Consent(
             client=query["client_id"],
             account=account,
@@ -99,6 +104,16 @@ class AuthorizeEndpoint:
             nonce=query.get("nonce", ""),
         )
         return _redirect(query, code=self._server.codes.issue(self._server.name, consent))
+
+    def _with_earlier_scopes(
+        self, query: Mapping[str, str], account: str, scopes: list[str]
+    ) -> list[str]:
+        """Add the scopes of earlier consents where the client asks for incremental consent."""
+        if query.get("include_granted_scopes") != "true":
+            return scopes
+        codes = self._server.codes
+        earlier = codes.earlier_scopes(self._server.name, query["client_id"], account)
+        return list(dict.fromkeys((*scopes, *earlier)))
 
     def _gets_refresh_token(
         self, query: Mapping[str, str], account: str, scopes: list[str]

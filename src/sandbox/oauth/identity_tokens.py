@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import time
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -23,9 +25,15 @@ def sign_jwt(claims: dict[str, Any]) -> str:
 
 
 def create_id_token(
-    issuer: str, client: str, account: str, *, nonce: str, lifetime_seconds: int
+    issuer: str,
+    client: str,
+    account: str,
+    *,
+    nonce: str,
+    lifetime_seconds: int,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the identity token of *account* for *client*; *nonce* "" adds none."""
+    """Return the identity token of *account*; *nonce* "" adds none; *more* are further claims."""
     now_seconds = int(time.time())
     claims = {
         "iss": issuer,
@@ -33,9 +41,9 @@ def create_id_token(
         "sub": hashlib.sha256(account.encode()).hexdigest()[:21],
         "email": account,
         "email_verified": True,
-        "preferred_username": account,
         "iat": now_seconds,
         "exp": now_seconds + lifetime_seconds,
+        **more,
     }
     return sign_jwt({**claims, "nonce": nonce} if nonce else claims)
 

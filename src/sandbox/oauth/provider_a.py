@@ -5,6 +5,7 @@ from typing import Any
 
 from sandbox.error_bodies import oauth as error_response
 from sandbox.http import Request, Response, Router, json_response
+from sandbox.mail.ids import PROVIDER_A
 from sandbox.oauth.authorization_server import (
     LIFETIME_SECONDS,
     NO_STORE,
@@ -22,7 +23,12 @@ _UPSTREAM = "providerA"
 
 def add_routes(router: Router, server: AuthorizationServer) -> None:
     """Add the server's paths."""
-    options = AuthorizeOptions(account=YARD_ACCOUNT, offline_access_by="access_type")
+    # A client of the type "Desktop app"; one of the type "Web application" has no such freedom.
+    options = AuthorizeOptions(
+        account=YARD_ACCOUNT,
+        offline_access_by="access_type",
+        any_port_of=frozenset({"127.0.0.1", "::1", "localhost"}),
+    )
     authorize = AuthorizeEndpoint(server, options)
     endpoints = _Endpoints(server)
     router.add("GET", "/provider-a/authorize", authorize.get)
@@ -82,7 +88,8 @@ class _Endpoints:
     def _exchange_code(self, form: Mapping[str, str], request: Request) -> Response:
         client = self._server.authenticate_client(form)
         consent = self._server.redeem_code(form)
-        grant = TokenGrant(upstream=_UPSTREAM, account=consent.account, scopes=consent.scopes)
+        account = self._server.account_of(PROVIDER_A, consent.account).email
+        grant = TokenGrant(upstream=_UPSTREAM, account=account, scopes=consent.scopes)
         body = self._token_body(grant)
         if consent.offline:
             body["refresh_token"] = self._tokens.issue_refresh(
@@ -92,7 +99,7 @@ class _Endpoints:
             body["id_token"] = create_id_token(
                 f"{request.public}/provider-a",
                 client,
-                consent.account,
+                account,
                 nonce=consent.nonce,
                 lifetime_seconds=LIFETIME_SECONDS,
             )

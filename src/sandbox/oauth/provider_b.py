@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from sandbox.http import Request, Response, Router, json_response
+from sandbox.mail.ids import PROVIDER_B
 from sandbox.oauth.authorization_codes import Consent
 from sandbox.oauth.authorization_server import (
     LIFETIME_SECONDS,
@@ -23,6 +24,7 @@ from sandbox.oauth.consent import AuthorizeEndpoint, AuthorizeOptions
 from sandbox.oauth.device_flow import GRANT_TYPE as DEVICE_GRANT
 from sandbox.oauth.device_flow import DeviceFlow
 from sandbox.oauth.identity_tokens import create_id_token, public_keys
+from sandbox.provider_b.directory import TENANT_ID, user_id
 from sandbox.world.people import STUDIO_ACCOUNT
 
 _EXPIRED = "AADSTS70008: The refresh token has expired or was revoked."
@@ -36,7 +38,9 @@ _ERROR_NUMBERS: Mapping[str, int] = {"invalid_client": 7000215, "invalid_grant":
 
 def add_routes(router: Router, server: AuthorizationServer) -> None:
     """Add the server's paths, all below a tenant."""
-    options = AuthorizeOptions(account=STUDIO_ACCOUNT, offline_access_by="scope")
+    options = AuthorizeOptions(
+        account=STUDIO_ACCOUNT, offline_access_by="scope", any_port_of=frozenset({"localhost"})
+    )
     authorize = AuthorizeEndpoint(server, options)
     endpoints = _Endpoints(server)
     tenant = "/provider-b/{tenant}"
@@ -116,19 +120,25 @@ class _Endpoints:
         upstream = "collab" if is_content else "providerB"
         openid_scopes = [scope for scope in consent.scopes if scope in _OPENID_SCOPES]
         shown_scopes = (*scopes, *(scope for scope in openid_scopes if scope != "offline_access"))
+        account = self._server.account_of(PROVIDER_B, consent.account)
         token = self._tokens.issue(
-            upstream, consent.account, scopes, lifetime_seconds=LIFETIME_SECONDS
+            upstream, account.email, scopes, lifetime_seconds=LIFETIME_SECONDS
         )
         body = _token_body(token, " ".join(shown_scopes))
         if consent.offline:
-            body["refresh_token"] = self._tokens.issue_refresh(upstream, consent.account, scopes)
+            body["refresh_token"] = self._tokens.issue_refresh(upstream, account.email, scopes)
         if "openid" in consent.scopes:
             body["id_token"] = create_id_token(
                 f"{_base_url(request, tenant)}/v2.0",
                 client,
-                consent.account,
+                account.email,
                 nonce=consent.nonce,
                 lifetime_seconds=LIFETIME_SECONDS,
+                more={
+                    "preferred_username": account.principal_name,
+                    "oid": user_id(account.email),
+                    "tid": TENANT_ID,
+                },
             )
         return json_response(body, headers=NO_STORE)
 

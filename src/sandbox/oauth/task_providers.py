@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 from sandbox.error_bodies import oauth as error_response
 from sandbox.http import Request, Response, Router, json_response
@@ -115,11 +116,19 @@ class _ProjectsEndpoints(_Endpoints):
             ),
             "token_type": "bearer",
             "expires_in": LIFETIME_SECONDS,
-            "data": {"email": account, "name": account.partition("@")[0]},
+            "data": {
+                "gid": _user_gid(account),
+                "email": account,
+                "name": account.partition("@")[0],
+            },
         }
         if refresh_token is None:
             body["refresh_token"] = self._tokens.issue_refresh(upstream, account, scopes)
         return body
+
+
+def _user_gid(account: str) -> str:
+    return str(crc32(account.encode()))
 
 
 def _boards_metadata(request: Request) -> Response:

@@ -3,9 +3,10 @@
 import binascii
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +22,10 @@ from sandbox.storage.documents import Document, DocumentTable
 
 MAX_PAGE_SIZE = 100  # records
 MAX_UNPAGED = 1_000  # records in a list without `limit`
+# Field of a record -> the scope without which it is left out.
+FIELD_SCOPES: Mapping[str, str] = MappingProxyType(
+    {"team": "teams:read", "section": "project_sections:read"}
+)
 OFFSET_SECONDS = 3_600.0  # until an offset expires
 
 _RecordT = TypeVar("_RecordT", bound=Document)
@@ -117,7 +122,9 @@ class CallContext:
         headers = {}
         if status == 201:
             headers["location"] = f"{self.request.public}/{_PATHS[kind]}/{record.id}"
-        data = rendering.render_full(self.store, RecordRef(kind, record), self.requested_fields)
+        data = self._visible(
+            rendering.render_full(self.store, RecordRef(kind, record), self.requested_fields)
+        )
         return json_response({"data": data}, status, headers)
 
     def empty_response(self) -> Response:
@@ -150,9 +157,27 @@ class CallContext:
 
     def _render(self, kind: str, records: Sequence[Any]) -> list[dict[str, Any]]:
         return [
-            rendering.render_listed(self.store, RecordRef(kind, record), self.requested_fields)
+            self._visible(
+                rendering.render_listed(self.store, RecordRef(kind, record), self.requested_fields)
+            )
             for record in records
         ]
+
+    def _visible(self, value: Any) -> Any:
+        """Leave out the fields whose scope the token lacks."""
+        if isinstance(value, list):
+            return [self._visible(member) for member in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: self._visible(member)
+            for name, member in value.items()
+            if name not in FIELD_SCOPES or self._has_scope(FIELD_SCOPES[name])
+        }
+
+    def _has_scope(self, scope: str) -> bool:
+        scopes = () if self.request.grant is None else self.request.grant.scopes
+        return not scopes or scope in scopes or "default" in scopes
 
     def _start(self, records: Sequence[Any]) -> int:
         values = self.request.every("offset")

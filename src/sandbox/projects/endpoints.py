@@ -15,6 +15,7 @@ from sandbox.projects.store import ProjectStore
 from sandbox.state import SandboxState
 
 BASE = ("api", "1.0")  # first segments of every path; optional in the sandbox
+SECTIONS = "project_sections:read"
 _MAX_ACTIONS = 10  # of a batch
 
 # (method, path, required scope, endpoint)
@@ -39,13 +40,13 @@ ROUTES = (
     ("GET", "/projects/{gid}", "projects:read", projects.get_project),
     ("PUT", "/projects/{gid}", "projects:write", projects.update_project),
     ("DELETE", "/projects/{gid}", "projects:delete", projects.delete_project),
-    ("GET", "/projects/{gid}/sections", "projects:read", projects.list_sections),
+    ("GET", "/projects/{gid}/sections", SECTIONS, projects.list_sections),
     ("POST", "/projects/{gid}/sections", "projects:write", projects.create_section),
     ("GET", "/projects/{gid}/tasks", "tasks:read", tasks.list_project_tasks),
     ("GET", "/projects/{gid}/task_counts", "projects:read", projects.count_tasks),
     ("GET", "/projects/{gid}/custom_field_settings", "projects:read", custom_fields.list_settings),
     ("POST", "/projects/{gid}/addCustomFieldSetting", "projects:write", custom_fields.add_field),
-    ("GET", "/sections/{gid}", "projects:read", projects.get_section),
+    ("GET", "/sections/{gid}", SECTIONS, projects.get_section),
     ("PUT", "/sections/{gid}", "projects:write", projects.update_section),
     ("DELETE", "/sections/{gid}", "projects:write", projects.delete_section),
     ("GET", "/sections/{gid}/tasks", "tasks:read", tasks.list_section_tasks),

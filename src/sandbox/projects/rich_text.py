@@ -3,7 +3,7 @@
 import html
 import re
 
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(r"<[^<>]*>")
 _BREAKS = re.compile(r"<br\s*/?>|</li>|</h\d>")
 
 

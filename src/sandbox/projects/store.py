@@ -1,6 +1,7 @@
 """All records of the account, and the creation of new ones with id, position and time."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -49,6 +50,8 @@ class ProjectStore:
         self.tasks = DocumentTable(database, "projects.task", Task)
         self.stories = DocumentTable(database, "projects.story", Story)
         self.tags = DocumentTable(database, "projects.tag", Tag)
+        self._indexed: tuple[Task, ...] = ()
+        self._below: dict[str, list[Task]] = {}
 
     def seconds(self) -> float:
         """Return the current time, in seconds since the epoch."""
@@ -196,7 +199,13 @@ class ProjectStore:
 
     def subtasks(self, task: str) -> list[Task]:
         """Return the subtasks of *task*, an id, by position."""
-        return [subtask for subtask in self.tasks.all() if subtask.parent == task]
+        tasks = self.tasks.all()
+        if tasks is not self._indexed:
+            self._indexed, self._below = tasks, defaultdict(list)
+            for subtask in tasks:
+                if subtask.parent is not None:
+                    self._below[subtask.parent].append(subtask)
+        return list(self._below.get(task, ()))
 
     def first_section(self, project: str) -> Section:
         """Return the default section of *project*, an id."""

@@ -1,10 +1,11 @@
 """
 Multipart batches of Gmail and Google Calendar, on ``/batch`` and ``/batch/<api>/<version>``.
 
-Each part runs as a call of its own, with its own call log entry, faults and status. See
+All parts run at once, each as a call of its own with its own call log entry, faults and status. See
 docs/spec/upstream/gmail.md#batch-reads.
 """
 
+import asyncio
 import re
 from dataclasses import replace
 from email import message_from_bytes
@@ -38,9 +39,9 @@ async def _batch(request: Request) -> Response | None:
         message = f"The batch request must not contain more than {MAX_CALLS} calls."
         return provider_a(400, message=message, reason="badRequest")
     batch = f"batch_{uuid4().hex}"
-    pieces = [
-        await _respond_to_part(request, part, batch) for part in parts if isinstance(part, Message)
-    ]
+    pieces = await asyncio.gather(
+        *(_respond_to_part(request, part, batch) for part in parts if isinstance(part, Message))
+    )
     body = b"".join(b"--" + batch.encode() + b"\r\n" + piece for piece in pieces)
     return Response(
         body=body + b"--" + batch.encode() + b"--\r\n",

@@ -1,10 +1,11 @@
 """Endpoints of the user and of the master list of categories."""
 
 from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
 
 from sandbox.http import Response
 from sandbox.mail.ids import PROVIDER_B
-from sandbox.mail.store import Label
+from sandbox.mail.store import Account, Label
 from sandbox.provider_b.endpoint import USER, UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
 from sandbox.provider_b.odata.schema import Kind, Shape
@@ -25,6 +26,7 @@ _USER = Shape(
             "mobilePhone",
             "officeLocation",
             "preferredLanguage",
+            "proxyAddresses",
         ),
         Kind.STRING,
     ),
@@ -42,6 +44,14 @@ _READ_USER = (
     "User.ReadWrite.All",
 )
 _READ_SETTINGS = ("MailboxSettings.Read", "MailboxSettings.ReadWrite")
+
+
+TENANT_ID = str(uuid5(NAMESPACE_DNS, "tenant.example"))
+
+
+def user_id(email: str) -> str:
+    """Return the object id of the user with a primary address."""
+    return str(uuid5(NAMESPACE_DNS, email))
 
 
 class DirectoryEndpoints:
@@ -68,6 +78,7 @@ class DirectoryEndpoints:
                 "Insufficient privileges to complete the operation.",
             )
         options = query_options.parse(call.request.query, _USER, expandable={})
+        account = self._account(call)
         given_name, _, surname = call.user.name.rpartition(" ")
         record: dict[str, Any] = {
             "@odata.context": f"{call.request.public}/v1.0/$metadata#users/$entity",
@@ -75,15 +86,26 @@ class DirectoryEndpoints:
             "displayName": call.user.name,
             "givenName": given_name or None,
             "jobTitle": None,
-            "mail": call.user.email,
+            "mail": account.email,
             "mobilePhone": None,
             "officeLocation": None,
             "preferredLanguage": None,
             "surname": surname or None,
-            "userPrincipalName": call.user.email,
-            "id": call.user.id,
+            "userPrincipalName": account.principal_name,
+            "id": user_id(account.email),
         }
+        if "proxyAddresses" in call.request.first("$select"):  # not among the default members
+            addresses = [f"smtp:{address}" for address in account.aliases]
+            record["proxyAddresses"] = [f"SMTP:{account.email}", *addresses]
         return ok(query_options.select_members(record, options.select, always=()))
+
+    def _account(self, call: UserCall) -> Account:
+        """Return the account that the token was issued to, or the one of the path."""
+        owner, grant = self._mails.account(PROVIDER_B), call.request.grant
+        is_me = "me" in call.request.segments
+        if not is_me or grant is None or owner.has_address(grant.account):
+            return owner
+        return Account(grant.account, owner.name)
 
     def categories(self, call: UserCall) -> Response:
         """``GET /outlook/masterCategories``."""

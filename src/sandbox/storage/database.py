@@ -100,6 +100,11 @@ class Database:
         with self._lock:
             return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
+    def version(self) -> tuple[int, int] | None:
+        """Return a value that changes with every write to the file; None in a transaction."""
+        with self._lock:
+            return None if self._depth else (self.writes, self.foreign_writes())
+
     def meta(self, key: str, default: str | None = None) -> str | None:
         """Return the text stored under *key*."""
         row = self.row("SELECT value FROM meta WHERE key = ?", key)
@@ -109,10 +114,10 @@ class Database:
         """Store *value* under *key*."""
         self.run("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", key, value)
 
-    def next(self, counter: str) -> int:
-        """Increment *counter* and return it; the first value is 1."""
+    def next(self, counter: str, count: int = 1) -> int:
+        """Increase *counter* by *count* and return it; the first value is 1."""
         with self.transaction():
-            value = int(self.meta(f"counter:{counter}") or 0) + 1
+            value = int(self.meta(f"counter:{counter}") or 0) + count
             self.set_meta(f"counter:{counter}", str(value))
         return value
 

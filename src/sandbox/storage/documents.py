@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from sandbox.storage.database import Database, Row
+from sandbox.storage.database import Cell, Database, Row
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS shelf (
@@ -17,6 +17,7 @@ _TABLES = (
         document BLOB NOT NULL, PRIMARY KEY (kind, id)) STRICT""",
     "CREATE INDEX IF NOT EXISTS shelf_order ON shelf (kind, owner, position)",
 )
+_MOST_READ = 1000  # collections that are kept
 _UPSERT = (
     "INSERT INTO shelf (kind, id, owner, position, document) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (kind, id) DO UPDATE SET owner = excluded.owner,"
@@ -42,12 +43,19 @@ T = TypeVar("T", bound=Document)
 
 
 class DocumentTable(Generic[T]):
-    """All documents of one *kind*, read from the database each time."""
+    """
+    All documents of one *kind*.
+
+    What was read last is kept until something is written, because a page of a large collection is
+    cut from the whole of it.
+    """
 
     def __init__(self, db: Database, kind: str, record: type[T]) -> None:
         self._db = db
         self._kind = kind
         self._decoder = msgspec.json.Decoder(record)
+        self._read: dict[tuple[Cell, ...], tuple[T, ...]] = {}
+        self._read_at: tuple[int, int] | None = None
         db.define(*_TABLES)
 
     def find(self, record_id: str) -> T | None:
@@ -59,12 +67,12 @@ class DocumentTable(Generic[T]):
     def of(self, owner: str) -> tuple[T, ...]:
         """Return the records of *owner*, ordered by position."""
         sql = "SELECT document FROM shelf WHERE kind = ? AND owner = ? ORDER BY position, id"
-        return tuple(map(self._from_row, self._db.rows(sql, self._kind, owner)))
+        return self._rows(sql, self._kind, owner)
 
     def all(self) -> tuple[T, ...]:
         """Return every record, ordered by owner and position."""
         sql = "SELECT document FROM shelf WHERE kind = ? ORDER BY owner, position, id"
-        return tuple(map(self._from_row, self._db.rows(sql, self._kind)))
+        return self._rows(sql, self._kind)
 
     def count(self, owner: str) -> int:
         """Return the number of records of *owner*."""
@@ -84,6 +92,17 @@ class DocumentTable(Generic[T]):
     def drop(self, record_id: str) -> None:
         """Delete a record."""
         self._db.run("DELETE FROM shelf WHERE kind = ? AND id = ?", self._kind, record_id)
+
+    def _rows(self, sql: str, *values: Cell) -> tuple[T, ...]:
+        version = self._db.version()
+        if version != self._read_at or len(self._read) > _MOST_READ:
+            self._read.clear()
+            self._read_at = version
+        if version is None:
+            return tuple(map(self._from_row, self._db.rows(sql, *values)))
+        if values not in self._read:
+            self._read[values] = tuple(map(self._from_row, self._db.rows(sql, *values)))
+        return self._read[values]
 
     def _to_row(self, record: T) -> Row:
         document = msgspec.json.encode(record)

@@ -418,7 +418,11 @@ async def test_filters_and_pages(world):
         ("since=yesterday", "since must be a time."),
         ("tokenId=0", "tokenId must be at least 1."),
         ("layer=none", None),
-        ("word=x", "word is not known here."),
+        (
+            "word=x",
+            "word is not known here (known: code, layer, limit, operation, outcome, pageToken, "
+            "requestId, since, surface, tokenId, until).",
+        ),
     ],
 )
 async def test_an_invalid_filter_is_refused(admin, query, why):

@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
+from decision_rows import decision_row
 from sqlalchemy import text
 
 from gateway.audit import log as log_module
 from gateway.audit import reading, recorder
 from gateway.audit.chain import DAY_MS, Fault, faults
-from gateway.audit.decision import Decision, EntryPoint, looks_like_id
+from gateway.audit.decision import EntryPoint, looks_like_id
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter
 from gateway.audit.retention import Retention
@@ -28,28 +29,7 @@ NOON = 20_000 * DAY_MS + DAY_MS // 2
 
 def row(name, at=NOON, **more):
     """A row of which *name* is the request's id."""
-    members = {
-        "at": at,
-        "request_id": name,
-        "token_id": 1,
-        "operator_id": "op",
-        "door": "rest",
-        "surface": "email",
-        "operation": "emails",
-        "resource_id": None,
-        "outcome": "allowed",
-        "layer": None,
-        "code": None,
-        "status": 200,
-        "rule_id": None,
-        "policy_rev": 1,
-        "hidden_fields": 0,
-        "cost": 1,
-        "duration": 1500,
-        "upstream_calls": 1,
-        "upstream_status": 200,
-    }
-    return Decision(**(members | more))
+    return decision_row(name, at=at, **more)
 
 
 @pytest.fixture
@@ -172,6 +152,32 @@ async def test_rows_that_cannot_be_stored_are_counted_and_dropped(
     assert [(record.message, record.kind, record.count) for record in caplog.records] == [
         ("rows of the decision log cannot be stored", "ValueError", 1)
     ]
+
+
+async def test_only_the_row_that_the_database_refuses_is_dropped(decisions, database):
+    for name in ("a", None, "b"):  # a request id is required
+        decisions.write(row(name), change=True)
+    await decisions.flush()
+
+    assert (decisions.dropped, await stored(database)) == (1, ["a", "b"])
+
+
+@pytest.mark.parametrize("failure", [StorageUnavailable(), RuntimeError("a fault of ours")])
+async def test_rows_wait_for_as_long_as_they_cannot_be_stored(
+    decisions, database, monkeypatch, failure
+):
+    async def refuse(_batch):
+        raise failure
+
+    decisions.write(row("a"), change=True)
+    monkeypatch.setattr(decisions, "_store", refuse)
+    for _ in range(3):
+        with pytest.raises(StorageUnavailable):
+            await decisions.flush()
+    monkeypatch.undo()
+    await decisions.flush()
+
+    assert (decisions.dropped, await stored(database)) == (0, ["a"])
 
 
 async def test_remaining_rows_are_stored_at_shutdown(decisions, database):
@@ -406,7 +412,7 @@ async def test_one_process_at_a_time_deletes_old_rows_every_hour(database, monke
 
     monkeypatch.setattr(Retention, "drop", drop)
     both = [
-        asyncio.create_task(Retention(database, days=1, clock=lambda: NOON).run_hourly())
+        asyncio.create_task(Retention(database, days=1, clock=lambda: NOON).task.run())
         for _ in range(2)
     ]
     for _ in both:

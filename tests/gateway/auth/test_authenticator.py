@@ -3,14 +3,23 @@
 import asyncio
 
 import pytest
+from sqlalchemy import delete
 from sqlmodel import col
 
 from gateway.auth import token_format, tokens
 from gateway.auth.authenticator import Authenticator
 from gateway.auth.token_lookup import open_row_reader
+from gateway.operations import resources
 from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.tables import AccessToken, CollabRule, ConnectionRow, Operator, Resource
+from gateway.store.tables import (
+    AccessToken,
+    CollabRule,
+    ConnectionRow,
+    Operator,
+    OperatorResource,
+    Resource,
+)
 from policy import grants
 from policy.refusals import Unauthenticated
 from policy.rule_facts import Facts
@@ -73,20 +82,29 @@ async def second(store, clock):
 
 @pytest.fixture
 async def text(database):
-    """A token of resources 1 and 2; its text."""
+    """A token of operator "o" on resources 1 and 2, which "another" operator shares; its text."""
     async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=NOW))
+        for operator in ("o", "another"):
+            address = f"{operator}@example.org"
+            session.add(Operator(id=operator, email=address, display_name="O", created_at=NOW))
         for name in ("one", "two", "three"):
             session.add(Resource(name=name, created_at=NOW))
         await session.flush()
-        for resource, provider in ((2, "PROVIDER_B"), (1, "PROVIDER_A"), (3, "PROVIDER_A")):
+        for resource, operator, provider in (
+            (2, "o", "PROVIDER_B"),
+            (1, "o", "PROVIDER_A"),
+            (3, "o", "PROVIDER_A"),
+            (1, "another", "PROVIDER_A"),
+            (2, "another", "PROVIDER_B"),
+        ):
+            session.add(OperatorResource(operator_id=operator, resource_id=resource))
             session.add(
                 ConnectionRow(
                     resource_id=resource,
-                    operator_id="o",
+                    operator_id=operator,
                     kind="email",
                     provider=provider,
-                    account_email="o@example.org",
+                    account_email=f"{operator}@example.org",
                     granted_scopes=["Mail.Send"],
                     can_write=True,
                     status="active",
@@ -134,6 +152,47 @@ async def test_a_caller_has_its_token_settings_and_connections(first, text):
     assert caller.connections[0].can_write is True
 
 
+async def reach(process, text):
+    """Return the connections of a token's requests, which are those of questions about it."""
+    connections = (await process.ask(text)).connections
+    assert await process.callers.connections_of(1) == connections
+    return [connection.id for connection in connections]
+
+
+async def test_a_token_reaches_the_connections_of_its_operator_alone(database, first, text):
+    assert await reach(first, text) == [1, 2]
+
+    await change(database, operator_id="another")
+    assert await reach(first, text) == [4, 5]
+
+
+async def test_a_link_takes_effect_at_the_next_request_in_every_process(
+    database, first, second, text
+):
+    for process in (first, second):
+        assert await reach(process, text) == [1, 2]
+    async with database.writing() as session:
+        resource = await session.get(Resource, 2)
+        await resources.link(session, resource, ["another"])
+
+    for process in (first, second):
+        assert await reach(process, text) == [2]
+    async with database.writing() as session:
+        resource = await session.get(Resource, 2)
+        await resources.link(session, resource, ["o"])
+
+    for process in (first, second):
+        assert await reach(process, text) == [1, 2]
+        assert (await process.ask(text)).policy_rev == 3
+
+
+async def test_a_token_without_any_link_reaches_nothing(database, first, text):
+    async with database.writing() as session:
+        await session.exec(delete(OperatorResource))
+
+    assert await reach(first, text) == []
+
+
 async def test_a_revocation_takes_effect_at_the_next_request_in_every_process(
     database, first, second, text
 ):
@@ -177,6 +236,34 @@ async def test_expiry_is_exact_to_the_millisecond(database, first, clock, text):
     await first.ask(text)
     clock.now += 1
     assert await first.reason(text) == "EXPIRED"
+
+
+async def test_a_caller_is_used_again_until_a_commit(database, first, text):
+    caller = await first.ask(text)
+    assert await first.ask(text) is caller
+
+    await change(database, name="renamed")
+
+    again = await first.ask(text)
+    assert again is not caller
+    assert again.token_name == "renamed"
+
+
+async def test_a_caller_that_is_used_again_still_expires(database, first, clock, text):
+    await change(database, expires_at=NOW + 1000)
+    caller = await first.ask(text)
+    clock.now = NOW + 999
+    assert await first.ask(text) is caller
+    clock.now = NOW + 1000
+    assert await first.reason(text) == "EXPIRED"
+
+
+async def test_a_second_credential_is_refused_though_the_first_is_known(first, text):
+    await first.ask(text)
+    header = (b"authorization", f"Bearer {text}".encode())
+    with pytest.raises(Unauthenticated) as refusal:
+        await first.callers.authenticate([header, header])
+    assert refusal.value.reason == "MALFORMED_HEADER"
 
 
 async def test_revoked_is_reported_before_expired(database, first, text):

@@ -12,6 +12,7 @@ from typer import testing
 
 from gateway.cli.main import app
 from gateway.store.database import Database
+from gateway.store.tables import OperatorResource
 
 SERVER = os.environ.get("AGW_TEST_POSTGRES", "postgresql+asyncpg://postgres@127.0.0.1:5432")
 KEY = "k" * 20
@@ -71,7 +72,9 @@ def environment(tmp_path, monkeypatch):
     monkeypatch.setenv("AGW_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("AGW_ADMIN_TOKEN", "a" * 20)
     monkeypatch.setenv("AGW_SECRET_KEYS", KEY)
-    return monkeypatch
+    yield monkeypatch
+    for name in [variable for variable in os.environ if variable.startswith("AGW_")]:
+        del os.environ[name]  # `serve` sets some for its workers
 
 
 @pytest.fixture
@@ -116,6 +119,12 @@ class Rows:
             return [row.id for row in new]
 
         return self._do(adding)
+
+    def link(self, *, operator, resource):
+        async def linking(session):
+            session.add(OperatorResource(operator_id=operator, resource_id=resource))
+
+        self._do(linking)
 
     def all(self, query):
         async def reading(session):

@@ -1,6 +1,7 @@
 """Commands write data to standard output, talk on standard error, and exit 0, 1 or 2."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from gateway.auth import token_format
 from gateway.cli.main import app
+from gateway.version import API_VERSION, VERSION
 
 runner = CliRunner()
 
@@ -21,11 +23,13 @@ def environment(store_named):
 @pytest.fixture
 async def accounts(environment, database):
     """An operator and a resource."""
-    from gateway.store.tables import Operator, Resource
+    from gateway.store.tables import Operator, OperatorResource, Resource
 
     async with database.writing() as session:
         session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
         session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        session.add(OperatorResource(operator_id="o", resource_id=1))
 
 
 def run(*words, **options):
@@ -185,3 +189,13 @@ def test_real_mail_is_loaded_into_the_sandbox(tmp_path):
     refused = run(*words, "--into", "nowhere")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "nowhere" in refused.stderr
+
+
+def test_the_version_of_package_api_and_database_is_shown(run):
+    shown = run("--version")
+
+    assert shown.exit_code == 0
+    assert re.fullmatch(
+        rf"access-gateway {re.escape(VERSION)} \(API {API_VERSION}, database \d{{4}}\)\n",
+        shown.stdout,
+    )

@@ -281,7 +281,7 @@ def test_a_demo_prints_its_manifest_as_json(tmp_path):
             server.terminate()
 
     manifest = json.loads("".join(lines))
-    assert set(manifest["tokens"]) == {"full", "reader", "masked", "selected"}
+    assert set(manifest["tokens"]) == {"full", "reader", "masked", "selected", "partner"}
     assert manifest["graphqlUrl"] == f"{manifest['baseUrl']}/graphql"
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -86,7 +87,7 @@ def new(place, kind, provider, account):
     return (
         *("add", kind, provider, account),
         *("--operator", place[0]["operatorId"], "--resource", str(place[0]["resourceIds"][0])),
-        *("--no-browser", "--json"),
+        *("--no-browser", "--json", "--callback-port", "0"),
     )
 
 
@@ -101,9 +102,14 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     code, out, message = command("test", number, "--json")
     assert (code, json.loads(out)["ok"]) == (0, True), message
     code, _, message = command(
-        "reauthorise", number, "--no-browser", person=agreeing("somebody@else.example")
+        *("reauthorise", number, "--no-browser", "--callback-port", "0"),
+        person=agreeing("somebody@else.example"),
     )
     assert (code, "another account" in message) == (1, True)
+    code, out, message = command("disable", number, "--json")
+    assert (code, json.loads(out)["status"]) == (0, "disabled"), message
+    code, out, message = command("enable", number, "--json")
+    assert (code, json.loads(out)["status"]) == (0, "active"), message
     assert command("remove", number)[0] == 0
     assert made["id"] not in [
         connection["id"] for connection in json.loads(command("list", "--json")[1])
@@ -149,6 +155,7 @@ def test_an_api_token_is_tested_before_it_is_stored(command, place):
     words = new(place, "tasks", "BOARDS", ACCOUNT)
     code, out, message = command(*words, "--api-token", stdin="a-guess\n")
     assert (code, out, "Nothing is stored" in message) == (1, "", True)
+    assert "The provider refused the API token: it is wrong, expired or revoked." in message
     assert json.loads(command("list", "--json")[1]) == before
 
     secret = place[0]["upstreams"]["tasks"]["accessToken"]
@@ -173,6 +180,52 @@ def test_an_app_only_client_uses_its_own_credentials(command, place):
     assert code == 0, message
     made = json.loads(out)
     assert (made["mode"], made["grantedScopes"]) == ("selected_sites", ["Sites.Selected"])
+
+
+def test_a_consent_for_boards_needs_the_registered_port(command, place):
+    """The sandbox compares the port, as the vendor does: only the default one is registered."""
+    refused = []
+
+    def person(line):
+        url_match = re.search(r"http://\S+/authorize\?\S+", line)
+        if url_match is None:
+            return False
+        refused.append(httpx.get(url_match[0], timeout=30))
+        back = httpx.URL(url_match[0]).params["redirect_uri"]
+        state = httpx.URL(url_match[0]).params["state"]
+        httpx.get(back.replace("localhost", "127.0.0.1"), params={"state": state}, timeout=30)
+        return True
+
+    words = new(place, "tasks", "BOARDS", ACCOUNT)
+    code, _, message = command(*words, person=person)
+
+    assert (code, "Redirect URI" in message, refused[0].status_code) == (1, True, 400)
+    assert "redirect_uri_mismatch" in refused[0].text
+
+
+def test_a_port_in_use_is_named(command, place):
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = str(occupied.getsockname()[1])
+        code, out, message = command(*new(place, "email", "PROVIDER_A", ACCOUNT)[:-1], port)
+
+    assert (code, out) == (1, "")
+    assert f"Port {port} is in use. Name another with --callback-port" in message
+
+
+def test_a_missing_client_is_named_by_its_variables(place):
+    words = ("add", "email", "PROVIDER_A", ACCOUNT, "--operator", place[0]["operatorId"])
+    process = subprocess.run(
+        [sys.executable, "-m", "gateway", "connection", *words, "--resource", "1", "--no-browser"],
+        env={**place[1], "AGW_SANDBOX": "false"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (process.returncode, process.stdout) == (1, "")
+    variables = "set AGW_PROVIDER_A_CLIENT_ID and AGW_PROVIDER_A_CLIENT_SECRET."
+    assert f"This deployment has no OAuth client for PROVIDER_A: {variables}" in process.stderr
 
 
 def test_an_unknown_connection_is_reported(command):

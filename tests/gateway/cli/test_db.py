@@ -6,14 +6,25 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, insert, update
+from sqlalchemy.engine import make_url
 from sqlmodel import select
 
 from gateway.store import backups, revisions
 from gateway.store import sqlite as sqlite3
-from gateway.store.tables import AccessToken, Operator, Resource
+from gateway.store.tables import (
+    AccessToken,
+    CollabRule,
+    ConnectionRow,
+    IdempotencyRow,
+    Operator,
+    OperatorResource,
+    Resource,
+    TokenResource,
+)
 
 NEWEST = revisions.known()[0]
 on_both = pytest.mark.parametrize(
@@ -26,14 +37,42 @@ def read_json(result, code=0):
     return json.loads(result.stdout)
 
 
-def a_token(number):
+def a_token(number, settings=None):
     return AccessToken(
         name=f"t{number}",
         key_id="k",
         digest=bytes([number]) * 32,
         operator_id="o",
-        settings={},
+        settings=settings or {},
         created_at=0,
+    )
+
+
+def a_rule(token, action, pattern):
+    return CollabRule(
+        token_id=token,
+        rule_type="name_pattern",
+        pattern=pattern,
+        action=action,
+        source="manual",
+        created_at=0,
+        updated_at=0,
+    )
+
+
+def a_connection(resource, **members):
+    return ConnectionRow(
+        resource_id=resource,
+        operator_id="o",
+        kind="mail",
+        provider="PROVIDER_A",
+        account_email="o@example.org",
+        granted_scopes=[],
+        selected_site_ids=[],
+        status="ok",
+        created_at=0,
+        updated_at=0,
+        **members,
     )
 
 
@@ -80,6 +119,36 @@ def test_a_downgrade_and_an_upgrade(run, deployed, rows):
     assert rows.all(select(Resource.name)) == ["kept"]
 
 
+@on_both
+def test_sends_that_an_earlier_version_left_open_are_of_unknown_outcome(run, deployed, rows):
+    (token,) = rows.add(a_token(1))
+    ends = [("running", False), ("free", False), ("free", True), ("done", True)]
+    rows.add(
+        *(
+            IdempotencyRow(
+                token_id=token,
+                method="POST",
+                path="/messages/send",
+                key=f"key-{number}",
+                fingerprint=b"f" * 32,
+                state=state,
+                seed="s",
+                attempt=1,
+                maybe_sent=maybe_sent,
+                lease_until=0,
+                started_at=0,
+            )
+            for number, (state, maybe_sent) in enumerate(ends)
+        )
+    )
+    run("db", "downgrade", "0010", "--yes")
+    assert run("db", "upgrade").exit_code == 0
+
+    drafts = select(IdempotencyRow.draft).order_by(IdempotencyRow.key)
+
+    assert rows.all(drafts) == ["0:", None, "0:", None]
+
+
 @pytest.mark.parametrize("version", ["9999", "nonsense"])
 def test_an_unknown_version_is_refused(run, deployed, version):
     refused = run("db", "downgrade", version, "--yes")
@@ -114,11 +183,50 @@ def test_a_restore_recovers_the_backup(run, deployed, rows, file):
     rows.change(update(AccessToken).values(revoked_at=5, policy_rev=9))
     done = run("db", "restore", file, "--yes", "--json")
 
-    assert read_json(done)["revived"] == [1, 2]
-    assert "good again: 1, 2" in done.stderr
+    status = read_json(done)
+    assert status["revived"] == [1, 2]
+    assert status["wider"] == [
+        {"kind": "token", "id": number, "name": name, "reasons": ["it is revoked now"]}
+        for number, name in ((1, a_token(1).name), (2, a_token(2).name))
+    ]
+    assert f"token 1 ({a_token(1).name}): it is revoked now" in done.stderr
     assert rows.all(select(Resource.name)) == ["first"]
     # Above every revision that was seen: no process may go on with a policy of before.
     assert rows.all(select(AccessToken.policy_rev)) == [11, 11]
+
+
+@on_both
+def test_a_restore_lists_first_what_it_would_widen(run, deployed, rows, file):
+    wide = {"emailAccessEnabled": True, "allowedEmailOperations": ["read_only", "send_email"]}
+    rows.add(Operator(id="o", email="o@example.org", display_name="O\twith a tab", created_at=0))
+    rows.add(Resource(name="first", created_at=0), Resource(name="second", created_at=0))
+    rows.add(a_token(1, settings=wide), a_token(2), a_token(3), a_token(4))
+    rows.change(insert(OperatorResource).values(operator_id="o", resource_id=1))
+    rows.change(insert(TokenResource).values(token_id=2, resource_id=1))
+    rows.add(a_rule(3, "block", "secret\\\\x"), a_rule(3, "allow", "a\tb"), a_rule(4, "allow", "*"))
+    rows.add(a_connection(1, can_write=True))
+    read_json(run("db", "backup", file, "--json"))
+
+    rows.change(update(AccessToken).where(AccessToken.id == 1).values(settings={}))
+    rows.change(delete(OperatorResource))
+    rows.change(delete(CollabRule).where(CollabRule.token_id == 3))
+    rows.change(update(AccessToken).where(AccessToken.id == 4).values(digest=b"d" * 32))
+    rows.change(update(ConnectionRow).values(can_write=False))
+    refused = run("db", "restore", file)
+
+    assert refused.exit_code == 2  # it asks, and there is no terminal
+    assert refused.stderr.splitlines()[:6] == [
+        "These allow more after the restore than now:",
+        "  token 1 (t1): settings allow more: emailAccessEnabled, allowedEmailOperations",
+        "  token 2 (t2): it reaches more resources: 1",
+        "  token 3 (t3): collab rules allow more: 1",
+        "  token 4 (t4): a token text that is replaced now is valid again",
+        "  connection 1 (o@example.org): it may write",
+    ]
+    assert rows.all(select(ConnectionRow.can_write)) == [False]
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["wider"][0]["id"] == 1
+    again = run("db", "restore", file, "--yes", "--json")
+    assert (read_json(again)["wider"], "allow more" in again.stderr) == ([], False)
 
 
 @pytest.mark.slow
@@ -315,3 +423,43 @@ def test_passwords_are_not_among_the_arguments_of_processes(postgres, tmp_path):
 
 def env(url):
     return {**os.environ, "AGW_DATABASE_URL": url}
+
+
+@pytest.mark.parametrize("words", [("serve", "--port", "0"), ("token", "list"), ("db", "upgrade")])
+def test_an_older_program_says_that_the_database_is_newer(run, deployed, monkeypatch, words):
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "the-admin-token-of-the-tests")
+    with closing(sqlite3.connect(make_url(deployed).database)) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+
+    done = run(*words)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith(
+        "The database is of version 9999, which this program does not know"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_serving_without_migrating_needs_the_newest_version(run, deployed, monkeypatch):
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "the-admin-token-of-the-tests")
+    newest = json.loads(run("db", "current", "--json").stdout)["newest"]
+    assert run("db", "downgrade", "0008", "--yes").exit_code == 0
+
+    done = run("serve", "--port", "0", "--no-migrate")
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "The database is of an older version (0008) than this program, which was told not to "
+        "migrate it: run `access-gateway db upgrade` first.\n"
+    )
+    assert json.loads(run("db", "current", "--json").stdout)["version"] == "0008"
+    assert run("db", "upgrade").stdout.endswith(f"version {newest}, newest {newest}\n")
+
+
+def test_serving_without_migrating_creates_no_database(run, environment, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGW_MIGRATE", "false")
+
+    done = run("serve", "--port", "0")
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith("The database is of an older version (none)")
+    assert not (tmp_path / "gateway.db").exists()

@@ -9,10 +9,10 @@ import sys
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
+from decision_rows import decision_row
 from sqlalchemy import text
 
 from gateway.audit import reading
-from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
 from gateway.cli.stores import open_store
 from gateway.operations import decisions
@@ -23,29 +23,20 @@ from gateway.store.timestamps import now_ms
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 
 
+REFUSED_READ = {
+    "surface": "collab",
+    "operation": "collabFile",
+    "resource_id": "collab:drive:d:item:i",
+    "outcome": "refused",
+    "layer": "scope",
+    "code": "BLOCKED",
+    "status": 404,
+    "rule_id": 7,
+}
+
+
 def decision(name, at=NOON, **more):
-    members = {
-        "at": at,
-        "request_id": name,
-        "token_id": 1,
-        "operator_id": "op",
-        "door": "rest",
-        "surface": "collab",
-        "operation": "collabFile",
-        "resource_id": "collab:drive:d:item:i",
-        "outcome": "refused",
-        "layer": "scope",
-        "code": "BLOCKED",
-        "status": 404,
-        "rule_id": 7,
-        "policy_rev": 1,
-        "hidden_fields": 0,
-        "cost": 1,
-        "duration": 1500,
-        "upstream_calls": 1,
-        "upstream_status": 200,
-    }
-    return Decision(**(members | more))
+    return decision_row(name, at=at, **{**REFUSED_READ, **more})
 
 
 @pytest.fixture

@@ -6,26 +6,31 @@ import stat
 
 import pytest
 from database_servers import redis_server
+from sqlalchemy import delete
 
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import sqlite, timestamps
-from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
+from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource, Resource
 
 KEY = "k" * 20
 NAMES = [
     "settings",
+    "version",
+    "variables",
     "secrets",
     "data folder",
     "pages",
     "sqlite",
     "processes",
     "address",
+    "oauth clients",
     "database",
     "redis",
     "schema",
     "clock",
     "credentials",
     "connections",
+    "tokens",
     "providers",
 ]
 
@@ -71,6 +76,7 @@ def people(rows):
     """The store with an operator and a resource."""
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="r", created_at=0))
+    rows.link(operator="o", resource=1)
     return rows
 
 
@@ -98,9 +104,12 @@ def test_doctor_writes_one_line_per_check(environment, run):
     environment.delenv("AGW_ADMIN_TOKEN")
     shown = run("doctor")
 
-    assert (shown.exit_code, shown.stderr) == (1, "1 of 9 checks failed.\n")
-    assert shown.stdout.splitlines()[:3] == [
+    assert (shown.exit_code, shown.stderr) == (1, "1 of 12 checks failed.\n")
+    lines = shown.stdout.splitlines()
+    assert lines[1].startswith("ok    version      ")
+    assert [lines[0], *lines[2:5]] == [
         "ok    settings     read",
+        "ok    variables    each AGW_ variable is a setting",
         "fail  secrets      AGW_ADMIN_TOKEN is needed: a secret of at least 16 characters.",
         "                   `access-gateway secret new` makes one.",
     ]
@@ -110,6 +119,9 @@ def test_doctor_writes_one_line_per_check(environment, run):
     ("settings", "name", "outcome", "message"),
     [
         pytest.param({"PORT": "many"}, "settings", "fail", "AGW_PORT", id="an unreadable setting"),
+        pytest.param(
+            {"WORKRES": "2"}, "variables", "warn", "AGW_WORKERS", id="an unknown variable"
+        ),
         pytest.param({"RATE_LIMITS": "off"}, "settings", "warn", "no rate limits", id="no limits"),
         pytest.param({"SECRET_KEYS": "weak"}, "secrets", "fail", "at least 16", id="a weak key"),
         pytest.param({"SECRET_KEYS": f"{KEY},{KEY}"}, "secrets", "warn", "twice", id="one twice"),
@@ -192,6 +204,17 @@ def test_connections_are_counted_by_status(people, checks):
     assert "providers" not in outcomes
 
 
+def test_tokens_whose_searches_count_hidden_content_are_named(people, checks):
+    for digest, settings in enumerate(({}, {"collabAccessEnabled": True})):
+        token = {"name": "t", "key_id": "k", "operator_id": "o", "created_at": 0}
+        people.add(AccessToken(**token, digest=bytes([digest]), settings=settings))
+    assert checks("--offline")[1]["tokens"] == (
+        "warn",
+        "2 reveal what rules hide",
+        "`access-gateway token show ID` tells what, and which setting prevents it.",
+    )
+
+
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):
     people.add(connection(1), connection(2, key="the old key of the tests"))
     environment.setenv("AGW_SECRET_KEYS", f"{KEY},the old key of the tests")
@@ -211,6 +234,43 @@ def test_upstreams_of_connections_are_reached_or_named(people, checks):
 
     assert (code, outcomes["providers"][0]) == (1, "fail")
     assert outcomes["providers"][1].startswith("127.0.0.1: ")
+
+
+def test_oauth_clients_are_ready_or_name_what_is_missing(environment, checks):
+    assert checks("--offline")[1]["oauth clients"] == (
+        "ok",
+        "not set up: Google (AGW_PROVIDER_A_CLIENT_ID), Microsoft (AGW_PROVIDER_B_CLIENT_ID), "
+        "monday.com (AGW_TASKS_CLIENT_ID), Asana (AGW_PROJECTS_CLIENT_ID)",
+        None,
+    )
+    environment.setenv("AGW_PROVIDER_A_CLIENT_ID", "id")
+    environment.setenv("AGW_PROVIDER_A_CLIENT_SECRET", "secret")
+    environment.setenv("AGW_PROVIDER_B_CLIENT_ID", "id")
+    environment.setenv("AGW_TASKS_CLIENT_SECRET", "secret")
+    outcome, detail, remedy = checks("--offline")[1]["oauth clients"]
+
+    assert (outcome, remedy is None) == ("warn", False)
+    assert detail == (
+        "ready: Google; without a secret: Microsoft (AGW_PROVIDER_B_CLIENT_SECRET); "
+        "a secret without an id: monday.com (AGW_TASKS_CLIENT_ID); "
+        "not set up: Asana (AGW_PROJECTS_CLIENT_ID)"
+    )
+
+
+def test_connections_of_unlinked_operators_are_a_warning(people, checks):
+    people.add(connection(1), connection(2))
+    assert checks("--offline")[1]["connections"] == ("ok", "2 active", None)
+    people.change(delete(OperatorResource))
+
+    code, outcomes = checks("--offline")
+    assert (code, outcomes["connections"]) == (
+        0,
+        (
+            "warn",
+            "2 active: no token reaches 1, 2, whose operators are not linked",
+            "Link their operators to the resources again, or remove the connections.",
+        ),
+    )
 
 
 def test_a_clock_behind_the_store_is_a_warning(people, checks):

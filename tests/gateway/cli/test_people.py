@@ -1,6 +1,7 @@
 """`operator` and `resource`: from an empty store to a token, by commands alone."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -45,3 +46,42 @@ def test_invalid_values_add_nothing(run, deployed, words, message):
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert message in refused.stderr
     assert read_json(run(words[0], "list", "--json")) == []
+
+
+def test_operators_and_resources_are_changed_linked_and_removed(run, deployed):
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    bo = run("operator", "add", "bo@example.org", "Bo").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+
+    changed = read_json(run("operator", "change", ada, "--name", "Ada L", "--json"))
+    assert (changed["email"], changed["displayName"]) == ("ada@example.org", "Ada L")
+    linked = read_json(run("resource", "change", 1, "--link", bo, "--json"))
+    assert linked["operatorIds"] == sorted([ada, bo])
+    words = ("--unlink", ada, "--name", "shared", "--json")
+    unlinked = read_json(run("resource", "change", 1, *words))
+    assert (unlinked["name"], unlinked["operatorIds"]) == ("shared", [bo])
+
+    assert run("operator", "remove", ada).exit_code == 2  # nobody can be asked
+    assert len(read_json(run("operator", "list", "--json"))) == 2
+    assert run("operator", "remove", ada, "--yes").stderr == f"Operator {ada} is removed.\n"
+    assert run("resource", "remove", 1, "--yes").stderr == "Resource 1 is removed.\n"
+    assert [row["id"] for row in read_json(run("operator", "list", "--json"))] == [bo]
+    assert read_json(run("resource", "list", "--json")) == []
+
+
+@pytest.mark.parametrize("words", [("operator", "change", "x"), ("resource", "change", "1")])
+def test_a_change_of_nothing_is_wrong_usage(run, deployed, words):
+    assert run(*words).exit_code == 2
+
+
+def test_a_token_ends_after_a_period(run, deployed):
+    ada = run("operator", "add", "ada@example.org", "Ada").stdout.strip()
+    run("resource", "add", "main", "--operator", ada)
+    before = datetime.now(UTC)
+    words = ("--operator", ada, "--resource", 1, "--expires", "30d", "--json")
+    made = read_json(run("token", "create", "t", *words))
+
+    ends = datetime.fromisoformat(made["expiresAt"]) - timedelta(days=30)
+    assert before - timedelta(seconds=1) <= ends <= datetime.now(UTC)
+    changed = read_json(run("token", "change", made["id"], "--expires", "never", "--json"))
+    assert changed["expiresAt"] is None

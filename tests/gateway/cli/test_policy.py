@@ -272,6 +272,11 @@ def test_an_invalid_document_is_refused_with_the_places(wanted, message):
         pytest.param(token(settings={"x": 1}), "  tokens[0].settings.x: There is", id="unread"),
         pytest.param(token(operator="eve@example.org"), "no operator 'eve@", id="nobody"),
         pytest.param(token(resources=["attic"]), "no resource 'attic'", id="no place"),
+        pytest.param(
+            token(operator=BO),
+            f"Token 'reports' names resource 'main', which {BO} is not linked to.",
+            id="a resource of others",
+        ),
     ],
 )
 def test_a_refused_document_changes_nothing(run, apply, wanted, message):
@@ -288,6 +293,24 @@ def test_a_file_that_is_not_json_is_refused(run, deployed):
         refused = run("policy", "apply", "-", input=text)
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert message in refused.stderr
+
+
+def test_a_token_gets_resources_of_its_operator_alone(run, apply):
+    without_ada = [{"name": "main", "operators": [BO]}]
+    read_json(apply(DOCUMENT))
+    assert lines(read_json(apply({"version": 1, "resources": without_ada}))) == [
+        ("change", "resource", "main", "operators")
+    ]
+    stored = exported(run)
+    assert read_json(apply(stored))["changes"] == []
+
+    fewer = token(resources=["main"])
+    for wanted in ({**fewer, "resources": []}, {**fewer, "resources": without_ada}):
+        refused = apply(wanted)
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert f"names resource 'main', which {ADA} is not linked to" in refused.stderr
+    assert exported(run) == stored
+    assert len(lines(read_json(apply(fewer)))) == 2  # it links her again
 
 
 def test_a_token_stays_with_its_operator(apply):
@@ -385,7 +408,14 @@ def test_the_operators_of_a_resource_must_be_known(people, named):
 def invented(random):
     """A whole document over the same few names; tokens keep their operator."""
     people = [f"{name}@example.org" for name in NAMES]
-    places = sorted(random.sample(NAMES, random.randint(1, 4)))
+    resources = [
+        {"name": name, "operators": sorted(random.sample(people, random.randint(0, 3)))}
+        for name in NAMES
+    ]
+    linked = {
+        person: [place["name"] for place in resources if person in place["operators"]]
+        for person in people
+    }
     rules = [
         {"ruleType": "mime_type", "pattern": f"{kind}/*", "action": action, "description": words}
         for kind in ("application", "image")
@@ -395,15 +425,14 @@ def invented(random):
     return {
         "version": 1,
         "operators": [{"email": name, "displayName": random.choice("xyz")} for name in people],
-        "resources": [
-            {"name": name, "operators": sorted(random.sample(people, random.randint(0, 3)))}
-            for name in NAMES
-        ],
+        "resources": resources,
         "tokens": [
             {
                 "name": name,
                 "operator": f"{name}@example.org",
-                "resources": places,
+                "resources": [
+                    place for place in linked[f"{name}@example.org"] if random.random() < 0.7
+                ],
                 "expiresAt": random.choice([None, "2030-01-31T12:00:00Z"]),
                 "settings": {
                     **DEFAULTS,

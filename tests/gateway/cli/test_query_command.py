@@ -45,7 +45,7 @@ def read_json(result, code=0):
 
 def test_a_store_is_seeded_once(run, place, seeded):
     assert set(seeded[1]) == {"operatorId", "resources", "tokens"}
-    assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected"}
+    assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected", "partner"}
     assert seeded[1]["resources"]["main"] == 1
     assert not (seeded[0] / "demo.json").exists()
 

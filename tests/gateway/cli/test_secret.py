@@ -218,7 +218,7 @@ def test_credentials_stored_during_a_rotation_are_kept(url, rows):
 
     assert (changed, stored) == (1, [True])
     [connection_row] = rows.all(select(ConnectionRow))
-    assert connection_rows._decrypt(connection_row, both)["accessToken"] == "renewed"
+    assert connection_rows.unseal(connection_row, both)["accessToken"] == "renewed"
 
 
 def test_a_new_key_is_written_and_stored_nowhere(run, environment, tmp_path):

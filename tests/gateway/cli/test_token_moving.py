@@ -1,6 +1,8 @@
 """`token change`, `token export` and `token import`: tokens move by the hashes of their texts."""
 
 import json
+import os
+import stat
 
 import pytest
 
@@ -14,9 +16,12 @@ on_both = pytest.mark.parametrize(
 
 @pytest.fixture
 def people(rows):
-    """The store with an operator and two resources."""
+    """The store with an operator, his resources "main" and "other", and one of nobody's."""
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-    rows.add(Resource(name="main", created_at=0), Resource(name="other", created_at=0))
+    for number, name in enumerate(("main", "other", "foreign"), start=1):
+        rows.add(Resource(name=name, created_at=0))
+        if name != "foreign":
+            rows.link(operator="o", resource=number)
     return rows
 
 
@@ -46,6 +51,16 @@ def test_only_named_members_change(run, text):
     assert run("token", "change", 1).stderr == "Token 1 is changed.\n"
 
 
+def test_a_change_that_reveals_hidden_content_is_warned_of(run, text):
+    changed = run("token", "change", 1, "--settings", '{"collabAccessEnabled": true}')
+
+    assert changed.stderr == (
+        "Token 1 is changed.\n"
+        "Warning: `total` of a search counts content that this token may not see, and so reveals "
+        "its words. With collabSearchTotals `visible` it does not.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -53,6 +68,7 @@ def test_only_named_members_change(run, text):
         ((1, "--name", " "), 1),
         ((1, "--expires", "soon"), 1),
         ((1, "--resource", 9), 1),
+        ((1, "--resource", 3), 1),
         ((1, "--settings", '{"x": 1}'), 1),
         ((1, "--settings", "{"), 2),
     ],
@@ -128,6 +144,11 @@ def entry(**members):
         pytest.param([entry(), entry(name="m")], "the same digest", id="one hash twice"),
         pytest.param([entry(operator="p@x.org")], "no operator 'p@x.org'", id="nobody"),
         pytest.param([entry(resources=["attic"])], "no resource 'attic'", id="no place"),
+        pytest.param(
+            [entry(resources=["foreign"])],
+            "resource 'foreign', which o@example.org is not linked to",
+            id="a resource of others",
+        ),
         pytest.param([entry(settings={"x": 1})], "tokens[0].settings.x", id="a setting"),
         pytest.param(
             [entry(), entry(name="reports", digest="1" * 64)],
@@ -143,3 +164,26 @@ def test_an_invalid_file_imports_no_token(run, text, tokens, message):
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert message in refused.stderr
     assert [token["name"] for token in read_json(run("token", "list", "--json"))] == ["reports"]
+
+
+def test_an_exported_file_is_private(run, text, people, tmp_path):
+    file = tmp_path / "tokens.json"
+    file.write_text("older")
+    file.chmod(0o644)
+    before = os.umask(0)
+    try:
+        done = run("token", "export", "--output", file)
+    finally:
+        os.umask(before)
+
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text() == run("token", "export").stdout
+
+
+def test_a_file_that_cannot_be_written_is_named(run, text, people, tmp_path):
+    done = run("token", "export", "--output", tmp_path / "nowhere" / "tokens.json")
+
+    assert done.exit_code == 1
+    assert "nowhere/tokens.json" in done.stderr
+    assert "Traceback" not in done.stderr

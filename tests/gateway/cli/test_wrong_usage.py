@@ -17,6 +17,7 @@ BOARDS = f"connection add tasks BOARDS {ACCOUNT}"
 def people(rows):
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="r", created_at=0))
+    rows.link(operator="o", resource=1)
     return rows
 
 

@@ -1,5 +1,7 @@
 """Stored credentials are opened when a call needs them, renewed once, and marked when they die."""
 
+import asyncio
+
 import pytest
 from sqlmodel import select
 
@@ -120,40 +122,98 @@ async def test_a_refused_token_is_renewed_and_stored(database, keyring, vault):
     assert vault.endpoint.asked == ["renew"]
 
 
-async def test_a_renewed_token_is_stored_although_the_database_was_away(
-    database, keyring, vault, monkeypatch
-):
-    """The provider has taken the old refresh token back: without the new one all is lost."""
-    monkeypatch.setattr(credentials, "_RETRY_SECONDS", (0.0, 0.0, 0.0))
-    store, tries = connection_rows.store_credentials, []
+@pytest.fixture
+def away(monkeypatch):
+    """Return a set; while it is not empty, renewed tokens cannot be stored."""
+    away, store = {True}, connection_rows.store_credentials
 
-    async def away_twice(*arguments, **options):
-        tries.append(1)
-        if len(tries) < 3:
+    async def store_credentials(*arguments, **options):
+        if away:
             raise StorageUnavailable
         return await store(*arguments, **options)
 
-    monkeypatch.setattr(connection_rows, "store_credentials", away_twice)
+    monkeypatch.setattr(connection_rows, "store_credentials", store_credentials)
+    return away
+
+
+async def test_renewed_tokens_are_used_and_stored_when_the_database_is_back(
+    database, keyring, vault, away, monkeypatch
+):
+    """The provider has revoked the old refresh token: without the new one all is lost."""
+    monkeypatch.setattr(credentials, "_RETRY_SECONDS", 0.0)
+    stored, store = asyncio.Event(), vault._store
+
+    async def store_and_tell(*arguments):
+        await store(*arguments)
+        stored.set()
+
     vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
     await put(database, keyring, accessToken="first", refreshToken="renew")
 
-    assert await vault.for_connection(1).token(rejected="first") == "second"
-    assert (await vault.read(1))["refreshToken"] == "next"
+    async with vault.running():
+        assert await vault.for_connection(1).token(rejected="first") == "second"
+        vault.forget(1)  # as a test of the connection does
+        assert await vault.for_connection(1).token() == "second"
+        assert (await stored_tokens(database, keyring))["refreshToken"] == "renew"
+        monkeypatch.setattr(vault, "_store", store_and_tell)
+        away.clear()
+        await stored.wait()
+
+    assert (await stored_tokens(database, keyring))["accessToken"] == "second"
     assert vault.endpoint.asked == ["renew"]
+    assert vault._unsaved == {}
 
 
-async def test_a_database_outage_is_not_reported_as_a_provider_failure(
-    database, keyring, vault, monkeypatch
+async def test_unsaved_tokens_are_stored_at_shutdown(database, keyring, vault, away):
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+
+    async with vault.running():
+        await vault.for_connection(1).token(rejected="first")
+        away.clear()
+
+    assert (await stored_tokens(database, keyring))["refreshToken"] == "next"
+
+
+async def test_unsaved_tokens_do_not_replace_a_new_consent(database, keyring, vault, away):
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+    await vault.for_connection(1).token(rejected="first")
+    await put(database, keyring, accessToken="consented", refreshToken="new")
+    vault.forget(1)  # as every change of a connection does
+
+    assert await vault.for_connection(1).token() == "consented"
+    away.clear()
+    await vault.store_unsaved()
+
+    assert (await stored_tokens(database, keyring))["accessToken"] == "consented"
+    assert vault._unsaved == {}
+
+
+async def test_stored_tokens_reactivate_a_connection_that_another_process_marked(
+    database, keyring, vault, away
 ):
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+    await vault.for_connection(1).token(rejected="first")
+    await connection_rows.mark_needs_reauth(database, 1, 1, keyring, detail="refused")
+    assert await status(database) == "needs_reauth"
+
+    away.clear()
+    await vault.store_unsaved()
+
+    assert await status(database) == "active"
+
+
+async def stored_tokens(database, keyring):
+    async with database.reading() as session:
+        row = await session.get(ConnectionRow, 1)
+    return connection_rows.unseal(row, keyring)
+
+
+async def test_a_database_outage_is_not_reported_as_a_provider_failure(vault, monkeypatch):
     async def away(*_arguments, **_options):
         raise StorageUnavailable
-
-    monkeypatch.setattr(credentials, "_RETRY_SECONDS", ())
-    monkeypatch.setattr(connection_rows, "store_credentials", away)
-    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
-    await put(database, keyring, accessToken="first", refreshToken="renew")
-    with pytest.raises(Overloaded):
-        await vault.for_connection(1).token(rejected="first")
 
     monkeypatch.setattr(vault._lookup, "rows", away)
     with pytest.raises(Overloaded):

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import pytest_asyncio
 
+from sandbox.mail.store import Account
 from sandbox.world.tasks import boards
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -165,16 +166,83 @@ async def test_a_refused_authorization_code_leaves_the_connection_unchanged(admi
     assert (await seen(admin, connection))["lastOkAt"] is None
 
 
-async def test_less_may_be_granted(admin, client, connect):
+async def allow(client, url, scopes, account="ada@example.org"):
+    """Consent with some of the boxes ticked; return the page after it."""
+    decision = {"decision": "allow", "account": account, "scope": list(scopes)}
+    return await client.get((await client.post(url, data=decision)).headers["location"])
+
+
+async def test_a_consent_without_a_needed_scope_connects_nothing(admin, client, connect):
     connection = await connect()
+    page = await allow(client, await begin(admin, connection), ["openid", "email"])
+
+    scope = "https://www.googleapis.com/auth/gmail.modify"
+    sentence = f"The consent does not include {scope}."
+    assert (page.status_code, sentence in page.text) == (403, True)
+    now = await seen(admin, connection)
+    assert (now["status"], now["statusDetail"]) == ("needs_reauth", sentence)
+    assert (now["grantedScopes"], now["lastOkAt"]) == ([], None)
+
+
+async def test_a_narrower_consent_leaves_a_connected_account_unchanged(admin, client, connect):
+    connection = await connect()
+    await client.get(await agree(client, await begin(admin, connection)))
+    before = await seen(admin, connection)
+    page = await allow(client, await begin(admin, connection), ["openid", "email"])
+
+    assert page.status_code == 403
+    assert await seen(admin, connection) == before
+
+
+async def test_only_reading_may_be_granted(admin, client, connect):
+    account = "nora.lindqvist@harbourlight.example"
+    connection = await connect("BOARDS", account)
     url = await begin(admin, connection)
-    read = ["openid", "email"]
-    decision = {"decision": "allow", "account": "ada@example.org", "scope": read}
-    back = (await client.post(url, data=decision)).headers["location"]
-    assert (await client.get(back)).status_code == 200
+    reading = [scope for scope in query(url)["scope"].split() if not scope.endswith(":write")]
+    assert (await allow(client, url, reading, account)).status_code == 200
 
     now = await seen(admin, connection)
-    assert (now["grantedScopes"], now["canWrite"]) == (read, False)
+    assert (now["status"], now["grantedScopes"], now["canWrite"]) == ("active", reading, False)
+
+
+async def test_one_writing_scope_of_two_is_not_enough(admin, client, connect):
+    account = "nora.lindqvist@harbourlight.example"
+    connection = await connect("BOARDS", account)
+    url = await begin(admin, connection)
+    scopes = [scope for scope in query(url)["scope"].split() if scope != "boards:write"]
+    page = await allow(client, url, scopes, account)
+
+    assert (page.status_code, "does not include boards:write." in page.text) == (403, True)
+    assert (await seen(admin, connection))["status"] == "needs_reauth"
+
+
+async def test_scopes_of_earlier_consents_do_not_widen_a_read_only_connection(
+    admin, client, connect
+):
+    writing = await connect()
+    assert "include_granted_scopes" not in query(await begin(admin, writing))
+    await client.get(await agree(client, await begin(admin, writing)))
+    reading = "https://www.googleapis.com/auth/gmail.readonly"
+    connection = await connect(grantedScopes=[reading])
+    url = await begin(admin, connection)
+    page = await client.get(await agree(client, url, include_granted_scopes="true"))
+
+    assert page.status_code == 200
+    now = await seen(admin, connection)
+    assert (now["grantedScopes"], now["canWrite"]) == (["openid", "email", reading], False)
+
+
+async def test_a_token_without_the_scope_needs_a_consent(admin, connect, sandbox):
+    for provider, upstream in (("PROVIDER_A", "providerA"), ("PROVIDER_B", "providerB")):
+        token = sandbox.state.tokens.issue(upstream, "ada@example.org", ("openid",))
+        connection = await connect(provider, credentials={"accessToken": token})
+        tested = (await admin.post(f"/api/connections/{connection}/test", json={})).json()
+
+        assert (tested["status"], tested["detail"]) == (
+            "needs_reauth",
+            "The connection needs to be reconnected: its consent does not include a permission "
+            "that this request needs.",
+        )
 
 
 async def test_a_read_only_connection_requests_read_scopes_only(admin, connect):
@@ -240,3 +308,72 @@ async def test_a_mailbox_that_loses_its_consent_during_a_call_has_a_reconnect_li
 
     assert answer.status_code == 502
     assert f"Reconnect: {BASE}/oauth/reconnect/{connection}." in answer.text
+
+
+OWNER = Account(
+    "nora@studio.example",
+    "Nora",
+    "n.lindqvist@studio.onmicrosoft.example",
+    ("office@nora.example",),
+)
+
+
+@pytest.fixture
+def owner(sandbox):
+    """An account of each mail provider with a primary address, aliases and a sign-in name."""
+    mails = sandbox.state.mails
+    before = {mailbox: mails.account(mailbox) for mailbox in ("provider-a", "provider-b")}
+    mails.set_account("provider-a", Account(OWNER.email, OWNER.name, aliases=OWNER.aliases))
+    mails.set_account("provider-b", OWNER)
+    yield OWNER
+    for mailbox, account in before.items():
+        mails.set_account(mailbox, account)
+
+
+@pytest.mark.parametrize("name", [OWNER.email, OWNER.sign_in_name, OWNER.aliases[0].upper()])
+@pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
+@pytest.mark.usefixtures("owner")
+async def test_every_address_of_the_account_connects_it(admin, client, connect, provider, name):
+    if (provider, name) == ("PROVIDER_A", OWNER.sign_in_name):
+        pytest.skip("its accounts have no sign-in name")
+    connection = await connect(provider, name)
+    page = await client.get(
+        await agree(client, await begin(admin, connection), login_hint=OWNER.email)
+    )
+
+    assert page.status_code == 200
+    assert (await seen(admin, connection))["status"] == "active"
+
+
+@pytest.mark.usefixtures("owner")
+@pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
+async def test_a_connected_account_stays_the_same_under_another_name(
+    admin, client, connect, sandbox, provider
+):
+    connection = await connect(provider, OWNER.aliases[0])
+    await client.get(await agree(client, await begin(admin, connection), login_hint=OWNER.email))
+    mailbox = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}[provider]
+    sandbox.state.mails.set_account(mailbox, Account(OWNER.email, "Nora"))
+    upstream = sandbox.upstreams[{"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}[provider]]
+    upstream.calls.clear()
+    again = await client.get(
+        await agree(client, await begin(admin, connection), login_hint=OWNER.email)
+    )
+    other = await client.get(
+        await agree(client, await begin(admin, connection), login_hint=OWNER.aliases[0])
+    )
+
+    assert again.status_code == 200  # the alias is gone, the account is the same
+    assert (other.status_code, "another account" in other.text) == (403, True)
+    assert list(upstream.calls) == []  # the token names the account
+
+
+async def test_a_new_account_address_is_compared_anew(admin, client, connect):
+    connection = await connect()
+    await client.get(await agree(client, await begin(admin, connection)))
+    await admin.patch(f"/api/connections/{connection}", json={"accountEmail": "ben@example.org"})
+    page = await client.get(
+        await agree(client, await begin(admin, connection), login_hint="ben@example.org")
+    )
+
+    assert page.status_code == 200

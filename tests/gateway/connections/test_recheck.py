@@ -93,7 +93,7 @@ def of(gateway, time):
 
 
 async def test_a_recovered_upstream_is_noticed(mailbox, recovery, time):
-    await mailbox.break_("provider-a", kind="403")
+    await mailbox.break_("provider-a", kind="403", reason="forbidden")
     assert await mailbox.test() == "error"
     assert await mailbox.read() == 403
     assert await recovery.recheck_due() == 0

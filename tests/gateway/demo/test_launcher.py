@@ -53,7 +53,7 @@ async def test_the_manifest_is_complete(described):
         "empty": 4,
         "secondTasks": 5,
     }
-    assert list(described["tokens"]) == ["full", "reader", "masked", "selected"]
+    assert list(described["tokens"]) == ["full", "reader", "masked", "selected", "partner"]
     assert {name: upstream["url"] for name, upstream in described["upstreams"].items()} == {
         "providerA": f"{BASE}/sandbox/provider-a",
         "providerB": f"{BASE}/sandbox/provider-b",
@@ -178,6 +178,35 @@ async def test_the_second_task_provider_is_on_a_resource_of_its_own(client, desc
     assert len((await client.get(path, headers=own)).json()["items"]) == 50
 
 
+async def test_the_partner_uses_accounts_of_his_own_alone(client, described, profile):
+    admin = {"Authorization": f"Bearer {described['adminToken']}"}
+    own = (await client.get(f"{ACCESS}/token", headers=profile("partner"))).json()["connections"]
+    others = (await client.get(f"{ACCESS}/token", headers=profile("full"))).json()["connections"]
+
+    henrik = "henrik@harbourlight-studio.example"
+    assert [(row["kind"], row["accountEmail"]) for row in own] == [
+        ("tasks", henrik),
+        ("collab", henrik),
+    ]
+    assert [row["id"] for row in others] == [1, 2, 3, 4, 5, 6]
+    [main] = [
+        row
+        for row in (await client.get("/api/resources", headers=admin)).json()["resources"]
+        if row["name"] == "main"
+    ]
+    assert len(main["operatorIds"]) == 2
+    for path, error in (
+        ("email/messages", "NO_EMAIL_PROVIDER"),
+        ("calendar/events", "NO_CALENDAR_PROVIDER"),
+    ):
+        refused = await client.get(f"{ACCESS}/{path}", headers=profile("partner"))
+        assert (refused.status_code, refused.json()["error"]) == (422, error)
+    for path in ("tasks/boards", "collab/sites"):
+        listed = await client.get(f"{ACCESS}/{path}", headers=profile("partner"))
+        assert listed.status_code == 200
+        assert any(listed.json().values())
+
+
 async def test_the_admin_sees_the_five_resources(client, described):
     admin = {"Authorization": f"Bearer {described['adminToken']}"}
     resources = (await client.get("/api/resources", headers=admin)).json()["resources"]
@@ -187,7 +216,7 @@ async def test_the_admin_sees_the_five_resources(client, described):
     by_resource = {row["id"]: [] for row in resources}
     for row in listed:
         by_resource[row["resourceId"]].append((row["kind"], row["mode"], row["canWrite"]))
-    assert len(by_resource[1]) == 6
+    assert len(by_resource[1]) == 8
     assert by_resource[2] == [("email", None, False), ("collab", "delegated", False)]
     assert by_resource[3] == [("collab", "selected_sites", True)]
     assert by_resource[4] == []

@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 import world as worlds
 from schemathesis import openapi
-from world import BROKEN, EMPTY, READ_ONLY
+from world import BROKEN, EMPTY, FIRST, READ_ONLY
 
 MAIL = {"to": [{"email": "x@else.example"}], "subject": "s", "body": "b"}
 LIST = {"method": "GET", "path": "/api/access/email/messages"}
@@ -109,7 +109,7 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
             {
                 "layer": "connections",
                 "outcome": "passed",
-                "detail": "2 email on the token's resources.",
+                "detail": "2 email within the token's reach.",
             },
             {"layer": "operation", "outcome": "passed", "detail": "search_emails is allowed."},
             {
@@ -120,7 +120,7 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
             {
                 "layer": "usable_connection",
                 "outcome": "passed",
-                "detail": "Connections that can be used: 1, 2.",
+                "detail": f"Connections that can be used: {FIRST}, {FIRST + 1}.",
             },
             {
                 "layer": "scope",
@@ -178,7 +178,7 @@ REFUSALS = [
         LIST,
         {"allowedConnectionIds": []},
         (403, "NO_PROVIDER"),
-        {"allowedConnectionIds": [1]},
+        {"allowedConnectionIds": [FIRST]},
     ),
     (
         "mask",
@@ -223,8 +223,8 @@ WORDS = [
         LIST,
         {"resources": (EMPTY,)},
         (422, "NO_EMAIL_PROVIDER"),
-        "No such email connection is on the token's resources: connect an account, or link the "
-        "token to a resource that has one.",
+        "The token's operator has no such email connection on its resources: connect an account, "
+        "link the operator to the resource again, or link the token to another one.",
     ),
     (
         "input",
@@ -238,22 +238,22 @@ WORDS = [
         LIST,
         {"resources": (BROKEN,)},
         (403, "NO_PROVIDER"),
-        "No connection can be used (4 is disabled): reconnect one, or set it to active.",
+        f"No connection can be used ({FIRST + 3} is disabled): reconnect one, or set it to active.",
     ),
     (
         "usable_connection",
         SEND,
         {"resources": (READ_ONLY,)},
         (403, "READ_ONLY"),
-        "No connection that fits may write (3 is active with read scopes only): connect one with "
-        "write scopes.",
+        f"No connection that fits may write ({FIRST + 2} is active with read scopes only): connect "
+        "one with write scopes.",
     ),
     (
         "usable_connection",
         {**SEND, "body": {**MAIL, "connectionId": 99}},
         {},
         (404, "CONNECTION_NOT_FOUND"),
-        "The connection that was named is not on the token's resources: name another.",
+        "The token does not reach the connection that was named: name another.",
     ),
     (
         "upstream",
@@ -314,7 +314,7 @@ async def test_the_proposed_change_is_complete_and_minimal(explain):
     assert explanation["change"]["settings"] == {
         "emailAccessEnabled": True,
         "allowedEmailOperations": ["search_emails"],
-        "allowedConnectionIds": [1],
+        "allowedConnectionIds": [FIRST],
         "visibleEmailFields": ["to"],  # where q may look then as well
     }
     assert explanation["rehearsals"] <= 20

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from gateway.errors import Overloaded
-from gateway.http import admission_control
+from gateway.http import admission_control, caller_pacing
 from gateway.http.admission_control import AdmissionControl, buffer_body
 from gateway.http.middleware import CommonMiddleware
 from rest_compat.responses import RestResponse
@@ -300,3 +300,19 @@ async def test_a_body_announced_as_too_long_is_not_awaited(path, size, waits):
     headers = [(b"content-length", str(size).encode())]
     await buffer_body({"method": "POST", "path": path, "headers": headers}, receive)
     assert bool(reads) is waits
+
+
+async def test_a_caller_that_waits_too_long_for_its_turn_is_503(middleware, slow, monkeypatch):
+    monkeypatch.setattr(caller_pacing, "WAIT_SECONDS", 0.01)
+    heavy, other = ({"headers": [(b"authorization", name)]} for name in (b"heavy", b"other"))
+    slow.go.set()
+    await call(middleware, **heavy)
+    account = middleware._pacing._accounts[caller_pacing.caller_of(heavy)]
+    slow.go.clear()
+    running = asyncio.create_task(call(middleware, **other))
+    await settled()
+    account.balance = -60.0
+
+    assert (await call(middleware, **heavy))[0] == 503
+    slow.go.set()
+    assert (await running)[0] == 200

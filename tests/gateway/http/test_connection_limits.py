@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 import uvicorn
 
-from gateway.http import connection_limits
+from gateway.graceful_stop import Server
+from gateway.http import connection_limits, protocol
 from gateway.http.connection_limits import Limits
 from gateway.http.protocol import GuardedProtocol
-from gateway.server import _Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
 
@@ -43,6 +43,7 @@ def _short_deadlines(monkeypatch):
     monkeypatch.setattr(connection_limits, "BODY_IDLE_SECONDS", 0.3)
     monkeypatch.setattr(connection_limits, "BODY_GRACE_SECONDS", 0.6)
     monkeypatch.setattr(connection_limits, "DRAIN_IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(protocol, "DRAIN_PAUSE", 0.001)
 
 
 @pytest_asyncio.fixture
@@ -51,7 +52,7 @@ async def port():
         App(), http=GuardedProtocol, ws="none", lifespan="off", log_config=None, access_log=False
     )
     started = asyncio.Event()
-    server = _Server(config, started.set)
+    server = Server(config, started=started.set)
     listener = socket.create_server(("127.0.0.1", 0))
     serving = asyncio.create_task(server._serve([listener]))
     await started.wait()
@@ -256,6 +257,43 @@ async def test_a_response_sent_before_the_body_is_read_arrives(port, monkeypatch
 
     assert status(answer) == 413
     assert answer.endswith(b"\r\n\r\nbig")
+
+
+async def test_a_response_before_the_body_says_that_the_connection_ends(connect, monkeypatch):
+    monkeypatch.setattr(App, "__call__", staticmethod(too_large))
+    reader, writer = await connect()
+    writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 500000\r\n\r\n")
+    answer = await read_to_end(reader)
+
+    assert answer.endswith(b"\r\nconnection: close\r\n\r\nbig")
+    assert answer.count(b"connection: close") == 1
+
+
+async def test_a_response_after_the_body_keeps_the_connection(connect):
+    reader, writer = await connect()
+    head = b"POST / HTTP/1.1\r\nHost: gateway.test\r\nExpect: 100-continue\r\n"
+    writer.write(head + b"Content-Length: 100000\r\n\r\n")
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+
+    assert await ask(reader, writer, b"x" * 100_000) == b"100000"
+    assert await ask(reader, writer) == b"0"
+
+
+async def test_an_unread_body_is_discarded_in_pieces_with_pauses(connect, monkeypatch):
+    monkeypatch.setattr(App, "__call__", staticmethod(too_large))
+    monkeypatch.setattr(protocol, "DRAIN_PAUSE", 60)
+    discarded, discard = [], GuardedProtocol._discard
+    monkeypatch.setattr(
+        GuardedProtocol, "_discard", lambda self: (discarded.append(self), discard(self))
+    )
+    reader, writer = await connect()
+    writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n")
+    assert status(await read_to_end(reader)) == 413
+    for _ in range(50):
+        writer.write(b"x" * 10_000)
+        await asyncio.sleep(0)
+
+    assert len(discarded) <= 1
 
 
 async def test_draining_an_unread_body_ends(port, monkeypatch):

@@ -4,6 +4,7 @@ import gc
 
 import orjson
 import pytest
+from failed_results import failed_result
 
 from gateway import server
 from gateway.errors import Overloaded
@@ -26,6 +27,11 @@ async def test_an_unavailable_database_is_503(gateway, client, monkeypatch):
 BUG, BUSY = RuntimeError("a secret"), Overloaded()
 SORRY = "Something went wrong here. The request id names the case."
 LATER = "The service is overloaded. Try again shortly."
+RESULTS = {
+    "email": "EmailActionResult",
+    "tasks": "TaskItemResult",
+    "collab": "DriveOperationResult",
+}
 EMAILS, FILES = "/api/access/email/messages", "/api/access/collab/files"
 
 
@@ -63,7 +69,9 @@ async def test_failures_outside_a_row_use_the_error_shape_of_the_row(
     body = orjson.loads(answer.body)
     assert body.pop("requestId")
     if "errorCode" in expected:
-        expected = {**expected, "success": False, "errorMessage": message}
+        expected = {**failed_result(RESULTS[path.split("/")[3]], message, None), **expected}
+    if path.endswith("/share"):
+        expected |= {"permissionId": None, "role": None}
     assert (answer.status, answer.headers) == (status, ())
     assert body == {"message": message, **expected}
 
@@ -97,9 +105,7 @@ async def test_an_unexpected_exception_is_500_without_its_text(gateway, client, 
         "error": "INTERNAL_ERROR",
         "message": SORRY,
         "requestId": "r",
-        "success": False,
-        "errorCode": "INTERNAL_ERROR",
-        "errorMessage": SORRY,
+        **failed_result("EmailActionResult", SORRY, "INTERNAL_ERROR"),
     }
     extensions = {"code": "INTERNAL_ERROR", "httpStatus": 500, "requestId": "r"}
     assert graphql.json() == {"errors": [{"message": SORRY, "extensions": extensions}]}

@@ -68,7 +68,7 @@ async def test_surfaces_addresses_and_mounts_have_buckets_of_their_own(client, g
     for _ in range(3):
         await client.get(EMAILS)
 
-    assert rates(await client.get("/api/access/token"))[:2] == (60, 56)  # after three of the admin
+    assert rates(await client.get("/api/access/token"))[:2] == (60, 59)  # not those of the admin
     assert rates(await client.get(EMAILS))[1] == 56
 
 
@@ -81,7 +81,7 @@ async def test_a_token_is_limited_by_its_own_quota(admin, client, new_token):
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert [rates(answer)[:2] for answer in answers] == [(2, 1), (2, 0), (2, 0)]
     other = await client.get("/api/access/token")
-    assert rates(other)[:2] == (60, 54)  # 3 of the admin, 2 allowed, this one; not the refused one
+    assert rates(other)[:2] == (60, 59)  # this one alone: the others had valid tokens
 
 
 async def test_a_quota_of_zero_refuses_every_request(admin, client, new_token):
@@ -110,7 +110,7 @@ async def test_graphql_is_charged_to_the_same_limits_as_rest(admin, client, toke
 
     assert response.status_code == 200
     assert rates(response)[:2] == (60, 58)
-    assert rates(await client.get(EMAILS))[1] == 57
+    assert rates(await client.get(EMAILS, headers=mine))[1] == 57
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,62 @@ async def test_management_is_limited_by_address(client):
     for _ in range(60):
         assert (await client.get("/api/operators")).status_code == 401
 
-    response = await client.get("/api/operators", headers=ADMIN)
-    assert response.status_code == 429
-    assert response.headers["Retry-After"] == "60"
+    for path in ("/api/operators", "/metrics", "/oauth/callback", "/api/access/token"):
+        response = await client.get(path)
+        assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
+
+
+WRONG = {
+    "another text": "Bearer something-else",
+    "an access token": "Bearer agw_0000000000000000000000000000000000000000000_0rQV8Q",
+    "another scheme": "Basic dGhlOmFkbWlu",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("path", ["/api/operators", "/api/access-tokens", "/api/decisions"])
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_the_admin_token_is_valid_after_any_number_of_wrong_ones(client, path, wrong):
+    answers = [await client.get(path, headers={"Authorization": wrong}) for _ in range(80)]
+    right = await client.get(path, headers=ADMIN)
+
+    assert {answer.status_code for answer in answers[:60]} <= {401, 403}
+    assert [answer.status_code for answer in answers[60:]] == [429] * 20
+    assert (right.status_code, rates(right)[:2]) == (200, (60, 59))
+
+
+async def test_guesses_at_the_metrics_are_limited_and_the_admin_token_is_valid_after_them(client):
+    wrong = {"Authorization": "Bearer something-else"}
+    answers = [await client.get("/metrics", headers=wrong) for _ in range(80)]
+
+    assert [answer.status_code for answer in answers] == [401] * 60 + [429] * 20
+    assert (await client.get("/api/operators", headers=wrong)).status_code == 429
+    for _ in range(80):
+        assert (await client.get("/metrics", headers=ADMIN)).status_code == 200
+    assert (await client.get("/api/operators", headers=ADMIN)).status_code == 200
+
+
+async def test_the_admin_token_has_a_limit(client):
+    answers = [await client.get("/api/operators", headers=ADMIN) for _ in range(61)]
+    assert [answer.status_code for answer in answers] == [200] * 60 + [429]
+
+
+@pytest.mark.parametrize("path", ["/api/access/token", "/internal/api/access/collab/sites", EMAILS])
+async def test_an_access_token_is_valid_after_any_number_of_wrong_ones(client, token, path):
+    wrong = {"Authorization": "Bearer agw_wrong"}
+    answers = [await client.get(path, headers=wrong) for _ in range(80)]
+    right = await client.get(path, headers={"Authorization": f"Bearer {token['token']}"})
+
+    statuses = [answer.status_code for answer in answers]
+    assert statuses in ([401] * 60 + [429] * 20, [404] * 80)  # /internal may be off
+    assert right.status_code not in (401, 429)
+
+
+async def test_valid_tokens_are_limited_by_address_as_before(client, token):
+    mine = {"Authorization": f"Bearer {token['token']}"}
+    answers = [await client.get("/api/access/token", headers=mine) for _ in range(58)]
+
+    assert [answer.status_code for answer in answers] == [200] * 57 + [429]  # 3 of the admin
 
 
 async def test_pages_and_health_have_no_limit(client):

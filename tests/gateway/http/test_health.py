@@ -5,8 +5,11 @@ import re
 import httpx
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import text
 
 from gateway.app import assemble
+from gateway.http import health
+from gateway.store import database as database_module
 from gateway.store.database import StorageUnavailable
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -14,12 +17,18 @@ CANARY = "canary-4e1b"
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
 
 
+@pytest.fixture(autouse=True)
+def no_failed_tasks(monkeypatch):
+    """Forget the periodic tasks of other tests in this process."""
+    monkeypatch.setattr(health, "last_runs", {})
+
+
 async def test_ready_when_the_database_answers(client):
     response = await client.get("/readyz")
 
     assert (response.status_code, response.json()) == (
         200,
-        {"status": "ready", "checks": {"database": "ok", "sharedLimits": "off"}},
+        readiness("ready", database="ok", writes="ok", shared_limits="off"),
     )
 
 
@@ -32,9 +41,20 @@ async def test_not_ready_when_the_database_does_not_answer(client, gateway, monk
 
     assert (response.status_code, response.json()) == (
         503,
-        {"status": "unready", "checks": {"database": "lost", "sharedLimits": "off"}},
+        readiness("unready", database="lost", writes="lost", shared_limits="off"),
     )
     assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_a_draining_process_is_unready_and_answers_once_per_connection(client, gateway):
+    gateway.begin_drain()
+    try:
+        response, alive = await client.get("/readyz"), await client.get("/healthz")
+    finally:
+        gateway.lifecycle.draining = False
+
+    assert (response.status_code, response.json()) == (503, readiness("draining"))
+    assert (alive.status_code, alive.headers["connection"]) == (200, "close")
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer something-else"}])
@@ -91,7 +111,7 @@ async def test_a_lost_shared_count_is_reported_and_still_ready(settings):
 
     assert (response.status_code, response.json()) == (
         200,
-        {"status": "ready", "checks": {"database": "ok", "sharedLimits": "lost"}},
+        readiness("ready", database="ok", writes="ok", shared_limits="lost"),
     )
     assert lost == 1.0
 
@@ -118,3 +138,38 @@ async def figures(client):
     assert response.headers["Content-Type"].startswith("text/plain; version=")
     lines = re.findall(r"^(agw_[^ ]+) (\S+)$", response.text, re.MULTILINE)
     return {name: float(value) for name, value in lines}
+
+
+def readiness(
+    status, *, database="ok", writes="ok", clock="ok", background="ok", shared_limits="off"
+):
+    checks = {
+        "database": database,
+        "writes": writes,
+        "clock": clock,
+        "background": background,
+        "sharedLimits": shared_limits,
+    }
+    return {"status": status, "checks": checks}
+
+
+async def test_not_ready_while_the_clock_differs_from_the_databases(client, gateway, monkeypatch):
+    monkeypatch.setattr(gateway.services.database.clock, "agrees", False)
+    response = await client.get("/readyz")
+
+    assert (response.status_code, response.json()) == (503, readiness("unready", clock="off"))
+
+
+async def test_failed_writes_are_shown_until_a_write_succeeds(client, gateway, monkeypatch):
+    gateway.services.database.writes_fail = True
+    monkeypatch.setattr(database_module, "_HARMLESS_WRITE", text("INSERT INTO nowhere VALUES (1)"))
+    assert (await client.get("/readyz")).json() == readiness("ready", writes="lost")
+
+    monkeypatch.undo()
+    assert (await client.get("/readyz")).json() == readiness("ready")
+
+
+async def test_a_failing_background_task_is_shown(client, monkeypatch):
+    monkeypatch.setitem(health.last_runs, "cleanup", False)
+
+    assert (await client.get("/readyz")).json() == readiness("ready", background="failing")

@@ -1,9 +1,11 @@
 """The management API answers what `/openapi.json` describes, member by member, and nothing else."""
 
+import httpx
 import jsonschema_rs
 import orjson
 import pytest
 import pytest_asyncio
+from closed_schemas import closed_responses
 from schemathesis import openapi
 from schemathesis.core.failures import Failure
 
@@ -152,6 +154,38 @@ async def test_an_undescribed_member_is_noticed(ask, monkeypatch, change, wrong)
         await ask("POST", "/api/operators", {"email": "ada@example.org", "displayName": "Ada"})
 
 
+async def test_operations_with_a_body_describe_what_is_answered_to_a_late_or_large_one(document):
+    described = {
+        (path, method): {"408", "413"} <= operation["responses"].keys()
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if "requestBody" in operation
+    }
+
+    assert set(described.values()) == {True}
+    assert (TOKENS, "post") in described
+
+
+async def test_a_closed_description_has_no_room_for_more_members(document):
+    closed = openapi.from_dict(closed_responses(document))["/api/operators"]["POST"]
+    error = {"error": None, "message": "No.", "requestId": "r"}
+
+    async def check(body):
+        transport = httpx.MockTransport(
+            lambda _: httpx.Response(
+                401,
+                stream=httpx.ByteStream(orjson.dumps(body)),
+                headers={"content-type": "application/json"},
+            )
+        )
+        async with httpx.AsyncClient(transport=transport) as client:
+            closed.validate_response(await client.post("http://x.test"))
+
+    await check(error)
+    with pytest.raises(Failure, match="Unevaluated properties"):
+        await check({**error, "stack": "…"})
+
+
 async def test_response_members_are_in_schema_order(ask, document, token):
     managed = await ask("GET", f"{TOKENS}/{{tokenId}}", tokenId=token["id"])
 
@@ -194,7 +228,8 @@ async def test_every_member_of_the_management_api_has_a_description(document):
 
 # Something of every form that a setting takes or refuses.
 PROBES = [
-    *(True, 0, 1, -1, 36_500, 36_501, 1.5, "", "all", "view_only", "strict", "BOARDS"),
+    *(True, 0, 1, -1, 36_500, 36_501, 1.5, "", "all", "view_only", "strict", "visible"),
+    "BOARDS",
     *([], ["all"], ["read_only"], ["view_email"], ["view_items"], ["list_files"], ["write_file"]),
     *(["subject"], ["title"], ["name"], ["unknown"], [1], [-1], [2**63 - 1], [2**63], [True]),
     *({}, {"perMinute": 1}, {"perMinute": -1}, {"perDay": 10**9 + 1}, {"perWeek": 1}, [{}]),

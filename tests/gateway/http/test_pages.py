@@ -1,7 +1,15 @@
 """Pages for browsers: from our own origin, under a strict content security policy."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from graphql import OperationType, get_operation_ast, parse, validate
+
+import graph
+from gateway.http.pages import starter_documents
+from graph import schema
+
+STATIC = Path(graph.__file__).parent / "static"
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 
@@ -31,8 +39,54 @@ async def test_pages_load_from_their_own_origin_alone(client, page):
     assert (await client.get(page.rstrip("/"))).headers["Location"] == page
 
 
+async def test_assets_are_cached_for_good_and_pages_are_checked(client):
+    asset = next((STATIC / "explorer" / "assets").iterdir()).name
+    cached = (await client.get(f"/explorer/assets/{asset}")).headers["Cache-Control"]
+    checked = [
+        (await client.get(path)).headers["Cache-Control"]
+        for path in ("/explorer/", "/docs/init.js")
+    ]
+
+    assert cached == "public, max-age=31536000, immutable"
+    assert checked == ["no-cache", "no-cache"]
+    missing = await client.get("/explorer/assets/missing.js")
+    assert (missing.status_code, "immutable" in str(missing.headers)) == (404, False)
+
+
 async def test_the_start_page_redirects_to_the_explorer(client):
     assert (await client.get("/")).headers["Location"] == "/explorer/"
+
+
+async def test_starter_tabs_come_from_the_server(client):
+    starters = (await client.get("/explorer/starters.json")).json()
+
+    assert starters == {"sandbox": False, "documents": starter_documents(sandbox=False)}
+
+
+async def test_starter_tabs_on_the_sandbox_end_with_a_mutation():
+    documents = starter_documents(sandbox=True)
+
+    assert [operation_type(text) for text in documents] == [
+        *[OperationType.QUERY] * 3,
+        OperationType.MUTATION,
+    ]
+    assert documents[:3] == starter_documents(sandbox=False)
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+async def test_starter_tabs_are_valid(sandbox):
+    for text in starter_documents(sandbox=sandbox):
+        assert validate(schema.build(), parse(text)) == []
+
+
+async def test_no_starter_tab_writes_outside_the_sandbox():
+    documents = starter_documents(sandbox=False)
+
+    assert {operation_type(text) for text in documents} == {OperationType.QUERY}
+
+
+def operation_type(text):
+    return get_operation_ast(parse(text)).operation
 
 
 async def test_a_missing_page_is_404_in_the_error_shape(client):

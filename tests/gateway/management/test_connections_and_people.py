@@ -223,6 +223,9 @@ async def test_write_access_follows_from_the_scopes(admin, new_connection, scope
         pytest.param({"baseUrl": "file:///etc/passwd"}, "baseUrl", id="no http URL"),
         pytest.param({"baseUrl": "https://upstream.example@evil.example/"}, "baseUrl", id="a user"),
         pytest.param({"baseUrl": "https://upstream.example:444/"}, "baseUrl", id="another port"),
+        pytest.param({"baseUrl": "http://upstream.example"}, "baseUrl", id="without TLS"),
+        pytest.param({"baseUrl": "http://upstream.example:443"}, "baseUrl", id="no TLS on 443"),
+        pytest.param({"baseUrl": "https://upstream.example/%2e%2e/x"}, "baseUrl", id="coded dots"),
         pytest.param({"baseUrl": "https://upstream.example/../x"}, "baseUrl", id="dots"),
         pytest.param({"baseUrl": "https://upstream.example/?a=b"}, "baseUrl", id="a query"),
         pytest.param({"status": "active"}, "status", id="a status cannot be given"),
@@ -234,6 +237,19 @@ async def test_an_invalid_body_creates_no_connection(admin, new_connection, chan
     assert response.status_code == 400
     assert response.json()["error"] == "VALIDATION_ERROR"
     assert [detail["field"] for detail in response.json()["details"]] == [field]
+    assert (await admin.get("/api/connections")).json()["connections"] == []
+
+
+async def test_a_connection_is_created_on_a_resource_of_its_operator_alone(
+    admin, new_connection, resource
+):
+    await admin.patch(f"/api/resources/{resource}", json={"operatorIds": []})
+    response = await admin.post("/api/connections", json=new_connection)
+
+    why = f"names resource {resource}, which the operator is not linked to"
+    assert response.status_code == 400
+    assert response.json()["error"] == "VALIDATION_ERROR"
+    assert response.json()["details"] == [{"field": "resourceId", "message": why}]
     assert (await admin.get("/api/connections")).json()["connections"] == []
 
 

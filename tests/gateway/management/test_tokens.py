@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import pytest_asyncio
 
 from gateway.auth import token_format
 from policy.grants import DEFAULTS
@@ -35,6 +36,7 @@ async def test_a_new_token_grants_nothing_by_default(admin, new_token, operator,
         "effectiveEmailOperations": ["search_emails", "view_email", "view_thread"],
         "effectiveTaskOperations": [],
         "effectiveCollabOperations": made["effectiveCollabOperations"],
+        "warnings": [],
         "token": made["token"],
     }
 
@@ -100,7 +102,16 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
             [("expiresAt", "must be a time")],
             id="after the last year",
         ),
-        pytest.param({"admin": True}, [("admin", "is not known here")], id="unknown key"),
+        pytest.param(
+            {"admin": True},
+            [
+                (
+                    "admin",
+                    "is not known here (known: name, operatorId, resourceIds, expiresAt, settings)",
+                )
+            ],
+            id="unknown key",
+        ),
         pytest.param(
             {"settings": {"emailAccesEnabled": True}},
             [("settings.emailAccesEnabled", "There is no setting of this name.")],
@@ -123,6 +134,51 @@ async def test_an_invalid_body_creates_no_token(admin, new_token, change, detail
     assert body["details"] == [{"field": field, "message": why} for field, why in details]
     assert set(body) == {"error", "message", "requestId", "details"}
     assert (await admin.get(TOKENS)).json()["tokens"] == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def foreign_resource(admin, resource):
+    """A resource that the operator is not linked to; returns its id."""
+    person = {"email": "bo@example.org", "displayName": "Bo"}
+    other = (await admin.post("/api/operators", json=person)).json()["id"]
+    new = {"name": "foreign", "operatorIds": [other]}
+    return (await admin.post("/api/resources", json=new)).json()["id"]
+
+
+def not_linked(response):
+    """Return the detail of a refusal for a resource without its link."""
+    assert response.status_code == 400
+    body = response.json()
+    [detail] = body["details"]
+    message = f"{detail['field']} {detail['message']}."
+    assert (body["error"], body["message"]) == ("VALIDATION_ERROR", message)
+    return detail["field"], detail["message"]
+
+
+async def test_a_token_is_created_on_resources_of_its_operator_alone(
+    admin, new_token, resource, foreign_resource
+):
+    body = {**new_token, "resourceIds": [resource, foreign_resource]}
+
+    assert not_linked(await admin.post(TOKENS, json=body)) == (
+        "resourceIds[1]",
+        f"names resource {foreign_resource}, which the operator is not linked to",
+    )
+    assert (await admin.get(TOKENS)).json()["tokens"] == []
+
+
+async def test_a_token_is_changed_to_resources_of_its_operator_alone(
+    admin, token, resource, foreign_resource
+):
+    url = f"{TOKENS}/{token['id']}"
+    before = (await admin.get(url)).json()
+    refused = await admin.patch(url, json={"name": "n", "resourceIds": [foreign_resource]})
+    assert not_linked(refused)[0] == "resourceIds[0]"
+    assert (await admin.get(url)).json() == before
+
+    await admin.patch(f"/api/resources/{resource}", json={"operatorIds": []})
+    assert not_linked(await admin.patch(url, json={"resourceIds": [resource]}))
+    assert (await admin.patch(url, json={"name": "n"})).json() == {**before, "name": "n"}
 
 
 async def test_the_error_response_to_an_invalid_body(admin):
@@ -179,8 +235,9 @@ async def test_the_expiry_can_be_set_and_taken_away(admin, token):
     assert (never.json()["status"], never.json()["expiresAt"]) == ("active", None)
 
 
-async def test_resources_are_replaced(admin, token, resource):
-    other = (await admin.post("/api/resources", json={"name": "other"})).json()["id"]
+async def test_resources_are_replaced(admin, operator, token):
+    new = {"name": "other", "operatorIds": [operator]}
+    other = (await admin.post("/api/resources", json=new)).json()["id"]
 
     response = await admin.patch(f"{TOKENS}/{token['id']}", json={"resourceIds": [other, other]})
     assert response.json()["resourceIds"] == [other]
@@ -321,7 +378,11 @@ async def test_a_limit_above_the_maximum_is_lowered_and_reported_in_a_header(adm
         ({"limit": "ten"}, "limit", "must be a whole number"),
         ({"limit": "1_0"}, "limit", "must be a whole number"),
         ({"status": "dead"}, "status", "must be one of 'active', 'revoked' or 'expired'"),
-        ({"offset": "1"}, "offset", "is not known here"),
+        (
+            {"offset": "1"},
+            "offset",
+            "is not known here (known: limit, operatorId, pageToken, status)",
+        ),
         ({"limit": ["1", "2"]}, "limit", "is given more than once"),
         ({"operatorId": "a\0"}, "operatorId", "must not have the character U+0000"),
     ],

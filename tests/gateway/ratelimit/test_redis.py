@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,7 +12,9 @@ import pytest_asyncio
 from database_servers import redis_server
 from redis.asyncio import Redis
 
+from gateway.app import assemble
 from gateway.ratelimit.redis import RedisLimiter
+from gateway.settings import Settings
 from policy.quota import Charge, RateLimitResult, Window
 
 pytestmark = pytest.mark.slow
@@ -61,8 +64,12 @@ async def limiters(redis, running):
     """Return what makes limiters of one group."""
     made = []
 
-    def make(processes=4, timeout_seconds=PATIENT):
-        made.append(RedisLimiter(running.url, processes=processes, timeout_seconds=timeout_seconds))
+    def make(processes=4, timeout_seconds=PATIENT, prefix="agw"):
+        made.append(
+            RedisLimiter(
+                running.url, processes=processes, prefix=prefix, timeout_seconds=timeout_seconds
+            )
+        )
         return made[-1]
 
     yield make
@@ -274,3 +281,47 @@ async def test_a_group_that_loses_redis_stays_below_twice_the_limit(lonely):
     assert during < 60
     for limiter in group:
         await limiter.aclose()
+
+
+async def test_deployments_with_different_prefixes_count_apart(limiters, redis):
+    first, second = limiters(prefix="agw:1"), limiters(prefix="agw:2")
+    for key in ("email:192.0.2.1", "token:1"):
+        used = charge(key, cost=20, windows=(Window(20, 60),))
+        assert (await first.take([used])).allowed is True
+        assert (await first.take([used])).allowed is False
+        assert (await second.take([used])).allowed is True
+
+    assert sorted(await redis.keys("*")) == [
+        f"{{agw:{number}}}:{name}"
+        for number in (1, 2)
+        for name in ("email:192.0.2.1", "epoch", "token:1")
+    ]
+
+
+def settings(folder, redis, **more):
+    return Settings(
+        _env_file=None,
+        data_dir=folder,
+        admin_token="the-admin-token-of-the-tests",
+        secret_keys="a secret key of the tests",
+        redis_url=redis.url,
+        **more,
+    )
+
+
+async def test_the_database_tells_deployments_apart(running, tmp_path):
+    prefixes = []
+    for name in ("one", "one", "two"):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        async with assemble(settings(folder, running)).running() as gateway:
+            prefixes.append(gateway.services.counter.prefix)
+
+    assert prefixes[0] == prefixes[1] != prefixes[2]
+    assert all(re.fullmatch("agw:[0-9a-f]{16}", prefix) for prefix in prefixes)
+
+
+async def test_a_configured_prefix_is_used(running, tmp_path):
+    configured = settings(tmp_path, running, redis_prefix="staging")
+    async with assemble(configured).running() as gateway:
+        assert gateway.services.counter.prefix == "staging"

@@ -2,13 +2,23 @@
 
 import asyncio
 import os
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import delete, text
 
+from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.database import Database
-from gateway.store.idempotency import LEASE_MS, RETENTION_MS, IdempotencyStore
+from gateway.store import idempotency
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.idempotency import (
+    CONFIRMED_SECONDS,
+    LEASE_MS,
+    MAX_RENEWALS,
+    RETENTION_MS,
+    IdempotencyStore,
+)
 from gateway.store.tables import AccessToken
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
@@ -229,6 +239,50 @@ async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_o
     assert isinstance(await other.begin(intent()), Attempt)
 
 
+async def test_a_later_attempt_knows_the_draft_of_an_earlier_one(process, clock):
+    first_process, other = process(), process()
+    first = await first_process.begin(intent())
+    assert await first_process.store_draft(first, "1:r1")
+    assert await first_process.store_draft(first, "2:r2")
+    clock.now += LEASE_MS
+
+    second = await other.begin(intent())
+
+    assert (first.draft, second.draft) == (None, "2:r2")
+    assert not await first_process.store_draft(first, "1:r3")
+    assert await other.store_draft(second, None)
+    clock.now += LEASE_MS
+    assert (await first_process.begin(intent())).draft is None
+
+
+async def test_a_draft_that_is_stored_during_a_take_over_is_known(process, clock, monkeypatch):
+    slow, other = process(), process()
+    first = await slow.begin(intent())
+    clock.now += LEASE_MS
+    read = other._read
+
+    async def read_then_stored(*arguments):
+        entry = await read(*arguments)
+        assert await slow.store_draft(first, "1:r1")
+        return entry
+
+    monkeypatch.setattr(other, "_read", read_then_stored)
+
+    assert (await other.begin(intent())).draft == "1:r1"
+
+
+async def test_a_draft_that_cannot_be_stored_is_a_refusal(ledger, database, monkeypatch):
+    first = await ledger.begin(intent())
+
+    def unavailable():
+        raise StorageUnavailable
+
+    monkeypatch.setattr(database, "writing", unavailable)
+
+    with pytest.raises(Overloaded):
+        await ledger.store_draft(first, "1:r1")
+
+
 async def test_an_entry_expires_after_24_hours(ledger, clock):
     first = await ledger.begin(intent())
     await ledger.complete(first, SENT)
@@ -253,3 +307,220 @@ async def test_cleanup_deletes_expired_intents_and_not_running_ones(ledger, cloc
     assert await ledger.sweep() == 1
     assert isinstance(await ledger.begin(intent(key="long upload")), InProgress)
     assert isinstance(await ledger.begin(intent(key="new")), Completed)
+
+
+async def test_cleanup_deletes_only_what_a_newer_entry_confirms(ledger, clock):
+    """A wrong clock alone, such as that of a process at its start, deletes nothing."""
+    await ledger.complete(await ledger.begin(intent(key="old")), SENT)
+    clock.now += RETENTION_MS - 1
+    await ledger.complete(await ledger.begin(intent(key="new")), SENT)
+    clock.now += RETENTION_MS
+    assert await ledger.sweep() == 0
+
+    await ledger.complete(await ledger.begin(intent(key="newest")), SENT)
+    assert await ledger.sweep() == 2
+
+
+async def test_nothing_is_taken_over_or_deleted_while_the_clock_is_not_trusted(
+    process, clock, database
+):
+    await process().begin(intent())
+    await process().complete(await process().begin(intent(key="done")), SENT)
+    clock.now += RETENTION_MS
+    await process().begin(intent(key="new"))
+    database.clock.of_server, database.clock.agrees = True, False
+
+    assert isinstance(await process().begin(intent()), InProgress)
+    assert isinstance(await process().begin(intent(key="done")), Completed)
+    assert await process().sweep() == 0
+
+
+@pytest.mark.parametrize(
+    ("ahead", "outcome"), [(2 * LEASE_MS, InProgress), (2 * LEASE_MS + 1, Attempt)]
+)
+async def test_a_lease_beyond_twice_its_term_is_free(process, clock, ahead, outcome):
+    """A process whose clock was wrong stored it."""
+    await process().begin(intent())
+    clock.now -= ahead - LEASE_MS
+
+    assert isinstance(await process().begin(intent()), outcome)
+
+
+FORMER = {"former_path": "/api/access/email/messages/%73end", "former_fingerprint": b"o" * 32}
+
+
+@pytest.mark.parametrize("path", [FORMER["former_path"], intent().path], ids=["raw", "the same"])
+async def test_an_entry_of_an_earlier_version_is_recognised(ledger, path):
+    earlier = intent(path=path, fingerprint=FORMER["former_fingerprint"])
+    await ledger.complete(await ledger.begin(earlier), SENT)
+
+    retried = await ledger.begin(intent(**FORMER))
+    other = await ledger.begin(intent(**{**FORMER, "former_fingerprint": b"n" * 32}))
+
+    assert isinstance(retried, Completed)
+    assert (retried.response, retried.response.effect) == (SENT, b"")
+    assert isinstance(other, KeyReused)
+
+
+async def test_an_entry_has_the_effect_and_the_view_of_its_run(ledger):
+    stored = RestResponse(status=200, body=b"{}", effect=b'{"members":{}}', view=b"v" * 32)
+    await ledger.complete(await ledger.begin(intent(**FORMER)), stored)
+
+    assert (await ledger.begin(intent(**FORMER))).response == stored
+
+
+# -- an attempt is confirmed before each call with an effect
+
+
+@pytest.fixture
+def uptime(monkeypatch):
+    """The clock that goes on while a machine is suspended, moved by hand."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(idempotency, "uptime", lambda: clock.now)
+    return clock
+
+
+async def test_a_fresh_attempt_is_confirmed_without_the_database(ledger, uptime, monkeypatch):
+    attempt = await ledger.begin(intent())
+    monkeypatch.setattr(ledger, "_database", None)
+    uptime.now += CONFIRMED_SECONDS - 0.1
+
+    assert await ledger.confirm(attempt)
+
+
+async def test_an_old_attempt_is_confirmed_by_renewing_its_lease(process, clock, uptime):
+    ledger, other = process(), process()
+    attempt = await ledger.begin(intent())
+    uptime.now += 3600
+    clock.now += 3_600_000
+
+    assert await ledger.confirm(attempt)
+    assert isinstance(await other.begin(intent()), InProgress)
+
+
+async def test_an_attempt_that_was_taken_over_is_not_confirmed(process, clock, uptime):
+    """A process stood still for longer than its lease, while another one ran the intent."""
+    suspended, other = process(), process()
+    attempt = await suspended.begin(intent())
+    uptime.now += LEASE_MS / 1000 + 1
+    clock.now += LEASE_MS + 1000
+    taken_over = await other.begin(intent())
+
+    assert isinstance(taken_over, Attempt)
+    await suspended.renew()
+    assert not await suspended.confirm(attempt)
+    assert await other.confirm(taken_over)
+
+
+async def test_an_attempt_that_was_completed_elsewhere_is_not_confirmed(process, clock, uptime):
+    suspended, other = process(), process()
+    attempt = await suspended.begin(intent())
+    uptime.now += LEASE_MS / 1000 + 1
+    clock.now += LEASE_MS + 1000
+    await other.complete(await other.begin(intent()), SENT)
+
+    assert not await suspended.confirm(attempt)
+    await suspended.complete(attempt, RestResponse(status=500, body=b"{}"))
+    assert (await other.begin(intent())).response == SENT
+
+
+async def test_an_attempt_is_not_confirmed_while_the_database_is_away(ledger, uptime, monkeypatch):
+    attempt = await ledger.begin(intent())
+    uptime.now += CONFIRMED_SECONDS
+
+    @asynccontextmanager
+    async def away():
+        raise StorageUnavailable
+        yield
+
+    monkeypatch.setattr(ledger._database, "writing", away)
+    with pytest.raises(Overloaded):
+        await ledger.confirm(attempt)
+
+
+async def test_an_abandoned_attempt_is_not_confirmed(ledger, uptime):
+    attempt = await ledger.begin(intent())
+    await ledger.abandon(attempt)
+
+    assert not await ledger.confirm(attempt)
+
+
+def stand_still(ledger, monkeypatch, uptime, *, times):
+    """Let the process stand still *times* times after a renewal, before it knows the answer."""
+    writing, renewals = ledger._database.writing, []
+
+    @asynccontextmanager
+    async def slow():
+        async with writing() as session:
+            yield session
+        renewals.append(1)
+        if len(renewals) <= times:
+            uptime.now += CONFIRMED_SECONDS + 1
+
+    monkeypatch.setattr(ledger._database, "writing", slow)
+    return renewals
+
+
+async def test_a_renewal_that_is_known_too_late_is_repeated(ledger, uptime, monkeypatch):
+    """The process still holds the key: a refusal would be stored as the answer for ever."""
+    attempt = await ledger.begin(intent())
+    uptime.now += CONFIRMED_SECONDS
+    renewals = stand_still(ledger, monkeypatch, uptime, times=1)
+
+    assert await ledger.confirm(attempt)
+    assert len(renewals) == 2
+
+
+async def test_renewals_that_are_all_known_too_late_are_an_overload(
+    ledger, uptime, monkeypatch, caplog
+):
+    attempt = await ledger.begin(intent())
+    uptime.now += CONFIRMED_SECONDS
+    renewals = stand_still(ledger, monkeypatch, uptime, times=100)
+
+    with pytest.raises(Overloaded):
+        await ledger.confirm(attempt)
+    assert len(renewals) == MAX_RENEWALS
+    assert caplog.messages == [
+        "an idempotent call was not confirmed: each renewal was known too late"
+    ]
+
+
+async def test_a_renewal_that_began_earlier_does_not_shorten_a_later_one(
+    ledger, uptime, monkeypatch
+):
+    attempt = await ledger.begin(intent())
+    writing, inner = ledger._database.writing, []
+
+    @asynccontextmanager
+    async def overtaken():
+        async with writing() as session:
+            yield session
+        if not inner:
+            inner.append(1)
+            uptime.now += CONFIRMED_SECONDS
+            assert await ledger.confirm(attempt)
+
+    monkeypatch.setattr(ledger._database, "writing", overtaken)
+    await ledger.renew()
+    monkeypatch.setattr(ledger, "_database", None)
+
+    assert await ledger.confirm(attempt)
+
+
+async def test_the_answer_of_a_refused_attempt_is_never_kept(ledger, clock, caplog):
+    """A key ends: the next attempt begins when the lease of the refused one is over."""
+    attempt = await ledger.begin(intent())
+    ledger._running.clear()  # whatever refuses an attempt whose row still names it
+
+    assert not await ledger.confirm(attempt)
+    await ledger.complete(attempt, RestResponse(status=409, body=b"{}"))
+    assert isinstance(await ledger.begin(intent()), InProgress)
+    clock.now += LEASE_MS
+    retry = await ledger.begin(intent())
+    assert (retry.number, retry.maybe_sent) == (2, True)
+    assert await ledger.confirm(retry)
+    await ledger.complete(retry, SENT)
+    assert (await ledger.begin(intent())).response == SENT
+    assert caplog.messages == ["an idempotent call was refused: the attempt has ended (attempt 1)"]
+    assert not ledger._lost

@@ -392,7 +392,7 @@ async def test_the_victim_of_a_deadlock_may_retry(database):
             await session.get(tables.Resource, second, with_for_update=True)
 
     ends = await asyncio.gather(lock(1, 2), lock(2, 1), return_exceptions=True)
-    assert sorted(type(end).__name__ for end in ends) == ["NoneType", "StorageUnavailable"]
+    assert sorted(type(end).__name__ for end in ends) == ["NoneType", "TransactionConflict"]
 
 
 # -- the ledger ------------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
 """Documents that would cost too much: refused early, by work that is linear in their text."""
 
 import json
+import sys
 
 import pytest
-from graphql import SelectionNode, Visitor, get_introspection_query, parse, visit
+from graphql import GraphQLError, SelectionNode, Visitor, get_introspection_query, parse, visit
 
 from graph.documents import cost_limits
 from graph.documents.cost_limits import CostLimits
 from graph.documents.cost_walker import CostWalker
+from graph.documents.operations import Graph
 from graph.request_execution import respond
 from graph.schema import build
+from policy.refusals import InvalidInput
 
 
 def fan(levels, leaf="emails { hasMore }"):
@@ -42,6 +45,14 @@ def many(count, text):
 
 
 ROOT = 'a#: email(emailId: "x") { id }'
+
+
+def two_introspections():
+    query = get_introspection_query()
+    schema = query[query.index("__schema") : query.index("fragment FullType")].rstrip()
+    return query.replace("__schema", f"again: {schema.removesuffix('}')} __schema", 1)
+
+
 BOMBS = {
     "braces": "{" * 700,
     "nested fields": "{" + "emails{" * 400 + "id" + "}" * 401,
@@ -72,6 +83,13 @@ BOMBS = {
         f"{{ emails {{ emails {{ {many(100, '...F#')} }} }} }} "
         + many(100, "fragment F# on Email { from { name } to { name } }")
     ),
+    "218 fragments side by side": (
+        f"{{ emails {{ emails {{ {many(218, '...F#')} }} }} }} "
+        + many(218, "fragment F# on Email { id }")
+    ),
+    "140 times the same list": f"{{ emails {{ {'emails { id } ' * 140} }} }}",
+    "5,001 lines": "{ emails { hasMore } }" + "\n" * 5001,
+    "an error on the last of 30,000 lines": "\n" * 30_000 + "query ($a: Int, $a: Int) { a }",
     "51 directives": f"{{ {many(51, 'emails @include(if: true) { hasMore }')} }}",
     "900 unknown directives": f"{{ emails {{ hasMore {'@x ' * 900} }} }}",
     "2,001 tokens": "{ emails { hasMore } }" + " a" * 2000,
@@ -84,6 +102,7 @@ BOMBS = {
         + "}}" * 60
         + "}}}}"
     ),
+    "two whole introspections": two_introspections(),
     "three whole introspections": get_introspection_query().replace(
         "__schema {",
         "...S } } fragment S on Query { a: __schema { ...T } b: __schema { ...T } "
@@ -114,6 +133,34 @@ async def test_a_document_bomb_is_refused_without_upstream_calls(graph, world, d
     assert reply.status == 400
     assert json.loads(reply.body)["errors"][0]["extensions"]["code"] in REFUSED
     assert world.mailboxes[1].calls == []
+
+
+def counted_calls(work):
+    """Count the calls of Python functions that *work* makes; return the count."""
+    count = 0
+
+    def add(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(add)
+    try:
+        work()
+    except (GraphQLError, InvalidInput):
+        pass
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("document", BOMBS.values(), ids=BOMBS)
+def test_refusing_a_document_is_bounded_work(document):
+    graph = Graph(build())
+
+    def prepare():
+        graph.validate(document, graph.parse(document))
+
+    assert counted_calls(prepare) <= 250_000
 
 
 class _Selections(Visitor):
@@ -151,6 +198,12 @@ FITS = {
     "30 aliases": f"{{ emails {{ {many(30, 'a#: hasMore')} }} }}",
     "20 root fields": f"{{ {many(20, ROOT)} }}",
     "50 directives": f"{{ emails {{ {many(50, 'hasMore @include(if: true)')} }} }}",
+    "40 fragments side by side": (
+        f"{{ emails {{ emails {{ {many(40, '...F#')} }} }} }} "
+        + many(40, "fragment F# on Email { id }")
+    ),
+    "40 times the same list": f"{{ emails {{ {'emails { id } ' * 40} }} }}",
+    "4,999 lines": "{ emails { hasMore } }" + "\n" * 4999,
     "the standard introspection": get_introspection_query(),
     "the richest introspection": get_introspection_query(
         specified_by_url=True, directive_is_repeatable=True, input_value_deprecation=True

@@ -32,7 +32,8 @@ async def test_a_missing_flag_is_reported_before_invalid_parameters(
         "code": "OPERATION_NOT_ALLOWED",
         "httpStatus": 403,
         "requestId": "req-1",
-        "requiredOperation": operation,
+        "requiredOperation": operation.split(" or ")[0],
+        "requiredOperations": operation.split(" or "),
     }
     assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 

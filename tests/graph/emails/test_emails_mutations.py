@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from graph.context import Delivery
 from policy.vocabulary import EmailField
 from providers.failures import (
     Broken,
@@ -15,7 +14,15 @@ from providers.failures import (
     Throttled,
     TimedOut,
 )
-from providers.ports.mail import Draft, Forward, MailChange, NoReplyRecipient, Reply, UnsafeMessage
+from providers.ports.mail import (
+    Draft,
+    Forward,
+    MailChange,
+    NoReplyRecipient,
+    Reply,
+    SendAttempt,
+    UnsafeMessage,
+)
 from providers.records.mail import Participant
 
 RESULT = "{ success emailId threadId errorCode errorMessage }"
@@ -39,7 +46,7 @@ DONE = {
     "errorCode": None,
     "errorMessage": None,
 }
-DELIVERY = Delivery("abc@gateway.example", maybe_sent=True)
+DELIVERY = SendAttempt(message_id="abc@gateway.example", maybe_sent=True)
 
 
 def refusal(body):
@@ -64,8 +71,7 @@ async def test_a_message_is_sent_once_from_the_first_writable_connection(ask, wo
                 body="<p>Hi</p>",
                 body_type="html",
                 importance="normal",
-                message_id="abc@gateway.example",
-                maybe_sent=True,
+                attempt=DELIVERY,
             ),
         )
     ]
@@ -92,9 +98,9 @@ async def test_every_send_without_a_key_has_a_message_id_of_its_own(ask, world):
     await ask(SEND, {"input": LETTER})
     await ask(SEND, {"input": LETTER})
 
-    first, second = [draft.message_id for _, draft in world.mailboxes[1].calls]
+    first, second = [draft.attempt.message_id for _, draft in world.mailboxes[1].calls]
     assert first != second
-    assert [draft.maybe_sent for _, draft in world.mailboxes[1].calls] == [False, False]
+    assert [draft.attempt.maybe_sent for _, draft in world.mailboxes[1].calls] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +152,7 @@ async def test_an_excluded_connection_cannot_send(ask, world):
         pytest.param({"subject": "a\u0085b"}, "subject", id="a C1 control"),
         pytest.param({"subject": "\x7f"}, "subject", id="DEL"),
         pytest.param({"subject": "s" * 999}, "subject", id="a long subject"),
+        pytest.param({"to": [{"email": "a@b", "name": "n" * 999}]}, "to[0].name", id="a long name"),
     ],
 )
 async def test_an_unsafe_or_impossible_message_is_refused(ask, world, change, field):
@@ -224,14 +231,7 @@ async def test_a_reply_quotes_only_visible_fields(ask, world):
         (
             "reply",
             "a1",
-            Reply(
-                body="Thanks",
-                body_type="text",
-                reply_all=True,
-                quote=True,
-                message_id="abc@gateway.example",
-                maybe_sent=True,
-            ),
+            Reply(body="Thanks", body_type="text", reply_all=True, quote=True, attempt=DELIVERY),
         )
     ]
 
@@ -258,12 +258,7 @@ async def test_it_forwards(ask, world):
         (
             "forward",
             "b1",
-            Forward(
-                to=(Participant(email="x@y.example"),),
-                body="See below",
-                message_id="abc@gateway.example",
-                maybe_sent=True,
-            ),
+            Forward(to=(Participant(email="x@y.example"),), body="See below", attempt=DELIVERY),
         )
     ]
 
@@ -283,11 +278,16 @@ async def test_forwarding_hidden_fields_is_refused(ask, world, word):
     assert world.mailboxes[1].calls == []
 
 
+HIDEABLE = ("subject", "to", "cc", "bcc", "sent_at", "received_at", "importance")
+
+
 @pytest.mark.parametrize(
-    ("word", "attribute"),
-    [("subject", "subject"), ("from", "from_"), ("to", "to"), ("cc", "cc"), ("sent_at", "sent_at")],
+    ("document", "word", "attribute"),
+    [
+        (FORWARD, "from", "from_"),
+        *((document, word, word) for document in (FORWARD, REPLY) for word in HIDEABLE),
+    ],
 )
-@pytest.mark.parametrize("document", [FORWARD, REPLY])
 async def test_hidden_fields_are_left_out_of_replies_and_forwards(
     ask, world, document, word, attribute
 ):

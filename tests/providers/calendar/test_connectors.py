@@ -203,6 +203,25 @@ async def test_event_members_of_provider_a_are_mapped(members, attribute, expect
     assert getattr(event, attribute) == expected
 
 
+ROOMS = (
+    {"email": "loft@rooms.example", "displayName": "Loft", "resource": True},
+    {"email": "c_1@Resource.Calendar.Google.com", "displayName": "Attic"},
+)
+
+
+@pytest.mark.parametrize("organizer", ["loft@rooms.example", "c_2@resource.calendar.google.com"])
+async def test_provider_a_leaves_rooms_out_unless_they_are_wanted(organizer):
+    native = a_event(organizer={"email": organizer}, attendees=[{"email": "a@x.example"}, *ROOMS])
+
+    (bare,) = await listed_a(native, wanted=frozenset({"attendees", "organizer"}))
+    (full,) = await listed_a(native, wanted=frozenset({"attendees", "organizer", "rooms"}))
+
+    assert [person.email for person in bare.attendees] == ["a@x.example"]
+    assert bare.organizer is None
+    assert [person.name for person in full.attendees] == [None, "Loft", "Attic"]
+    assert full.organizer == organizer
+
+
 async def test_an_event_of_a_without_any_time_is_left_out_of_lists_and_missing_alone():
     timeless = {"id": "e0", "status": "cancelled"}
     port, _ = open_a(timeless)
@@ -307,7 +326,7 @@ async def test_provider_b_is_called_with_the_documented_parameters():
         "startDateTime": "2026-03-01T00:00:00Z",
         "endDateTime": "2026-03-08T00:00:00Z",
         "$orderby": "start/dateTime",
-        "$top": "500",
+        "$top": "1000",
         "$select": "id,start,end,isCancelled,subject,showAs",
     }
     assert wire.requests[0].headers["prefer"] == PREFER
@@ -402,6 +421,20 @@ async def test_event_members_of_provider_b_are_mapped(members, attribute, expect
     (event,) = await listed_b(b_event(**members))
 
     assert getattr(event, attribute) == expected
+
+
+async def test_provider_b_leaves_rooms_out_unless_they_are_wanted():
+    loft = {"emailAddress": {"address": "loft@rooms.example", "name": "Loft"}}
+    person = {"emailAddress": {"address": "a@x.example"}, "type": "optional"}
+    native = b_event(attendees=[{**loft, "type": "resource"}, person], organizer=loft)
+
+    (bare,) = await listed_b(native, wanted=frozenset({"attendees", "organizer"}))
+    (full,) = await listed_b(native, wanted=frozenset({"attendees", "organizer", "rooms"}))
+
+    assert [attendee.email for attendee in bare.attendees] == ["a@x.example"]
+    assert bare.organizer is None
+    assert [attendee.name for attendee in full.attendees] == ["Loft", None]
+    assert full.organizer == "loft@rooms.example"
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from collab_upstream import BOB, FILE, READ, ROW, WRITE, key, list_key
+from collab_upstream import BOB, FILE, HOST, READ, ROW, WRITE, key, list_key
 
+from policy.wildcards import Wildcard
 from providers.collab_ids import ItemKey, RowKey
 from providers.content.ancestors import MAX_DEPTH, AncestorCache
 from providers.content.merged_content import MergedContent
-from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled
+from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled, TooMuch
 from providers.ports.collab import (
     FileQuery,
     InvalidCursor,
@@ -60,6 +61,29 @@ async def test_sites_are_merged_and_sorted_by_name(tenant):
     sites = await content.sites()
 
     assert [site.display_name for site in sites.items] == ["Ann Miller", "Board", "Company", "Yard"]
+    assert sites.failed == ()
+
+
+async def test_a_list_of_sites_that_is_cut_is_a_warning(tenant, monkeypatch):
+    monkeypatch.setattr("providers.connectors.collab.files.sites_and_libraries.MAX_SITES", 200)
+    for number in range(250):
+        tenant.make.site(HOST, f"/sites/{number}", f"Site {number}")
+    tenant.make.save()
+
+    sites = await tenant.delegated().content.sites()
+
+    assert len(sites.items) == 200
+    assert [(warning.part, type(warning.failure)) for warning in sites.failed] == [
+        ("the list of sites", TooMuch)
+    ]
+
+
+async def test_sites_that_upstream_repeats_are_one(tenant):
+    tenant.store.settings.repeats_sites = True
+
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company", "Yard"]
     assert sites.failed == ()
 
 
@@ -385,10 +409,10 @@ async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({"mime_type": "text/plain"}, ["a.txt", "b.txt", "É.txt"]),
-        ({"mime_type": "TEXT/*"}, ["a.txt", "b.txt", "É.txt"]),
-        ({"mime_type": "*word*"}, ["D.docx"]),
-        ({"mime_type": "*"}, ["a.txt", "b.txt", "D.docx", "É.txt"]),
+        ({"mime_type": Wildcard("text/plain")}, ["a.txt", "b.txt", "É.txt"]),
+        ({"mime_type": Wildcard("text/*")}, ["a.txt", "b.txt", "É.txt"]),
+        ({"mime_type": Wildcard("*word*")}, ["D.docx"]),
+        ({"mime_type": Wildcard("*")}, ["a.txt", "b.txt", "D.docx", "É.txt"]),
         ({"name": "É"}, ["É.txt"]),
         ({"name": "d.DOC"}, ["D.docx"]),
         ({"name": ""}, ["c", "a.txt", "b.txt", "D.docx", "É.txt"]),
@@ -467,12 +491,47 @@ async def test_search_hits_are_read_again_for_attributes_that_searches_omit(tena
     assert [file.parent_folder_name for file in page.items] == [tenant.inner.name]
 
 
-async def test_orders_refused_upstream_are_sorted_by_the_gateway(tenant, sorted_folder):
-    tenant.fault(kind="400", match="$orderby", reason="invalidRequest")
+async def test_searches_read_the_content_types_of_a_page_in_one_batch(tenant):
+    for number in range(3):
+        tenant.make.file(tenant.inner, f"keel {number}.txt", ("text", "x"))
+    tenant.make.save()
+    content = tenant.delegated().content
+    tenant.forget_calls()
 
-    listed = await names(tenant.delegated().content, [key(sorted_folder)], order=Order(by="size"))
+    page = await content.files(
+        [root(tenant.documents)],
+        FileQuery(text="keel", limit=2),
+        cursor=None,
+        wanted=frozenset({"content_type_id"}),
+    )
 
-    assert listed[:2] == ["É.txt", "D.docx"]
+    assert [file.content_type_id for file in page.items] == ["0x0101", "0x0101"]
+    assert [call["path"].rpartition("/")[2] for call in tenant.calls] == [
+        "search(q='keel')",
+        "$batch",
+        *(file.item for file in page.items),
+    ]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+async def test_new_files_between_pages_of_an_order_by_time_lose_and_duplicate_nothing(
+    tenant, sorted_folder, limit
+):
+    content = tenant.delegated().content
+    query = FileQuery(limit=limit)
+    listed, cursor = [], None
+    while True:
+        page = await content.files([key(sorted_folder)], query, cursor=cursor, wanted=NAME)
+        listed += [file.name for file in page.items]
+        cursor = page.next
+        if cursor is None:
+            break
+        tenant.make.file(sorted_folder, f"0{len(listed)}.txt", ("text", "x"))
+        tenant.make.save()
+
+    old = [name for name in listed if not name.startswith("0")]
+    assert old == ["É.txt", "D.docx", "b.txt", "a.txt", "c"]
+    assert len(set(listed)) == len(listed)
 
 
 async def test_new_files_between_two_pages_lose_and_duplicate_nothing(tenant, sorted_folder):

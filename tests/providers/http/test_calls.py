@@ -24,6 +24,7 @@ from providers.failures import (
 )
 from providers.http.client import Origins, Upstream, deadline
 from providers.http.retry_after import parse_retry_after
+from providers.write_fence import fenced
 
 BASE = "https://up.test/v1.0"
 NOW = 1_780_000_000.0  # 2026-05-28T20:26:40Z
@@ -118,6 +119,25 @@ async def test_a_response_has_lower_case_headers_and_a_decompressed_body():
     assert answer.status == 201
     assert answer.headers == {"etag": '"1"'}
     assert answer.decode(dict[str, int]) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(gzip.compress(b"") * 101 + gzip.compress(b"{}"), id="102 members"),
+        # stored blocks of no bytes, in one member
+        pytest.param(gzip.compress(b"")[:10] + b"\0\0\0\xff\xff" * 4_000_000, id="20 MB"),
+    ],
+)
+async def test_compressed_bodies_without_content_are_broken(body):
+    """They would pass any limit of the decompressed size."""
+
+    def server(request):
+        headers = {"Content-Encoding": "gzip"}
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(body))
+
+    with pytest.raises(Broken):
+        await connect(server).call("GET", "me")
 
 
 class Shape(msgspec.Struct):
@@ -440,7 +460,7 @@ async def test_a_streamed_upload_is_sent_with_its_length():
 RETRY_AFTER = {
     None: None,
     "1": 1,
-    "0": 1,
+    "0": None,
     " 41 ": 41,
     "3600": 3600,
     "99999999999999999999": 86_400,
@@ -459,3 +479,46 @@ RETRY_AFTER = {
 @pytest.mark.parametrize(("value", "seconds"), RETRY_AFTER.items())
 def test_retry_after_is_seconds_or_a_date(value, seconds):
     assert parse_retry_after(value, NOW) == seconds
+
+
+class Fence:
+    """Confirms the first *times* calls."""
+
+    def __init__(self, times):
+        self.times = times
+        self.asked = 0
+
+    async def confirm(self):
+        self.asked += 1
+        if self.asked > self.times:
+            raise PermissionError
+
+
+async def test_a_fence_is_asked_before_every_attempt_of_a_write():
+    server, fence = Server(httpx.ConnectError("refused"), ok()), Fence(times=2)
+    with fenced(fence):
+        await connect(server).call("POST", "send", content=b"x")
+
+    assert (len(server.asked), fence.asked) == (2, 2)
+
+
+async def test_a_write_that_its_fence_refuses_is_not_sent():
+    server, fence = Server(ok()), Fence(times=0)
+    with fenced(fence):
+        with pytest.raises(PermissionError):
+            await connect(server).call("POST", "send", content=b"x")
+        with pytest.raises(PermissionError):
+            async with connect(server).stream("PUT", "upload", content=b"x"):
+                pass
+
+    assert (server.asked, fence.asked) == ([], 2)
+
+
+async def test_reads_and_unfenced_writes_ask_no_fence():
+    server, fence = Server(ok()), Fence(times=0)
+    with fenced(fence):
+        await connect(server).call("GET", "me")
+        await connect(server).call("POST", "$batch", json={}, changes=False)
+    await connect(server).call("POST", "send", content=b"x")
+
+    assert (len(server.asked), fence.asked) == (3, 0)

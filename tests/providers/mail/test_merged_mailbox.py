@@ -10,7 +10,7 @@ from providers.records.base import to_epoch_ms
 
 QUERIES = {
     "everything": {},
-    "part of a subject": {"subject": "ai"},
+    "a word of the subject": {"subject": "mail"},
     "a word": {"text": "mail", "text_fields": TEXT},
     "a word where the body is hidden": {"text": "mail", "text_fields": TEXT - {"body"}},
 }

@@ -60,6 +60,7 @@ MAILS = [
 ADDRESSED = [
     "ann@north.example",
     "ANNA",
+    "JOANNA n",
     "ann",
     "@north.example",
     "@orth.example",
@@ -70,7 +71,7 @@ ADDRESSED = [
 VALUES = {
     "sender": ADDRESSED,
     "recipient": ADDRESSED,
-    "subject": ["LEASE", "e of the h", "ÜBER", "lan", "50%", "(final", "-back"],
+    "subject": ["LEASE", "of the h", "ÜBER", "Überblick", "lan", "50%", "(final", "-back", "%"],
     "label": ["client work", "CLIENT", "work", "nothing"],
     "unread": [True, False],
     "has_attachment": [True, False],
@@ -80,43 +81,52 @@ VALUES = {
 }
 
 
-def meant(mail, query):
-    """Whether the decisions say that *mail* is found."""
+def meant(mail, query, *, whole):
+    """Whether the decisions say that *mail* is found; *whole*: the provider knows whole words."""
     moment = NOON + timedelta(seconds=mail.at)
     people = [mail.to, *([mail.cc] if mail.cc else [])]
     return all(
         (
-            "sender" not in query or addressed([mail.author], query["sender"]),
-            "recipient" not in query or addressed(people, query["recipient"]),
-            query.get("subject", "").lower() in mail.subject.lower(),
+            "sender" not in query or addressed([mail.author], query["sender"], whole=whole),
+            "recipient" not in query or addressed(people, query["recipient"], whole=whole),
+            "subject" not in query or spelt_in(query["subject"], mail.subject, whole=whole),
             "label" not in query or query["label"].lower() in map(str.lower, mail.labels),
             not (query.get("unread") and mail.read),
             query.get("has_attachment") in (None, mail.attached),
             "after" not in query or moment > query["after"],
             "before" not in query or moment < query["before"],
-            text_matches(mail, query.get("text", ""), query.get("text_fields", TEXT)),
+            text_matches(mail, query.get("text", ""), TEXT, whole=False),
         )
     )
 
 
-def addressed(people, value):
+def spelt_in(term, text, *, whole):
+    """Whether the words of *term* follow each other in *text*, the last one perhaps cut off."""
+    spelt = r"[^\w|]+".join(re.findall(r"\w+", term.lower()))
+    return bool(spelt and re.search(rf"\b{spelt}" + whole * r"\b", text.lower()))
+
+
+def addressed(people, value, *, whole):
     value = value.lower()
     if value.startswith("@"):
         return any(address.endswith(value) for _, address in people)
     if "@" in value:
         return any(address == value for _, address in people)
-    return any(value in name.lower() or value in address for name, address in people)
+    return any(
+        spelt_in(value, name, whole=whole)
+        or (address.startswith(value) and spelt_in(value, address, whole=whole))
+        for name, address in people
+    )
 
 
-def text_matches(mail, text, fields):
+def text_matches(mail, text, fields, *, whole):
     """Whether each word or phrase of *text* begins a word in one of the visible texts."""
     people = {"from_": mail.author, "to": mail.to, "cc": mail.cc or ()}
     texts = {"subject": mail.subject, "body": mail.body, "body_preview": mail.body}
     texts |= {field: " ".join(addresses) for field, addresses in people.items()}
     seen = "|".join(texts[field] for field in fields).lower()
     terms = [text.strip('"')] if text.startswith('"') else text.split()
-    spelt = [r"[^\w|]+".join(re.findall(r"\w+", term.lower())) for term in terms]
-    return all(re.search(rf"\b{term}", seen) for term in spelt)
+    return all(spelt_in(term, seen, whole=whole) for term in terms)
 
 
 def person(pair):
@@ -159,7 +169,11 @@ async def test_a_search_matches_the_oracle(provider):
             fields = TEXT if "text" in query else frozenset()
             mail_query = MailQuery(limit=limit, text_fields=fields, **query)
             emails = await account.every(mail_query, wanted={"subject"})
-            expected = sorted(name for name, mail in names.items() if meant(mail, query))
+            expected = sorted(
+                name
+                for name, mail in names.items()
+                if meant(mail, query, whole=provider == "PROVIDER_A")
+            )
             assert sorted(email.id for email in emails) == expected, query
             hits += bool(expected)
         assert hits > 50
@@ -200,5 +214,9 @@ async def test_word_prefixes_match_in_visible_fields(mailbox, text, fields, beyo
 
     emails = await account.every(query, wanted={"subject"})
 
-    expected = sorted(name for name, mail in mails.items() if text_matches(mail, text, fields))
+    # Operators of provider A, which look into single fields, find whole words.
+    whole = account.provider == "PROVIDER_A" and not fields & {"body", "body_preview"}
+    expected = sorted(
+        name for name, mail in mails.items() if text_matches(mail, text, fields, whole=whole)
+    )
     assert sorted(email.id for email in emails) == expected

@@ -57,6 +57,30 @@ def test_words_match_message_text(text, expected):
     assert query_matching.matches(MAIL, query, text=True) is expected
 
 
+SENDERS = {
+    "the beginning of the name": ("an", True),
+    "a later word of the name": ("o'au", True),
+    "all words of the name": ("ANN O'AUTHOR", True),
+    "words in another order": ("author ann", False),
+    "the end of a word": ("uthor", False),
+    "the beginning of the address": ("ann@", True),
+    "the domain without its sign": ("north", False),
+    "only punctuation": ("--", False),
+}
+
+
+@pytest.mark.parametrize(("sender", "expected"), SENDERS.values(), ids=SENDERS.keys())
+def test_senders_match_by_their_beginning(sender, expected):
+    assert query_matching.matches(MAIL, MailQuery(sender=sender), text=False) is expected
+
+
+def test_a_name_without_blanks_matches_anywhere():
+    author = Participant(email="taro@east.example", name="山田太郎")
+    mail = Email(id="1", provider="PROVIDER_A", from_=author)
+
+    assert query_matching.matches(mail, MailQuery(sender="太郎"), text=False)
+
+
 MARKUP = {
     "a comment with a tag inside": ("a<!-- b <script> -->c", "a c"),
     "an element in other cases": ("a<SCRIPT>b</script\n>c", "a c"),

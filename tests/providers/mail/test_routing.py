@@ -5,15 +5,24 @@ from dataclasses import dataclass, field
 import pytest
 
 from providers.failures import Broken, Missing, NeedsReauth, OutcomeUnknown, Throttled, Unreachable
+from providers.http.client import deadline
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.connection import ConnectionInfo
-from providers.ports.mail import Draft, Forward, MailChange, ReadOnlyMailbox, Reply
+from providers.ports.mail import (
+    WITHDRAWN,
+    Draft,
+    Forward,
+    MailChange,
+    ReadOnlyMailbox,
+    Reply,
+    SendAttempt,
+)
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
-REPLY = Reply(body="", message_id="r@gw.example")
-FORWARD = Forward(to=(BOB,), message_id="f@gw.example")
+REPLY = Reply(body="", attempt=SendAttempt(message_id="r@gw.example"))
+FORWARD = Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
 
 
 @dataclass
@@ -69,6 +78,7 @@ def mailbox(*boxes, provider="PROVIDER_A", can_write=(True, True, True)):
                     resource_id=1,
                     kind="email",
                     provider=provider,
+                    account_email="me@x.example",
                     can_write=can_write[number - 1],
                 ),
                 box,
@@ -133,7 +143,7 @@ async def test_a_failure_is_raised_when_no_mailbox_has_the_message():
 
 async def test_a_message_is_sent_from_the_named_connection():
     first, second = Box(), Box()
-    draft = Draft(to=(BOB,), message_id="d@gw.example")
+    draft = Draft(to=(BOB,), attempt=SendAttempt(message_id="d@gw.example"))
 
     sent = await mailbox(first, second).send(2, draft)
 
@@ -141,6 +151,75 @@ async def test_a_message_is_sent_from_the_named_connection():
     assert (sent.email_id, sent.thread_id) == ("providerA:new", "providerA:talk")
     with pytest.raises(Missing):
         await mailbox(first, second).send(3, draft)
+
+
+async def test_every_send_has_one_deadline_for_all_its_calls():
+    class Timed(Box):
+        def _called(self, name, native):
+            self.ends = deadline.get()
+            super()._called(name, native)
+
+    box = Timed("x")
+    for write in (
+        mailbox(box).send(1, Draft(to=(BOB,), attempt=SendAttempt(message_id="d"))),
+        mailbox(box).reply("providerA:x", REPLY),
+        mailbox(box).forward("providerA:x", FORWARD),
+    ):
+        box.ends = None
+        await write
+        assert box.ends is not None
+
+    assert box.calls == ["send", "reply", "forward"]
+
+
+async def test_a_retry_uses_the_connection_of_its_draft_alone():
+    first, second = Box("x"), Box("x")
+    both = mailbox(first, second)
+    attempt = SendAttempt(message_id="d", draft_id="2:r1")
+
+    await both.reply("providerA:x", Reply(body="", attempt=attempt))
+    await both.forward("providerA:x", Forward(to=(BOB,), attempt=attempt))
+    await both.send(2, Draft(to=(BOB,), attempt=attempt))
+    with pytest.raises(OutcomeUnknown):
+        await both.send(1, Draft(to=(BOB,), attempt=attempt))
+
+    assert (first.calls, second.calls) == ([], ["reply", "forward", "send"])
+
+
+async def test_a_retry_is_of_unknown_outcome_without_the_connection_of_its_draft():
+    box = Box("x")
+    attempt = SendAttempt(message_id="d", draft_id="7:r1")
+
+    with pytest.raises(OutcomeUnknown):
+        await mailbox(box).reply("providerA:x", Reply(body="", attempt=attempt))
+
+    assert box.calls == []
+
+
+async def test_an_attempt_is_bound_to_its_connection():
+    stored = []
+
+    async def store(draft_id):
+        stored.append(draft_id)
+
+    class Keeping(Box):
+        async def send(self, draft):
+            self.attempt = draft.attempt
+            await draft.attempt.store("r1")
+            await draft.attempt.store(WITHDRAWN)
+            await draft.attempt.store(None)
+            return await super().send(draft)
+
+    box = Keeping()
+    await mailbox(box).send(
+        1, Draft(to=(BOB,), attempt=SendAttempt(message_id="d", store_draft=store))
+    )
+    again = SendAttempt(message_id="d@gw.example", draft_id=stored[1], store_draft=store)
+    await mailbox(retried := Keeping()).send(1, Draft(to=(BOB,), attempt=again))
+
+    assert stored[:3] == ["1:r1", "1:", None]
+    assert (box.attempt.draft_id, box.attempt.message_id) == (None, "d@x.example")
+    assert (retried.attempt.draft_id, retried.attempt.message_id) == (WITHDRAWN, "d@gw.example")
 
 
 async def test_a_sent_message_of_provider_b_has_no_ids():

@@ -449,6 +449,32 @@ DENIALS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (
+            {"error": "invalid_client", "error_codes": [7000222]},
+            "The secret of the OAuth client has expired: store a new one.",
+        ),
+        (
+            {"error": "invalid_client", "error_codes": [7000215]},
+            "The provider refuses the OAuth client: its id or secret is wrong or expired.",
+        ),
+        ({"error": "invalid_scope"}, "The provider refused the request."),
+    ],
+)
+async def test_a_refused_client_is_named(body, sentence, clock):
+    async def answer(request):
+        return httpx.Response(401, json=body)
+
+    origins = Origins(transport=httpx.MockTransport(answer), clock=clock)
+    endpoint = TokenEndpoint(origins, TOKEN_URL, connection=1, client_id="us")
+    with pytest.raises(Refused) as raised:
+        await endpoint.client_credentials()
+
+    assert raised.value.message == sentence
+
+
 @pytest.mark.parametrize(("status", "body", "failure"), DENIALS.values(), ids=DENIALS)
 async def test_only_final_oauth_errors_need_reauth(status, body, failure, store, clock):
     async def answer(request):

@@ -121,8 +121,10 @@ async def test_when_all_fail_it_is_the_failure(filled, path, kind, status, error
     assert response.json()["error"] == error
     assert response.headers.get("retry-after") == ("7" if status == 429 else None)
     if status == 502:
+        # A 403 without another reason says that the consent lacks a scope.
+        reason = "needs to be reconnected" if kind == "403" else "failed"
         assert response.json()["message"] == (
-            f"None of the connected calendars answered. {A}: failed. {B}: failed."
+            f"None of the connected calendars answered. {A}: {reason}. {B}: {reason}."
         )
 
 

@@ -102,7 +102,7 @@ async def test_without_any_connection_it_is_422(agendas, path, query):
     assert response.json() == error(
         response,
         "NO_CALENDAR_PROVIDER",
-        "No calendar connection exists on any of this token's resources.",
+        "The token's operator has no calendar connection on any of the token's resources.",
     )
 
 

@@ -13,6 +13,7 @@ from calendar_world import ANA, BO, CARLA, DAN, at, meeting, text, whole_days
 from world import ME_A, ME_B
 
 from policy.vocabulary import CalendarField
+from sandbox.calendar.records import Attendee
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -25,12 +26,13 @@ DOCUMENT = f"""{{
     with: eventsByContact(email: "amber") {{ meta {{ totalCount }} }}
 }}"""
 GUESTS = (replace(DAN, name="Amber"), replace(BO, email="amber@work.example"))
+ROOM = Attendee(email="amber@rooms.example", name="Amber room", is_resource=True)
 ALL_DAY = whole_days(1, 2, "")
 # A mask word -> what is different of every second event.
 OTHER = {
     CalendarField.TITLE: {"title": "Amber"},
     CalendarField.DESCRIPTION: {"description": "An amber light."},
-    CalendarField.LOCATION: {"location": "Amber room"},
+    CalendarField.LOCATION: {"location": "Amber room", "attendees": (ANA, CARLA, ROOM)},
     CalendarField.TIMES: {"start": ALL_DAY.start, "end": ALL_DAY.end},
     CalendarField.STATUS: {"status": "tentative", "shows_as": "tentative"},
     CalendarField.ORGANIZER: {"organiser": DAN},
@@ -45,6 +47,7 @@ QUESTIONS = [
     ("/events", {"q": "amber", "limit": 1}),
     ("/events", {"q": "talk", "limit": 2}),
     ("/events", {"attendees": "dan@else.example,amber@work.example", "limit": 1}),
+    ("/events", {"attendees": "amber@rooms.example", "limit": 1}),
     ("/events", {"attendees": f"{ME_A},{ME_B}", "limit": 3}),
     ("/events", {"from_": text(at(1, "10:15")), "to": text(at(1, "10:20")), "limit": 1}),
     ("/events", {"includeCancelled": "true"}),
@@ -122,3 +125,38 @@ async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
     assert len(before[0][-1]["events"]) == 12
     assert before == await answers(agendas, token)
     assert whole != (await agendas.get("/events")).json()
+
+
+# Members that a word hides: docs/spec/masks.md#calendar-fields.
+MEMBERS = {word: (word.value,) for word in CalendarField} | {
+    CalendarField.JOIN_URL: ("joinUrl",),
+    CalendarField.TIMES: ("startUtc", "endUtc", "allDay"),
+    CalendarField.RECURRENCE: ("isRecurringEvent",),
+}
+
+
+def without(answer, members):
+    """Return an answer with *members* null, and without the sentence about the token."""
+    if isinstance(answer, dict):
+        kept = {name: value for name, value in answer.items() if name != "accessInfo"}
+        return {
+            name: None if name in members else without(value, members)
+            for name, value in kept.items()
+        }
+    return [without(item, members) for item in answer] if isinstance(answer, list) else answer
+
+
+@pytest.mark.parametrize("word", MEMBERS, ids=str)
+async def test_a_basic_mask_nulls_its_members_and_nothing_else(agendas, word):
+    change(agendas, {"attendees": (ANA, *GUESTS, ROOM), "my_response": "declined"})
+    shown = [item.value for item in CalendarField if item is not word]
+    token = await agendas.token(visibleCalendarFields=shown, maskMode="basic")
+
+    *responses, answered, _ = await answers(agendas, await agendas.token())
+    *masked, masked_answer, _ = await answers(agendas, token)
+
+    assert len(responses[0][-1]["events"]) == 12
+    for (path, *_, body), (*_, masked_body) in zip(responses, masked, strict=True):
+        members = () if path == "/freebusy" else MEMBERS[word]  # periods are no events
+        assert without(masked_body, ()) == without(body, members)
+    assert masked_answer["data"] == without(answered["data"], MEMBERS[word])

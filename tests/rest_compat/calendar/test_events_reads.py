@@ -245,6 +245,15 @@ async def test_a_range_that_ends_before_it_starts_is_400(filled, start, end):
     assert response.json() == error(response, "INVALID_RANGE", "'to' must be after 'from'.")
 
 
+async def test_a_default_end_beyond_the_calendar_is_no_fault_of_the_order(filled):
+    response = await filled.get("/events", from_="9999-12-31")
+
+    assert response.status_code == 400
+    message = "Without 'to', 'from' must be before 9999-12-30."
+    assert response.json() == error(response, "INVALID_RANGE", message)
+    assert filled.calls() == []
+
+
 async def test_an_excessive_range_is_shortened(filled):
     response = await filled.get("/events", from_="0001-01-01", to="9999-12-31")
 

@@ -156,3 +156,34 @@ async def test_a_formula_mentions_whole_column_names_only():
     )
 
     assert hidden_keys(columns, frozenset({"Title"})) == {"Title", "B"}
+
+
+# Values of the sandbox's items that repeat nothing that a word of their own governs.
+OWN_COLUMNS = {
+    *(
+        "id",
+        "Attachments",
+        "Edit",
+        "FSObjType",
+        "ItemChildCount",
+        "FolderChildCount",
+        "_UIVersionString",
+    ),
+    *("Length", "Paid", "Until", "State", "Code", "Phone"),
+    *("_ComplianceFlags", "_ComplianceTag", "_ComplianceTagUserId", "_ComplianceTagWrittenTime"),
+}
+
+
+async def test_every_column_of_upstream_repeats_a_word_or_is_a_value_of_its_own(readonly):
+    store = readonly.world.sandbox.state.content
+    lists = [site_list for site_list in store.every(SiteList) if not site_list.is_system]
+    keys = set()
+    for site_list in lists:
+        site = f"collab:site:{site_list.site_id.lower()}"
+        path = f"/sites/{site}/lists/{site}:list:{site_list.id.lower()}/items"
+        body = (await readonly.get(path)).json()
+        keys |= {key for row in body.get("items", ()) for key in row["fields"]}
+
+    repeating = {name for names in COLUMNS_BY_WORD.values() for name in names}
+    assert keys & repeating >= {"Title", "Created", "Modified", "AuthorLookupId", "ContentType"}
+    assert keys - repeating - OWN_COLUMNS == set()

@@ -103,7 +103,7 @@ HIDES = {
         "rows.items.*.webUrl",
         "search.hits.*.webUrl",
     ],
-    "download_link": ["link.downloadUrl", "link.expiresAt"],
+    "download_link": ["link.downloadUrl", "link.expiresAt", "file.file.downloadLink"],
     "parent_folder": [
         "file.file.parentFolderId",
         "file.file.parentFolderName",
@@ -207,6 +207,40 @@ async def test_a_mask_word_hides_exactly_its_fields(readonly, unmasked, word):
     assert unexpected == set()
     assert masked.keys() == unmasked.keys()
     assert all(masked[name].keys() == unmasked[name].keys() for name in unmasked)
+    if word != "field_values":
+        assert masked["row"]["fields"].keys() == unmasked["row"]["fields"].keys()
+
+
+@pytest.mark.parametrize("word", [str(word) for word in CollabField])
+async def test_a_basic_mask_nulls_the_documented_members_alone(readonly, unmasked, word):
+    others = [str(other) for other in CollabField if other != word]
+    token = await readonly.token_with_fields(*others, maskMode="basic")
+
+    masked = await read_everything(readonly, token)
+
+    by_mask = [path for path in HIDES[word] if ".fields." not in path]
+    expected = [(path, value) for path, value in leaves(unmasked) if not is_in(path, by_mask)]
+    shown = [(path, value) for path, value in leaves(masked) if not is_in(path, by_mask)]
+    assert without_changing(shown) == without_changing(expected)
+    assert {
+        value for path, value in leaves(masked) if is_in(path, by_mask) and "summary" not in path
+    } == {None} or word == "shared_with"
+
+
+def is_in(path, prefixes):
+    """Say whether a path is, or is below, one of *prefixes*; summaries are named by their kind."""
+    return ".summary" in path or any(
+        path == prefix or path.startswith(f"{prefix}.") for prefix in prefixes
+    )
+
+
+def without_changing(paths):
+    """Leave out what differs between any two calls, and whole objects, whose leaves are there."""
+    return sorted(
+        (path, value)
+        for path, value in ((path, repr(value)) for path, value in paths)
+        if not value.startswith(("{", "[")) and not path.endswith(("downloadUrl", "expiresAt"))
+    )
 
 
 async def test_a_masked_field_is_not_fetched(readonly):

@@ -2,6 +2,7 @@
 
 import pytest
 from content_world import ANN, BOB, WHEN
+from world import ORIGIN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,7 +33,7 @@ async def test_a_file_has_every_attribute(readonly):
             ],
             "description": "What to do",
             "webViewLink": "https://content.x.example/sites/yard/Shared%20Documents/notes.txt",
-            "downloadLink": None,
+            "downloadLink": f"{ORIGIN}/api/access/collab/files/{readonly.id('notes')}/download",
             "parentFolderId": readonly.id("documents"),
             "parentFolderName": "Documents",
             "labels": None,

@@ -23,7 +23,11 @@ class RecoveryHarness(RuleIntentRecovery):
         services = gateway.services
         self.ahead = 0
         super().__init__(
-            services.database, services.keyring, gateway.services.accounts, clock=self.now
+            services.database,
+            services.keyring,
+            services.accounts,
+            services.authenticator.connections_of,
+            clock=self.now,
         )
 
     def now(self):
@@ -266,10 +270,9 @@ async def test_an_unavailable_upstream_is_retried_for_a_day(content, token, reco
 async def test_an_intent_is_kept_while_its_connection_is_unusable(content, token, recovery):
     await upload_file(content, token)
     admin = content.world.admin
-    listed = (await admin.get("/api/connections")).json()["connections"]
-    main = [row["id"] for row in listed if (row["kind"], row["resourceId"]) == ("collab", MAIN)]
-    assert len(main) == 1
-    connection = main[0]
+    own = {"operatorId": content.world.operator_id, "resourceId": MAIN, "kind": "collab"}
+    listed = (await admin.get("/api/connections", params=own)).json()["connections"]
+    (connection,) = (row["id"] for row in listed)
     await admin.patch(f"/api/connections/{connection}", json={"status": "disabled"})
     assert await recovery.after(LEASE, LOOK_PAUSES_MS[0]) == 0
 
@@ -291,10 +294,32 @@ async def test_only_one_process_recovers_an_intent(content, token, recovery):
     assert len(await automatic_rules(content, token)) == 1
 
 
+async def test_a_rule_is_stored_although_recovery_has_deleted_its_intent(
+    content, token, recovery, monkeypatch
+):
+    """Recovery searches in vain while the creating process, cut off from the database, uploads."""
+    intent_log = content.world.gateway.services.rule_intents
+    allow = intent_log.allow
+
+    async def allow_after_recovery(intent, pattern):
+        async with content.world.gateway.services.database.writing() as session:
+            await session.delete(await session.get(RuleIntent, intent))
+        await allow(intent, pattern)
+
+    monkeypatch.setattr(intent_log, "allow", allow_after_recovery)
+    response = await upload_file(content, token)
+
+    assert response.status_code == 200
+    assert await stored_intents(content) == []
+    file_id = response.json()["fileId"]
+    assert len(await automatic_rules(content, token)) == 1
+    assert (await content.call("GET", f"/files/{file_id}", token)).status_code == 200
+
+
 async def test_a_running_creation_keeps_its_intent(content, token, recovery, monkeypatch):
     """A slow upload is not recovered while its process renews the lease."""
     intent_log = content.world.gateway.services.rule_intents
-    monkeypatch.setattr(intent_log, "_clock", recovery.now)
+    monkeypatch.setattr(intent_log, "_now", recovery.now)
     meanwhile = []
 
     async def slow():

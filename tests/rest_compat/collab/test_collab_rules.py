@@ -110,19 +110,19 @@ async def test_every_call_on_a_blocked_resource_is_404_blocked(readonly):
     token = await readonly.token(rule(readonly, "drive_id", "documents", "block"))
     readonly.forget_calls()
     path = f"/files/{readonly.id('notes')}"
-    json = {"newName": "x", "destinationFolderId": readonly.id("boats"), "type": "anyone"}
-    for method, call in (
-        ("GET", path),
-        ("GET", f"{path}/download"),
-        ("GET", f"{path}/permissions"),
-        ("GET", f"{path}/sensitivity-label"),
-        ("PATCH", f"{path}/rename"),
-        ("PATCH", f"{path}/move"),
-        ("POST", f"{path}/share"),
-        ("DELETE", path),
-        ("GET", f"/files?folderId={readonly.id('boats')}"),
+    folder = readonly.id("boats")
+    for method, call, body in (
+        ("GET", path, None),
+        ("GET", f"{path}/download", None),
+        ("GET", f"{path}/permissions", None),
+        ("GET", f"{path}/sensitivity-label", None),
+        ("PATCH", f"{path}/rename", {"newName": "x"}),
+        ("PATCH", f"{path}/move", {"destinationFolderId": folder}),
+        ("POST", f"{path}/share", {"type": "anyone", "role": "reader"}),
+        ("DELETE", path, None),
+        ("GET", f"/files?folderId={folder}", None),
     ):
-        arguments = {"json": {**json, "role": "reader"}} if method in ("PATCH", "POST") else {}
+        arguments = {} if body is None else {"json": body}
         response = await readonly.call(method, call, token, **arguments)
         assert (response.status_code, response.json()["error"]) == (404, "BLOCKED"), call
     assert readonly.calls() == []

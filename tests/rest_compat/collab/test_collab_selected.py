@@ -8,6 +8,7 @@ sites. Everything else does not exist for it: docs/spec/collab.md#connection-mod
 import content_world
 import pytest
 import pytest_asyncio
+from failed_results import failed_result
 from world import EMPTY
 
 from sandbox.collab.records import SiteGrant
@@ -128,6 +129,8 @@ async def test_only_selected_sites_are_listed_without_a_site_search(selected_sit
         ("", ["notes.txt", "Houses", "hull.png", "Boats"]),
         ("?q=keel", ["sketch.pdf", "notes.txt", "plan.docx"]),
         ("?mimeType=image/*", ["hull.png"]),
+        ("?mimeType=IMAGE/*", ["hull.png"]),
+        ("?mimeType=" + "*e" * 127, []),
     ],
 )
 async def test_file_listings_cover_the_selected_sites(call, query, names):
@@ -164,6 +167,22 @@ async def test_a_search_runs_in_each_selected_site_and_merges(selected_sites, ca
     assert (rest["from"], rest["moreResultsAvailable"]) == (3, False)
 
 
+@pytest.mark.parametrize("op", [":", "=", "<>", "<", ">="])
+@pytest.mark.parametrize("field", ["title", "filename", "author", "path", "filetype", "unknown"])
+@pytest.mark.parametrize("value", ['"!!"', '""', "!!", "*", '"!!"*', "..", "2026-99-99"])
+async def test_a_condition_without_a_word_is_answered(call, field, op, value):
+    response = await call("GET", "/search", params={"q": f"{field}{op}{value}"})
+
+    assert response.status_code == 200, response.text
+
+
+async def test_no_title_lacks_a_phrase_without_words(call):
+    everything = (await call("GET", "/search", params={"q": 'title:"!!"'})).json()
+
+    assert everything["total"] > 0
+    assert (await call("GET", "/search", params={"q": 'title<>"!!"'})).json()["hits"] == []
+
+
 async def test_no_call_exceeds_application_permissions(selected_sites, call):
     for path in ("/sites", "/sites?q=y", "/files", "/files?q=keel", "/search?q=keel"):
         assert (await call("GET", path)).status_code == 200
@@ -189,6 +208,11 @@ ELSEWHERE = (
     ("POST", lambda c: f"/files/{c.id('letter')}/share", "result"),
     ("POST", lambda c: f"/files/upload?fileName=a.txt&folderId={c.id('own')}", "result"),
 )
+RESULTS = {
+    "result": "DriveOperationResult",
+    "link": "DriveFileLinkResponse",
+    "label": "ItemSensitivityLabelResponse",
+}
 BODIES = {"rename": {"newName": "x.txt"}, "share": {"type": "anyone", "role": "reader"}}
 
 
@@ -203,9 +227,9 @@ async def test_unselected_sites_are_not_found(selected_sites, call, method, path
     sentence = "There is nothing under this id."
     expected = {"error": None, "message": sentence, "requestId": body["requestId"]}
     if kind is not None:
-        expected |= {"success": False, "errorMessage": sentence}
-    if kind in ("link", "result"):
-        expected |= {"errorCode": "NOT_FOUND"}
+        expected |= failed_result(RESULTS[kind], sentence, "NOT_FOUND")
+    if path.endswith("/share"):
+        expected |= {"permissionId": None, "role": None}
     assert (response.status_code, body) == (404, expected)
     # At most the site of the library was read, and nothing in the library.
     assert [call for call in selected_sites.calls() if "/items/" in call["path"]] == []
@@ -264,9 +288,30 @@ async def test_a_read_only_site_is_not_written(selected_sites, call):
 
     response = await call("POST", selected_sites.path("crew", 0), json=body)
 
-    assert (response.status_code, response.json()["error"]) == (403, "PROVIDER_REFUSED")
+    answer = response.json()
+    assert (response.status_code, answer["error"]) == (403, "READ_ONLY")
+    assert answer["message"] == "The provider lets the connection only read this site."
     rows = (await call("GET", selected_sites.path("crew", 0))).json()["items"]
     assert [item["name"] for item in rows] == ["Ann keel"]
+
+
+async def test_no_file_of_a_read_only_site_is_changed(selected_sites, call):
+    folder, file = selected_sites.id("boats"), selected_sites.id("house")
+    store, site = selected_sites.world.sandbox.state.content, selected_sites.resources["yard"].id
+    store.put(SiteGrant(site_id=site, application="app", role="read"))
+    written = [
+        ("POST", f"/files/upload?fileName=a.txt&folderId={folder}", {"content": b"x"}),
+        ("POST", "/folders", {"json": {"name": "New", "parentFolderId": folder}}),
+        ("PATCH", f"/files/{file}/rename", {"json": {"newName": "x.txt"}}),
+        ("PATCH", f"/files/{file}/move", {"json": {"destinationFolderId": folder}}),
+        ("POST", f"/files/{file}/share", {"json": {"type": "anyone", "role": "reader"}}),
+        ("DELETE", f"/files/{file}", {}),
+    ]
+
+    for method, path, body in written:
+        response = await call(method, path, **body)
+        assert (response.status_code, response.json()["error"]) == (403, "READ_ONLY"), path
+    store.put(SiteGrant(site_id=site, application="app", role="write"))
 
 
 async def test_rules_apply_as_with_delegated_access(selected_sites):

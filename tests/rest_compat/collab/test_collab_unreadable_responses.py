@@ -123,6 +123,8 @@ def failed_body(response, message):
     return {
         **expected_body,
         "success": False,
+        "fileId": None,
+        **({"permissionId": None, "role": None} if "/share" in response.request.url.path else {}),
         "errorCode": "PROVIDER_ERROR",
         "errorMessage": message,
     }

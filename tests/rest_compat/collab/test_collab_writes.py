@@ -90,6 +90,8 @@ async def test_a_declared_size_above_the_limit_is_413_without_upstream_calls(con
         pytest.param({"fileName": "a/b"}, "VALIDATION_ERROR", id="a slash"),
         pytest.param({"fileName": ".."}, "VALIDATION_ERROR", id="dots"),
         pytest.param({"fileName": " a"}, "VALIDATION_ERROR", id="a leading blank"),
+        pytest.param({"fileName": "con.txt"}, "VALIDATION_ERROR", id="a device"),
+        pytest.param({"fileName": "~$notes.txt"}, "VALIDATION_ERROR", id="a lock file"),
         pytest.param({"fileName": "a" * 256}, "VALIDATION_ERROR", id="too long"),
         pytest.param({"fileName": ""}, "VALIDATION_ERROR", id="no name"),
         pytest.param({"folderId": ""}, "VALIDATION_ERROR", id="no folder"),
@@ -110,6 +112,40 @@ async def test_an_invalid_upload_is_refused(content, query, error):
     assert content.calls() == []
 
 
+@pytest.mark.parametrize("kind", ["mixed; boundary=x", "related", "form-data-x; boundary=x"])
+@pytest.mark.parametrize("spelling", ["multipart/", " Multipart/"])
+async def test_an_envelope_is_never_stored(content, kind, spelling):
+    envelope = (
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
+    )
+    query = {"fileName": "a.txt", "folderId": content.id("boats"), "mimeType": "text/plain"}
+
+    response = await content.call(
+        "POST",
+        "/files/upload",
+        params=query,
+        content=envelope,
+        headers={"content-type": f"{spelling}{kind}"},
+    )
+
+    body = response.json()
+    sentence = "The body must be the file, or multipart/form-data with the file alone."
+    assert (response.status_code, body) == (
+        400,
+        {
+            "error": "VALIDATION_ERROR",
+            "message": sentence,
+            "requestId": body["requestId"],
+            "details": [{"field": "$", "message": sentence}],
+            "success": False,
+            "fileId": None,
+            "errorCode": "INVALID_REQUEST",
+            "errorMessage": sentence,
+        },
+    )
+    assert content.calls() == []
+
+
 @pytest.mark.parametrize("missing", ["fileName", "folderId"])
 async def test_missing_upload_parameters_are_named(content, missing):
     query = {"fileName": "a.txt", "folderId": content.id("boats")}
@@ -126,6 +162,7 @@ async def test_missing_upload_parameters_are_named(content, missing):
         "requestId": body["requestId"],
         "details": [{"field": missing, "message": "It is required."}],
         "success": False,
+        "fileId": None,
         "errorCode": "INVALID_REQUEST",
         "errorMessage": sentence,
     }
@@ -199,7 +236,7 @@ async def test_the_root_of_a_library_is_neither_renamed_nor_deleted(content):
     assert {call["method"] for call in content.calls()} == {"GET"}
 
 
-@pytest.mark.parametrize("name", ["ends with a dot.", "CON", "~$notes.txt"])
+@pytest.mark.parametrize("name", ["ends with a dot.", "two dots.."])
 async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(content, name):
     path = f"/files/{content.id('notes')}/rename"
     before = (await read(content, content.id("notes")))["name"]
@@ -288,6 +325,74 @@ async def test_a_permission_is_created_changed_and_deleted(content):
     assert {p["role"] for p in permissions if p["id"] == permission} == {"writer"}
     assert (await content.call("DELETE", permission_path)).status_code == 204
     assert (await content.call("DELETE", permission_path)).status_code == 404
+
+
+async def test_commenters_are_shared_with_as_readers(content):
+    path = f"/files/{content.id('house')}"
+    written = {"type": "user", "role": "commenter", "emailAddress": "bob@x.example"}
+
+    shared = successful_body(await content.call("POST", f"{path}/share", json=written))
+
+    permission = shared["permissionId"]
+    assert shared == {
+        "success": True,
+        "fileId": content.id("house"),
+        "permissionId": permission,
+        "role": "reader",
+        "errorMessage": None,
+        "errorCode": None,
+    }
+    change = f"{path}/permissions/{permission}"
+    for role, given in (("writer", "writer"), ("commenter", "reader")):
+        changed = successful_body(await content.call("PATCH", change, json={"role": role}))
+        assert changed == shared | {"role": given}
+        permissions = (await content.get(f"{path}/permissions")).json()["permissions"]
+        assert {p["role"] for p in permissions if p["id"] == permission} == {given}
+
+
+async def test_graphql_tells_the_role_that_was_shared(content):
+    document = """mutation($id: String!, $to: ShareDriveFileInput!) {
+      shareFile(fileId: $id, input: $to) { role }
+    }"""
+
+    answer = await content.graphql(
+        document, id=content.id("house"), to={"type": "anyone", "role": "commenter"}
+    )
+
+    assert answer["data"] == {"shareFile": {"role": "reader"}}
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("notAllowed", "The provider's policy does not allow this."),
+        ("accessDenied", "The provider denies this account access to the change."),
+        ("sharingDisabled", "The provider's policy does not allow sharing here."),
+        ("somethingNew", "The provider refused the request."),
+    ],
+)
+async def test_a_refusal_tells_the_providers_reason(content, code, sentence):
+    written = {"type": "anyone", "role": "reader"}
+    path = f"/files/{content.id('house')}/share"
+    await content.fail(kind="403", reason=code, match="createLink")
+
+    response = await content.call("POST", path, json=written)
+
+    body = response.json()
+    assert (response.status_code, body) == (
+        403,
+        {
+            "error": "PROVIDER_REFUSED",
+            "message": sentence,
+            "requestId": body["requestId"],
+            "success": False,
+            "fileId": None,
+            "permissionId": None,
+            "role": None,
+            "errorCode": "OPERATION_NOT_ALLOWED",
+            "errorMessage": sentence,
+        },
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from gateway.audit.log import DecisionLog
 from gateway.errors import Overloaded
+from gateway.store import idempotency
 from gateway.store.database import StorageUnavailable
 from gateway.store.idempotency import IdempotencyStore
 from gateway.store.tables import IdempotencyRow
@@ -118,19 +119,12 @@ async def test_a_key_belongs_to_its_token(client, world, api):
     assert len(world.sent("provider-a")) == 2
 
 
-async def test_a_key_of_rest_belongs_to_its_path(client, world):
-    await Rest().send(client)
+async def test_a_key_belongs_to_its_operation_and_resource(client, world, api):
+    await api.send(client)
 
-    assert (await Rest().reply(client, world.id("lease"))).status == 200
-    assert (await GraphQL().send(client)).status == 200
+    assert (await api.reply(client, world.id("lease"))).replayed is None
+    assert (await api.reply(client, world.id("lunch"))).replayed is None
     assert len(world.sent("provider-a")) == 3
-
-
-async def test_a_key_of_graphql_belongs_to_its_document(client, world):
-    await GraphQL().send(client)
-
-    assert (await GraphQL().reply(client, world.id("lease"))).code == "IDEMPOTENCY_KEY_REUSED"
-    assert len(world.sent("provider-a")) == 1
 
 
 async def test_simultaneous_calls_send_once(client, world, api):
@@ -141,6 +135,53 @@ async def test_simultaneous_calls_send_once(client, world, api):
     in_progress = {answer.code for answer in answers if answer.status == 409}
     assert in_progress <= {"IDEMPOTENCY_IN_PROGRESS"}
     assert not any("retry-after" in answer.response.headers for answer in answers)
+
+
+async def test_an_attempt_that_was_taken_over_sends_nothing(client, world, api, monkeypatch):
+    """The process stood still for longer than its lease, and another one has the key now."""
+    monkeypatch.setattr(idempotency, "CONFIRMED_SECONDS", 0.0)  # confirm by the database
+    begin = IdempotencyStore.begin
+
+    async def begin_and_lose(store, intent):
+        attempt = await begin(store, intent)
+        async with store._database.writing() as session:
+            await session.exec(update(IdempotencyRow).values(attempt=attempt.number + 1))
+        return attempt
+
+    monkeypatch.setattr(IdempotencyStore, "begin", begin_and_lose)
+    refused = await api.send(client)
+
+    assert (refused.status, refused.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+    assert [call for call in world.calls() if call["method"] != "GET"] == []
+    assert world.sent("provider-a") == []
+
+
+async def test_an_attempt_that_stood_still_while_its_lease_was_renewed_sends(
+    client, world, api, monkeypatch
+):
+    """It still holds the key; a refusal would be the answer under the key for ever."""
+    begin, renew, uptime = IdempotencyStore.begin, IdempotencyStore._renew, idempotency.uptime
+    stood_still = 0.0
+
+    async def begin_late(store, intent):
+        attempt = await begin(store, intent)
+        store._running = dict.fromkeys(store._running, 0.0)
+        return attempt
+
+    async def renew_slowly(store, holders):
+        nonlocal stood_still
+        renewed = await renew(store, holders)
+        stood_still = stood_still or idempotency.CONFIRMED_SECONDS + 1
+        return renewed
+
+    monkeypatch.setattr(idempotency, "uptime", lambda: uptime() + stood_still)
+    monkeypatch.setattr(IdempotencyStore, "begin", begin_late)
+    monkeypatch.setattr(IdempotencyStore, "_renew", renew_slowly)
+    sent = await api.send(client)
+
+    assert sent.status == 200
+    assert stood_still
+    assert len(world.sent("provider-a")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +241,7 @@ async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, wor
 
 
 async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, api):
-    await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
+    await world.fail("provider-a", kind="lostAnswer", count=1, match="drafts/send")
     first = await api.send(client)
     second = await api.send(client)
 
@@ -211,7 +252,7 @@ async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, api
 
 @pytest.mark.slow
 async def test_an_unknown_outcome_is_stored_and_never_sent_again(client, world, api):
-    await world.fail("provider-a", kind="reset")  # also of every look-up
+    await world.fail("provider-a", kind="reset", match="drafts/")  # also of every look-up
     first = await api.send(client)
     await world.admin.delete("/sandbox/faults/provider-a")
     second = await api.send(client)
@@ -368,7 +409,12 @@ async def test_a_message_is_not_sent_when_its_intent_cannot_be_stored(
 
 
 async def test_a_result_that_could_not_be_stored_is_not_sent_twice(client, world, api, monkeypatch):
-    monkeypatch.setattr(IdempotencyStore, "_update", unavailable)
+    write = IdempotencyStore._update
+
+    async def not_the_end(store, attempt, values):
+        return await (unavailable() if "state" in values else write(store, attempt, values))
+
+    monkeypatch.setattr(IdempotencyStore, "_update", not_the_end)
     first = await api.send(client)
     monkeypatch.undo()
     early = await api.send(client)
@@ -377,8 +423,117 @@ async def test_a_result_that_could_not_be_stored_is_not_sent_twice(client, world
 
     assert (first.status, first.replayed) == (200, None)
     assert (early.status, early.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
-    assert (late.content, late.replayed) == (first.content, None)
+    assert (late.status, late.replayed) == (200, None)
     assert len(world.sent("provider-a")) == 1
+
+
+@pytest.fixture(params=["PROVIDER_A", "PROVIDER_B"])
+def sender(request, world):
+    """Return a mailbox, and a message to send from it."""
+    connection = world.connections[request.param]
+    return request.param.lower().replace("_", "-"), {**MESSAGE, "connectionId": connection}
+
+
+def folders(world, mailbox):
+    """Return the folders of the copies of the message in its sender's mailbox."""
+    mails = world.sandbox.state.mails.all(mailbox)
+    return [mail.folder for mail in mails if b"Subject: Once" in mail.raw]
+
+
+async def test_the_draft_of_a_crashed_attempt_is_sent(client, world, api, monkeypatch, sender):
+    mailbox, message = sender
+    store = IdempotencyStore.store_draft
+
+    async def store_and_crash(*arguments):
+        await store(*arguments)
+        raise RuntimeError
+
+    monkeypatch.setattr(IdempotencyStore, "store_draft", store_and_crash)
+    first = await api.send(client, message)
+    monkeypatch.undo()
+    assert folders(world, mailbox) == ["drafts"]
+    second = await api.send(client, message)
+    third = await api.send(client, message)
+
+    assert (first.status, first.code) == (500, "INTERNAL_ERROR")
+    assert (second.status, third.replayed) == (200, "true")
+    assert folders(world, mailbox) == ["sent"]
+
+
+async def test_an_attempt_that_stood_still_before_its_commit_deletes_its_draft(
+    client, world, api, monkeypatch, sender
+):
+    mailbox, message = sender
+    store = IdempotencyStore.store_draft
+
+    async def lose_and_store(self, attempt, draft):
+        await end_leases(world)
+        monkeypatch.undo()
+        assert (await api.send(client, message)).status == 200
+        return await store(self, attempt, draft)
+
+    monkeypatch.setattr(IdempotencyStore, "store_draft", lose_and_store)
+    slow = await api.send(client, message)
+
+    assert (slow.status, slow.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+    assert folders(world, mailbox) == ["sent"]
+
+
+async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
+    client, world, api, monkeypatch, sender
+):
+    mailbox, message = sender
+    store = IdempotencyStore.store_draft
+
+    async def store_and_lose(self, attempt, draft):
+        assert await store(self, attempt, draft)
+        monkeypatch.undo()
+        await end_leases(world)
+        self._running[int(attempt.entry_id), attempt.number] = 0.0
+        assert (await api.send(client, message)).status == 200
+        return True
+
+    monkeypatch.setattr(IdempotencyStore, "store_draft", store_and_lose)
+    slow = await api.send(client, message)
+
+    assert (slow.status, slow.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+    assert folders(world, mailbox) == ["sent"]
+
+
+async def test_nothing_is_sent_when_the_draft_cannot_be_stored(
+    client, world, api, monkeypatch, sender
+):
+    mailbox, message = sender
+    monkeypatch.setattr(IdempotencyStore, "store_draft", overloaded)
+    first = await api.send(client, message)
+    monkeypatch.undo()
+    assert folders(world, mailbox) == ["drafts"]
+    second = await api.send(client, message)
+
+    assert (first.status, first.code) == (503, "OVERLOADED")
+    assert second.status == 200
+    assert folders(world, mailbox).count("sent") == 1
+
+
+async def test_a_draft_in_another_connection_is_of_unknown_outcome(
+    client, world, api, monkeypatch, sender
+):
+    mailbox, message = sender
+
+    async def crash(store, attempt, draft):
+        async with store._database.writing() as session:
+            await session.exec(update(IdempotencyRow).values(draft="999:r1"))
+        raise RuntimeError
+
+    monkeypatch.setattr(IdempotencyStore, "store_draft", crash)
+    await api.send(client, message)
+    monkeypatch.undo()
+    world.forget_calls()
+    second = await api.send(client, message)
+
+    assert (second.status, second.code) == (504, "OUTCOME_UNKNOWN")
+    assert world.calls() == []
+    assert folders(world, mailbox) == ["drafts"]
 
 
 async def end_leases(world):

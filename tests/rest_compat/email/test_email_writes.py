@@ -31,6 +31,8 @@ def refused(response, error, message):
         "message": message,
         "requestId": response.headers["x-request-id"],
         "success": False,
+        "emailId": None,
+        "threadId": None,
         "errorCode": error,
         "errorMessage": message,
     }
@@ -134,7 +136,6 @@ async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fie
         pytest.param(message(subject=""), id="an empty subject"),
         pytest.param(message(body=""), id="an empty body"),
         pytest.param(message(cc=None, bodyType=None, importance=None), id="nulls are absent"),
-        pytest.param(message(colour="red"), id="an unknown member"),
     ],
 )
 async def test_a_message_may_have(client, world, body):
@@ -142,6 +143,32 @@ async def test_a_message_may_have(client, world, body):
 
     assert response.status_code == 200, response.text
     assert len(world.sent("provider-a")) == 1
+
+
+@pytest.mark.parametrize("address", ["ä@work.example", "dan@ä..example"])
+@pytest.mark.parametrize("action", ["send", "forward"])
+async def test_a_recipient_that_provider_a_cannot_address_is_named(client, world, action, address):
+    recipients = {"to": [{"email": "bo@work.example"}], "cc": [{"email": address}]}
+    path = SEND if action == "send" else f"{MESSAGES}/{world.id('lease')}/forward"
+    body = message(**recipients) if action == "send" else recipients
+    response = await client.post(path, json=body)
+
+    problem = "The provider of this account cannot send to this address."
+    assert response.status_code == 400
+    assert response.json() == {
+        **refused(response, "VALIDATION_ERROR", f"cc[0].email: {problem}"),
+        "details": [{"field": "cc[0].email", "message": problem}],
+    }
+    assert writes(world) == []
+
+
+async def test_provider_b_sends_to_international_addresses(client, world):
+    body = message(to=[{"email": "ä@work.example"}], connectionId=world.connections["PROVIDER_B"])
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 200
+    (sent,) = world.sent("provider-b")
+    assert [person.address for person in parse(sent.raw).addresses("to")] == ["ä@work.example"]
 
 
 @pytest.mark.caller(allowedEmailOperations=["search_emails"])
@@ -154,7 +181,10 @@ async def test_sending_needs_its_operation(client, world):
         "message": "This token does not allow send_email.",
         "requestId": response.headers["x-request-id"],
         "requiredOperation": "send_email",
+        "requiredOperations": ["send_email"],
         "success": False,
+        "emailId": None,
+        "threadId": None,
         "errorCode": "OPERATION_NOT_ALLOWED",
         "errorMessage": "This token does not allow send_email.",
     }
@@ -218,13 +248,13 @@ async def test_a_throttled_send_is_429_with_the_wait(client, world):
 
 
 async def test_a_send_with_a_lost_response_is_looked_up_and_counted_once(client, world):
-    await world.fail("provider-a", kind="lostAnswer", count=1, method="POST")
+    await world.fail("provider-a", kind="lostAnswer", count=1, match="drafts/send")
 
     response = await client.post(SEND, json=message())
 
-    (sent,) = world.sent("provider-a")
+    assert len(world.sent("provider-a")) == 1
     assert response.status_code == 200
-    assert response.json()["emailId"] == f"providerA:{sent.id}"
+    assert response.json() == result()
 
 
 # -- POST /messages/{emailId}/reply --------------------------------------------------------------
@@ -438,7 +468,7 @@ async def test_a_change_is_made(client, world, name, change, *, is_read, labels)
     ("change", "fields"),
     [
         pytest.param({}, ["$"], id="no member"),
-        pytest.param({"colour": "red"}, ["$"], id="no member that is known"),
+        pytest.param({"colour": "red"}, ["colour"], id="a member that is not known"),
         pytest.param({"markAsRead": None}, ["$"], id="only nulls"),
         pytest.param({"markAsRead": "true"}, ["markAsRead"], id="a text for a boolean"),
         pytest.param({"markAsRead": 1}, ["markAsRead"], id="a number for a boolean"),
@@ -448,7 +478,11 @@ async def test_a_change_is_made(client, world, name, change, *, is_read, labels)
         pytest.param({"removeLabels": ["x" * 226]}, ["removeLabels[0]"], id="226 characters"),
         pytest.param({"addLabels": ["x"] * 51}, ["addLabels"], id="51 labels"),
         pytest.param(
-            {"addLabels": ["x"], "removeLabels": ["X"]}, ["removeLabels"], id="added and removed"
+            {"addLabels": ["x"], "removeLabels": ["Ｘ"]}, ["removeLabels"], id="added and removed"
+        ),
+        pytest.param({"addLabels": [" \u200b"]}, ["addLabels[0]"], id="a label that is not shown"),
+        pytest.param(
+            {"addLabels": ["y"], "removeLabels": [" Y"]}, ["removeLabels"], id="with a blank"
         ),
     ],
 )
@@ -474,6 +508,33 @@ async def test_labels_need_their_own_permission(client, world):
 
 
 @pytest.mark.caller(allowedEmailOperations=["apply_labels"])
+@pytest.mark.parametrize(
+    "label",
+    ["TRASH", "ＴＲＡＳＨ", "ＳＰＡＭ", "ＵＮＲＥＡＤ", "ſpam", "tr\u200bash", " Trash\u3000"],
+)
+async def test_labels_neither_trash_nor_report_nor_unread(client, world, label):
+    """The flag `apply_labels` does not do the work of `delete_email` or `mark_as_read`."""
+    before = world.stored("lunch")
+    response = await client.patch(f"{MESSAGES}/{world.id('lunch')}", json={"addLabels": [label]})
+
+    assert response.status_code == 404
+    assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
+    assert world.stored("lunch") == before
+    assert writes(world) == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["apply_labels"])
+@pytest.mark.parametrize("label", ["UNREAD", "ＵＮＲＥＡＤ"])
+async def test_removing_a_state_changes_nothing(client, world, label):
+    url = f"{MESSAGES}/{world.id('lease')}"
+    response = await client.patch(url, json={"removeLabels": [label]})
+
+    assert response.status_code == 200
+    assert world.stored("lease").is_read is False
+    assert writes(world) == []
+
+
+@pytest.mark.caller(allowedEmailOperations=["apply_labels"])
 async def test_the_read_state_needs_its_own_permission(client, world):
     url = f"{MESSAGES}/{world.id('lease')}"
     refusal = await client.patch(url, json={"markAsRead": True})
@@ -491,7 +552,7 @@ async def test_the_read_state_needs_its_own_permission(client, world):
         pytest.param({"markAsRead": True}, "mark_as_read", id="read state"),
         pytest.param({"addLabels": ["Work"]}, "apply_labels", id="labels"),
         pytest.param({"markAsRead": True, "addLabels": ["Work"]}, "mark_as_read", id="both"),
-        pytest.param({"markAsRead": "x"}, "mark_as_read or apply_labels", id="a bad body"),
+        pytest.param({"markAsRead": "x"}, "mark_as_read, apply_labels", id="a bad body"),
     ],
 )
 async def test_a_refused_change_names_the_operation_it_needs(client, world, change, needed):
@@ -499,7 +560,7 @@ async def test_a_refused_change_names_the_operation_it_needs(client, world, chan
 
     assert response.status_code == 403
     assert response.json()["error"] == "OPERATION_NOT_ALLOWED"
-    assert response.json()["requiredOperation"] == needed
+    assert response.json()["requiredOperation"] == needed.split(", ")[0]
     assert response.headers["x-required-operation"] == needed
     assert world.calls() == []
 
@@ -509,7 +570,9 @@ async def test_changing_without_either_operation_names_both(client, world):
     response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json={})
 
     assert response.status_code == 403
-    assert response.json()["requiredOperation"] == "mark_as_read or apply_labels"
+    assert response.json()["requiredOperation"] == "mark_as_read"
+    assert response.json()["requiredOperations"] == ["mark_as_read", "apply_labels"]
+    assert response.headers["x-required-operation"] == "mark_as_read, apply_labels"
     assert world.calls() == []
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from graph.context import Delivery
 from graph.documents.operations import Graph
 from graph.schema import build
+from providers.ports.mail import SendAttempt
 from rest_compat.documents import document
 
 BOARDS = "/api/access/tasks/boards"
@@ -62,7 +62,7 @@ async def test_an_intent_that_may_have_completed_is_not_repeated(
     headers = [(b"authorization", client.headers["authorization"].encode())]
     scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1)}
     context = await world.gateway.services.entry.authorize(scope, {"tasks": 1})
-    context.delivery = Delivery("x@y.invalid", maybe_sent=True)
+    context.delivery = SendAttempt(message_id="x", maybe_sent=True)
     fresh.forget()
     operation = Graph(build()).prepare(document(f"tasks/{name}"))
     ids = {key: fresh[value] for key, value in variables.items() if key != "input"}

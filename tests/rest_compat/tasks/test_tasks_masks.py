@@ -1,6 +1,7 @@
 """Masks of the tasks surface, pushed down to the provider; filters, scopes, gates."""
 
 import pytest
+from failed_results import failed_result
 
 BOARDS = "/api/access/tasks/boards"
 ITEMS = "/api/access/tasks/items"
@@ -281,9 +282,7 @@ async def test_a_board_may_be_in_scope_without_creating(fresh, client, world):
         "error": "ACCESS_DENIED",
         "message": message,
         "requestId": created.headers["x-request-id"],
-        "success": False,
-        "errorCode": "ACCESS_DENIED",
-        "errorMessage": message,
+        **failed_result("TaskItemResult", message, "ACCESS_DENIED"),
     }
     assert changed.status_code == 200
 
@@ -314,13 +313,16 @@ async def test_each_call_needs_its_operation(tasks, client, world, call, held):
         response = await narrow.request(method, f"{path}?limit=0&provider=x", json=body)
 
     message = f"This token does not allow {operation}."
-    result = {"success": False, "errorCode": "ACCESS_DENIED", "errorMessage": message}
+    name = {"DELETE": "TaskOperationResult", "PATCH": "TaskItemResult"}.get(method)
+    name = name or ("TaskCommentResult" if "comments" in path else "TaskItemResult")
+    result = failed_result(name, message, "ACCESS_DENIED")
     assert response.status_code == 403
     assert response.json() == {
         "error": "OPERATION_NOT_ALLOWED",
         "message": message,
         "requestId": response.headers["x-request-id"],
         "requiredOperation": operation,
+        "requiredOperations": [operation],
         **({} if method == "GET" else result),
     }
     assert response.headers["x-required-operation"] == operation
@@ -334,7 +336,8 @@ async def test_without_a_task_connection_there_is_no_provider(tasks, client):
         assert response.status_code == 422
         assert response.json() == {
             "error": "NO_TASK_PROVIDER",
-            "message": "No tasks connection exists on any of this token's resources.",
+            "message": "The token's operator has no tasks connection on any of the token's "
+            "resources.",
             "requestId": response.headers["x-request-id"],
         }
     deleted = await client.delete(f"{ITEMS}/1")

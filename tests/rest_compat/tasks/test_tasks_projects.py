@@ -1,6 +1,9 @@
 """The second provider through the same documented paths: projects are boards, tasks are items."""
 
 import pytest
+from failed_results import failed_result
+
+from providers.connectors.projects import paged_reader
 
 BOARDS = "/api/access/tasks/boards"
 ITEMS = "/api/access/tasks/items"
@@ -257,6 +260,21 @@ async def test_paging_continues_after_an_expired_offset(fresh, client, world, ch
     assert ids == [fresh["wall1"], fresh["wall2"]]
 
 
+@pytest.mark.caller(**PROJECTS)
+async def test_a_token_too_old_for_a_long_list_is_refused(fresh, client, world, monkeypatch):
+    path = f"{BOARDS}/{fresh['pavilion']}/items"
+    token = (await client.get(f"{path}?limit=2")).json()["nextPageToken"]
+    monkeypatch.setattr(paged_reader, "MAX_RESTORE_CALLS", 1)
+    await world.fail("projects", kind="400", match="offset=", count=1)
+    world.sandbox.upstreams["projects"].calls.clear()
+
+    response = await client.get(f"{path}?limit=9&pageToken={token}")
+
+    assert (response.status_code, response.json()["error"]) == (400, "INVALID_PAGE_TOKEN")
+    assert "begin again" in response.json()["message"]
+    assert len(world.sandbox.upstreams["projects"].calls) == 2  # its columns, and the offset
+
+
 @pytest.mark.caller(**PROJECTS, visibleTaskFields=["name", "column_values", "status"])
 async def test_hidden_fields_are_not_requested_upstream(tasks, client):
     item = (await client.get(f"{ITEMS}/{tasks['roof']}")).json()["item"]
@@ -434,7 +452,8 @@ async def test_a_scope_confines_the_second_provider_too(tasks, client, world):
     [
         pytest.param({"kind": "429", "retryAfter": 9}, 429, None, id="429"),
         pytest.param({"kind": "500"}, 502, None, id="500"),
-        pytest.param({"kind": "403"}, 403, "ACCESS_DENIED", id="403"),
+        pytest.param({"kind": "403"}, 502, None, id="403"),
+        pytest.param({"kind": "503", "retryAfter": 9}, 502, None, id="503 with a time"),
         pytest.param({"kind": "malformed"}, 502, None, id="malformed"),
     ],
 )
@@ -473,9 +492,9 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
         "error": "OUTCOME_UNKNOWN",
         "message": sentence,
         "requestId": first.headers["x-request-id"],
-        "success": False,
-        "errorCode": None,
-        "errorMessage": sentence,
+        **failed_result(
+            "TaskCommentResult" if what == "comments" else "TaskItemResult", sentence, None
+        ),
     }
     assert (again.status_code, again.content) == (504, first.content)
     assert again.headers["idempotent-replayed"] == "true"

@@ -1,6 +1,7 @@
 """The provider that a call goes to, and the responses to its failures."""
 
 import pytest
+from failed_results import failed_result
 from sqlmodel import col, select
 
 from gateway.connections import rows as connection_rows
@@ -51,11 +52,7 @@ async def test_auto_is_ambiguous_with_two_providers(tasks, client):
             "message": message,
             "requestId": response.headers["x-request-id"],
             "connectedProviders": ["BOARDS", "PROJECTS"],
-            **(
-                {"success": False, "errorCode": None, "errorMessage": message}
-                if response is written
-                else {}
-            ),
+            **(failed_result("TaskOperationResult", message, None) if response is written else {}),
         }
     assert tasks.documents() == tasks.calls() == []
 
@@ -156,7 +153,7 @@ async def test_a_connection_with_read_scopes_does_not_write(fresh, client, world
     assert fresh.documents() == []
 
 
-async def test_rights_that_the_provider_does_not_grant_are_denied(fresh, client, world):
+async def test_a_change_without_the_rights_at_the_provider_is_its_refusal(fresh, client, world):
     import task_world
 
     resource = await task_world.resource(world, "barred")
@@ -167,11 +164,8 @@ async def test_rights_that_the_provider_does_not_grant_are_denied(fresh, client,
     async with world.client(token) as barred:
         response = await barred.delete(f"{ITEMS}/{fresh['door']}")
 
-    assert response.status_code == 403
-    assert (response.json()["error"], response.json()["errorCode"]) == (
-        "ACCESS_DENIED",
-        "ACCESS_DENIED",
-    )
+    assert (response.status_code, response.json()["error"]) == (502, "PROVIDER_ERROR")
+    assert response.json()["errorCode"] is None
     assert fresh.boards.items.find(fresh["door"]).state == "active"
 
 
@@ -212,12 +206,26 @@ async def test_failures_of_the_provider(fresh, world, fault, expected, sentence)
         read = await client.get(f"{ITEMS}/{fresh['door']}")
         written = await client.delete(f"{ITEMS}/{fresh['door']}")
 
-    status, error, code = expected
-    for response in (read, written):
-        assert (response.status_code, response.json()["error"]) == (status, error)
-        assert response.json()["message"] == SENTENCES[sentence]
+    status, error, _ = expected
+    assert (read.status_code, read.json()["error"]) == (status, error)
+    assert read.json()["message"] == SENTENCES[sentence]
     assert "errorCode" not in read.json()
-    assert (written.json()["success"], written.json()["errorCode"]) == (False, code)
+    refusal = "refused" if sentence == "denied" else sentence  # a forbidden change: the contract
+    assert (written.status_code, written.json()["error"]) == (502, "PROVIDER_ERROR")
+    assert written.json()["message"] == SENTENCES[refusal]
+    assert (written.json()["success"], written.json()["errorCode"]) == (False, None)
+
+
+async def test_an_outage_with_a_time_is_no_throttle(fresh, world):
+    await world.fail("tasks", kind="503", retryAfter=7)
+    async with await _own(world, fresh) as client:
+        read = await client.get(f"{ITEMS}/{fresh['door']}")
+        written = await client.delete(f"{ITEMS}/{fresh['door']}")
+    await world.admin.delete("/sandbox/faults/tasks")
+
+    for response in (read, written):
+        assert (response.status_code, response.json()["error"]) == (502, "PROVIDER_ERROR")
+        assert "retry-after" not in response.headers
 
 
 @pytest.mark.parametrize("kind", ["malformed", "html"])
@@ -250,7 +258,6 @@ async def test_a_refused_token_needs_a_person(fresh, world):
         pytest.param({"kind": "rateLimit"}, 20, id="rate limit"),
         pytest.param({"kind": "tooManyRequests"}, 5, id="a throttle called a bad request"),
         pytest.param({"kind": "concurrency"}, 1, id="concurrency"),
-        pytest.param({"kind": "dailyLimit"}, 30, id="no time named"),
         pytest.param({"kind": "429", "retryAfter": 7}, 7, id="429"),
         pytest.param({"kind": "429"}, 1, id="429 without a time"),
     ],
@@ -267,9 +274,7 @@ async def test_throttles_are_forwarded(fresh, world, fault, wait):
         "error": None,
         "message": message,
         "requestId": response.headers["x-request-id"],
-        "success": False,
-        "errorCode": None,
-        "errorMessage": message,
+        **failed_result("TaskOperationResult", message, None),
     }
 
 

@@ -1,6 +1,7 @@
 """Creating, updating, deleting and commenting: whole bodies, partial success, errors."""
 
 import pytest
+from failed_results import failed_result
 
 BOARDS = "/api/access/tasks/boards"
 ITEMS = "/api/access/tasks/items"
@@ -11,15 +12,17 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 def refused(response, status, error, message, *, code=None, **more):
     """The whole body of an error of an item write."""
+    names = {"DELETE": "TaskOperationResult"}
+    result = names.get(response.request.method, "TaskItemResult")
+    if response.request.url.path.endswith("/comments"):
+        result = "TaskCommentResult"
     assert response.status_code == status, response.text
     assert response.json() == {
         "error": error,
         "message": message,
         "requestId": response.headers["x-request-id"],
+        **failed_result(result, message, code),
         **more,
-        "success": False,
-        "errorCode": code,
-        "errorMessage": message,
     }
 
 
@@ -207,6 +210,7 @@ async def test_a_token_writes_its_own_columns_alone(fresh, client):
         "NO_WRITABLE_FIELDS",
         "None of these fields can be set with this token.",
         code="NO_WRITABLE_FIELDS",
+        rejectedFields=["hours"],
     )
     assert fresh.boards.items.find(fresh["door"]).values["hours"] == "2"
 

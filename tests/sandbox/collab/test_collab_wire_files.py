@@ -150,7 +150,7 @@ async def test_insertion_between_pages_repeats_nothing(client, world):
         ("$skip=1", 400),
         ("$top=1000", 400),
         ("$top=0", 400),
-        ("$orderby=webUrl", 400),
+        ("$orderby=webUrl", 200),
         ("$skiptoken=%21%21", 400),
         ("$search=x", 400),
         ("$orderby=size desc", 200),
@@ -179,6 +179,37 @@ async def test_search_matches_names_and_contents(client, world, q, expected):
     path = f"/drives/{world.documents.drive_id}/root/search(q='{q}')"
 
     assert names(await client.get(path)) == expected
+
+
+@pytest.mark.parametrize("q", ["05%2F2026", "a%5Cb", "%2F"])
+async def test_searches_for_separators_of_paths_are_refused(client, world, q):
+    path = f"/drives/{world.documents.drive_id}/root/search(q='{q}')"
+
+    response = await client.get(path)
+
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "invalidRequest"
+
+
+async def test_searches_expand_no_list_items(client, world):
+    path = f"/drives/{world.documents.drive_id}/root/search(q='keel')"
+
+    response = await client.get(f"{path}?$expand=listItem($select=id)")
+
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "notSupported"
+
+
+async def test_folders_are_ordered_by_name_and_address_alone(client, world):
+    for name, size in (("b", 1), ("a", 3), ("c", 2)):
+        world.make.file(world.boats, name, ("text", "x" * size))
+    world.make.save()
+    path = f"/drives/{world.documents.drive_id}/items/{world.boats.id}/children?$top=3&$orderby="
+
+    for order in ("name", "size", "size desc", "lastModifiedDateTime", "createdDateTime desc"):
+        assert names(await client.get(path + order)) == ["a", "b", "c"]
+    for order in ("name desc", "webUrl desc", "url desc"):
+        assert names(await client.get(path + order)) == ["Inner #1 & 'co'", "c", "b"]
 
 
 async def test_search_results_are_thin(client, world):

@@ -33,7 +33,8 @@ def sandbox():
     sandbox = create(None, public_base="http://sandbox.test")
     for server in SERVERS:
         ClientRegistry(sandbox.state.database).register(
-            server, "gateway", "its secret", [BACK, "http://127.0.0.1/back"]
+            *(server, "gateway", "its secret"),
+            [BACK, "http://127.0.0.1/back", "http://localhost:8765/back"],
         )
     return sandbox
 
@@ -162,7 +163,31 @@ async def test_an_invalid_request_is_reported_to_the_client(client, server, chan
     assert "code" not in parameters
 
 
-async def test_a_loopback_redirect_uri_may_have_any_port(client):
+@pytest.mark.parametrize(
+    ("server", "redirect_uri", "accepted"),
+    [
+        ("provider-a", "http://127.0.0.1:49152/back", True),
+        ("provider-a", "http://localhost:49152/back", True),
+        ("provider-b", "http://localhost:49152/back", True),
+        ("provider-b", "http://127.0.0.1:49152/back", False),
+        ("tasks", "http://localhost:8765/back", True),
+        ("tasks", "http://localhost:49152/back", False),
+        ("projects", "http://localhost:8765/back", True),
+        ("projects", "http://localhost:49152/back", False),
+        ("projects", "http://127.0.0.1:8765/back", False),
+    ],
+)
+async def test_the_port_of_a_loopback_address_is_compared_as_by_the_vendor(
+    client, server, redirect_uri, accepted
+):
+    query = authorize_query(redirect_uri=redirect_uri)
+    response = await client.get(SERVERS[server][0], params=query)
+
+    assert (response.status_code == 302) is accepted
+    assert ("location" in response.headers) is accepted
+
+
+async def test_a_loopback_redirect_uri_gets_the_code(client):
     back = "http://127.0.0.1:49152/back"
     code = (await consent(client, "provider-a", redirect_uri=back))["code"]
 

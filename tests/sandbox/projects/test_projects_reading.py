@@ -285,3 +285,27 @@ async def test_faults_have_the_apis_format_and_calls_are_logged(projects):
     assert (throttled.status_code, throttled.headers["retry-after"]) == (429, "30")
     assert throttled.json()["errors"][0]["message"].startswith("You've made too many requests")
     assert [(call["path"], call["fault"]) for call in calls] == [("/api/1.0/users/me", "429")]
+
+
+async def test_fields_without_their_scope_are_left_out(projects):
+    scopes = ("projects:read", "tasks:read")
+    project = projects.pavilion
+    fields = "team.name,memberships.section.name,memberships.project.name"
+    for scope, name in (("teams:read", "team"), ("project_sections:read", "section")):
+        shown = []
+        for granted in (scopes, (*scopes, scope)):
+            header = projects.issue(*granted)
+            texts = [
+                (await projects.http.get(f"{BASE}/{path}?opt_fields={fields}", headers=header)).text
+                for path in (f"projects/{project}", f"projects/{project}/tasks")
+            ]
+            shown.append(any(f'"{name}":' in text for text in texts))
+        assert shown == [False, True]
+
+
+async def test_sections_have_a_scope_of_their_own(projects):
+    path = f"{BASE}/projects/{projects.pavilion}/sections"
+    refused = await projects.http.get(path, headers=projects.issue("projects:read"))
+    served = await projects.http.get(path, headers=projects.issue("project_sections:read"))
+
+    assert (refused.status_code, served.status_code) == (403, 200)

@@ -229,6 +229,43 @@ async def test_a_sent_mail_is_completed_and_delivered(client, mails):
     assert b"fake@z.test" not in arrived.raw
 
 
+async def test_the_message_id_of_a_sent_mail_is_lost(client, mails):
+    raw = (
+        b"To: me@b.test\r\nMessage-ID: <own@gw.test>\r\nSubject: s\r\n\r\nMessage-ID: <own@gw.test>"
+    )
+    draft = (await client.post(f"{ME}/drafts", json={"message": {"raw": encoded(raw)}})).json()
+    await client.post(f"{ME}/drafts/send", json={"id": draft["id"]})
+    await client.post(f"{ME}/messages/send", json={"raw": encoded(raw)})
+
+    for mail in (*mails.all("provider-a"), *mails.all("provider-b")):
+        head, _, body = mail.raw.partition(b"\r\n\r\n")
+        assert head.count(b"Message-ID: <CA") == 1
+        assert head.count(b"@mail.gmail.com>") == 1
+        assert b"own@gw.test" not in head
+        assert body == b"Message-ID: <own@gw.test>"
+    query = {"q": "rfc822msgid:own@gw.test in:anywhere"}
+    results = await client.get(f"{ME}/messages", params=query)
+    assert results.json() == {"resultSizeEstimate": 0}
+
+
+async def test_a_draft_may_be_uploaded(client, mails):
+    raw = b"To: me@b.test\r\nSubject: s\r\n\r\nhi"
+    draft = (
+        await client.post(
+            f"{ME.replace('/gmail/', '/upload/gmail/')}/drafts?uploadType=media",
+            content=raw,
+            headers={"content-type": "message/rfc822"},
+        )
+    ).json()
+    sent = (await client.post(f"{ME}/drafts/send", json={"id": draft["id"]})).json()
+    again = await client.post(f"{ME}/drafts/send", json={"id": draft["id"]})
+
+    assert draft["message"]["labelIds"] == ["DRAFT"]
+    assert (again.status_code, reason(again)) == (404, "notFound")
+    assert [mail.id for mail in mails.all("provider-a")] == [sent["id"]]
+    assert sent["id"] != draft["message"]["id"]
+
+
 async def test_mail_to_oneself_is_one_message_in_two_places(client):
     raw = b"To: me@x.test\r\nSubject: s\r\n\r\nhi"
     answer = (await client.post(f"{ME}/messages/send", json={"raw": encoded(raw)})).json()

@@ -62,6 +62,7 @@ FOUND = (
     "",
     "lease",
     "leas",  # a form of "lease", as far as the sandbox knows
+    "subject:draft",
     "LEASE draft",
     "signed-off",
     '"signed off contract"',
@@ -111,6 +112,7 @@ FOUND = (
 )
 MISSED = (
     "ease",
+    "subject:leas",
     "annexes",
     '"contract signed"',
     "from:ruizz",

@@ -34,7 +34,7 @@ async def test_each_part_has_a_status_of_its_own(client, world):
         ),
         part("e", f"/me/messages/{mail.id}", "DELETE", depends_on=["d"]),
         part("f", f"/me/messages/{mail.id}", dependsOn=["c"]),
-        part("g", f"/me/messages/{mail.id}/$value"),
+        part("g", f"/me/messages/{mail.id}/$value", dependsOn=["e"]),
     )
 
     assert {name: one["status"] for name, one in answers.items()} == {

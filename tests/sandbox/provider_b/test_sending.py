@@ -236,8 +236,8 @@ async def test_the_time_of_sending_replaces_any_other(client, world):
     await client.post("/me/sendMail", content=b64encode(raw.encode()), headers=MIME)
 
     (sent,) = world.all(folder="sent")
-    found = [message.text for message in parse(sent.raw).headers if message.name.lower() == "date"]
-    assert found == ["Fri, 15 Jan 2027 08:00:00 +0000"]
+    dates = [header.text for header in parse(sent.raw).headers if header.name.lower() == "date"]
+    assert dates == ["Fri, 15 Jan 2027 08:00:00 +0000"]
     assert sent.raw.endswith(f"To: {NEIGHBOUR}\r\n\r\nbody".encode())
 
 

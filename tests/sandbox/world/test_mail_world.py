@@ -285,6 +285,7 @@ async def test_both_apis_return_every_mail():
     state = open_state(None)
     facts = world.seed(state.database, state.mails, NOW)
     sandbox = Sandbox(state, public_base="http://sandbox.test")
+    sandbox.upstreams["providerA"].quota.allowance = None
     reads = {
         "provider-a": (
             ("providerA", ("https://www.googleapis.com/auth/gmail.readonly",)),

@@ -5,13 +5,14 @@ import ssl
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from sqlmodel import col, select
+from sqlmodel import and_, col, select
 
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
+from gateway.operations import tokens
 from gateway.secrets.keyring import Keyring, place
 from gateway.settings import Settings
 from gateway.store.database import Database
-from gateway.store.tables import ConnectionRow
+from gateway.store.tables import ConnectionRow, OperatorResource
 
 TIMEOUT_SECONDS = 5.0  # for an upstream to accept a connection
 
@@ -46,15 +47,23 @@ async def credentials(store: Database, keyring: Keyring) -> Finding:
 
 
 async def connections(store: Database) -> Finding:
-    """Count the connections by status."""
+    """Count the connections by status, and find those that no token reaches for want of a link."""
     async with store.reading() as session:
         rows = (
             await session.exec(
-                select(ConnectionRow.id, ConnectionRow.status).order_by(col(ConnectionRow.id))
+                select(ConnectionRow.id, ConnectionRow.status, OperatorResource.operator_id)
+                .outerjoin(
+                    OperatorResource,
+                    and_(
+                        col(OperatorResource.operator_id) == col(ConnectionRow.operator_id),
+                        col(OperatorResource.resource_id) == col(ConnectionRow.resource_id),
+                    ),
+                )
+                .order_by(col(ConnectionRow.id))
             )
         ).all()
     by_status: dict[str, list[str]] = {}
-    for connection_id, status in rows:
+    for connection_id, status, _ in rows:
         by_status.setdefault(status, []).append(str(connection_id))
     counts = ", ".join(f"{len(ids)} {status}" for status, ids in sorted(by_status.items()))
     if waiting := by_status.get("needs_reauth"):
@@ -63,7 +72,22 @@ async def connections(store: Database) -> Finding:
     if failing := by_status.get("error"):
         remedy = "`access-gateway connection test ID` tells what is wrong."
         return warn("connections", f"{counts}: {', '.join(failing)} fail", remedy)
+    if unlinked := [str(connection_id) for connection_id, _, link in rows if link is None]:
+        remedy = "Link their operators to the resources again, or remove the connections."
+        detail = f"{counts}: no token reaches {', '.join(unlinked)}, whose operators are not linked"
+        return warn("connections", detail, remedy)
     return ok("connections", counts or "none yet")
+
+
+async def access_tokens(store: Database) -> Finding:
+    """List the active tokens whose settings reveal more than they seem to."""
+    async with store.reading() as session:
+        active = await tokens.list_all(session, status=tokens.status_of("active"))
+    revealing = [str(token["id"]) for token in active if token["warnings"]]
+    if revealing:
+        remedy = "`access-gateway token show ID` tells what, and which setting prevents it."
+        return warn("tokens", f"{', '.join(revealing)} reveal what rules hide", remedy)
+    return ok("tokens", f"{len(active)} active")
 
 
 async def providers(store: Database, settings: Settings) -> Finding:

@@ -1,6 +1,7 @@
 """Checks without network: settings, secrets, data folder, pages, SQLite, processes, address."""
 
 import os
+import platform
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ import graph
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
 from gateway.cli.console import settings_errors
 from gateway.secrets.keyring import Keyring, WeakSecret
-from gateway.settings import NotConfigured, Settings
+from gateway.settings import NotConfigured, Settings, client_variables
 from gateway.store import sqlite
+from gateway.unknown_variables import unknown_variables
+from gateway.version import API_VERSION, VERSION
 
 _PAGES = ("explorer/index.html", "docs/index.html")
 _ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
@@ -30,6 +33,20 @@ def read() -> tuple[Settings | None, list[Finding]]:
         remedy = "Set AGW_RATE_LIMITS=on; off is for load tests."
         return settings, [warn("settings", "read, but there are no rate limits", remedy)]
     return settings, [ok("settings", "read")]
+
+
+def version() -> Finding:
+    """Name the versions; there is nothing to check."""
+    return ok("version", f"{VERSION}, API {API_VERSION}, Python {platform.python_version()}")
+
+
+def variables() -> Finding:
+    """Check that each `AGW_` variable is a setting."""
+    sentences = unknown_variables()
+    if sentences:
+        remedy = f"Correct or remove the variables. {_TABLE}"
+        return warn("variables", " ".join(sentences), remedy)
+    return ok("variables", "each AGW_ variable is a setting")
 
 
 def secrets(settings: Settings) -> Finding:
@@ -130,14 +147,58 @@ def address(settings: Settings) -> Finding:
     return ok("address", settings.base_url)
 
 
+_PROVIDERS = {
+    "PROVIDER_A": "Google",
+    "PROVIDER_B": "Microsoft",
+    "BOARDS": "monday.com",
+    "PROJECTS": "Asana",
+}
+
+
+def oauth_clients(settings: Settings) -> Finding:
+    """Check at which providers this deployment has an OAuth client, and name what is missing."""
+    name = "oauth clients"
+    if settings.sandbox:
+        return ok(name, "those of the sandbox")
+    ready, without_secret, without_id, absent = [], [], [], []
+    for provider, vendor in _PROVIDERS.items():
+        client_id, secret = settings.oauth_client(provider)
+        variables = client_variables(provider)
+        if client_id and secret:
+            ready.append(vendor)
+        elif client_id:
+            without_secret.append(f"{vendor} ({variables[1]})")
+        elif secret:
+            without_id.append(f"{vendor} ({variables[0]})")
+        else:
+            absent.append(f"{vendor} ({variables[0]})")
+    parts = {
+        "ready": ready,
+        "without a secret": without_secret,
+        "a secret without an id": without_id,
+        "not set up": absent,
+    }
+    detail = "; ".join(f"{state}: {', '.join(names)}" for state, names in parts.items() if names)
+    if without_secret or without_id:
+        remedy = (
+            "Set the variables in brackets; only a public client of Microsoft works without a "
+            "secret."
+        )
+        return warn(name, detail, remedy)
+    return ok(name, detail)
+
+
 def local(settings: Settings, *, embedded: bool) -> Iterator[Finding]:
     """Run every check of this module that needs readable settings."""
+    yield version()
+    yield variables()
     yield secrets(settings)
     yield folder(settings)
     yield pages()
     yield library()
     yield processes(settings, embedded=embedded)
     yield address(settings)
+    yield oauth_clients(settings)
 
 
 def _keys(settings: Settings) -> str:

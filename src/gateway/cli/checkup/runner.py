@@ -13,7 +13,7 @@ async def run_checks(*, offline: bool) -> list[Finding]:
     if settings is None:
         return results
     try:
-        store = Database.open(settings.database)
+        store = Database.open(settings.database, pooler=settings.database_pooler)
     except Exception:  # noqa: BLE001 - whatever the URL's dialect raises
         remedy = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://USER:PASSWORD@HOST/NAME"
         return [*results, fail("database", "AGW_DATABASE_URL is no database URL", remedy)]
@@ -31,7 +31,10 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
         return results + (stores.unreachable() if results[0].outcome is Outcome.FAIL else [])
     results.append(await stores.schema(store))
     if results[-1].outcome is not Outcome.OK:
-        return [*results, *(unknown(name, "schema") for name in ("credentials", "connections"))]
+        return [
+            *results,
+            *(unknown(name, "schema") for name in ("credentials", "connections", "tokens")),
+        ]
     shared = settings.redis_url if results[1].outcome is not Outcome.FAIL else None
     results.append(await stores.clock(store, shared))
     try:
@@ -39,6 +42,7 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     except WeakSecret:
         results.append(unknown("credentials", "secrets"))
     results.append(await accounts.connections(store))
+    results.append(await accounts.access_tokens(store))
     if not offline:
         results.append(await accounts.providers(store, settings))
     return results

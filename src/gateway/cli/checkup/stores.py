@@ -104,7 +104,8 @@ async def clock(store: Database, url: "SecretStr | None") -> Finding:
 
 def unreachable() -> list[Finding]:
     """Return a finding for each check that needs the database and was not made."""
-    return [unknown(name, "database") for name in ("schema", "credentials", "connections")]
+    names = ("schema", "credentials", "connections", "tokens")
+    return [unknown(name, "database") for name in names]
 
 
 async def _database_clock(store: Database) -> float | None:

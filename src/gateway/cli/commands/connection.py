@@ -26,6 +26,16 @@ Provider = Annotated[
 Device = Annotated[
     bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
 ]
+CallbackPort = Annotated[
+    int | None,
+    typer.Option(
+        "--callback-port",
+        min=0,
+        max=65535,
+        help="Port of this machine that the provider redirects to after the consent. Default: "
+        "8765, for providers that compare the port with the registered one; 0: any free port.",
+    ),
+]
 Browser = Annotated[
     bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
 ]
@@ -65,6 +75,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = False,
     device: Device = False,
     browser: Browser = True,
+    callback_port: CallbackPort = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -97,7 +108,9 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
         secret=_read_secret() if has_secret else None,
     )
     connection = run_async(
-        lambda: account_setup.add(new, device=device, browser=browser, untested=untested)
+        lambda: account_setup.add(
+            new, device=device, browser=browser, untested=untested, callback_port=callback_port
+        )
     )
     _report(connection, as_json=as_json)
 
@@ -109,7 +122,7 @@ def list_(as_json: AsJson = False) -> None:
     from gateway.operations.connections import ConnectionService
 
     async def read(store: "Store") -> "list[Connection]":
-        service = ConnectionService(keyring=store.keyring, allowed_hosts=frozenset())
+        service = ConnectionService(keyring=store.keyring, allowed_origins=frozenset())
         async with store.database.reading() as session:
             return await service.list_all(session)
 
@@ -130,15 +143,35 @@ def try_out(connection_id: Id, as_json: AsJson = False) -> None:
 
 @app.command("reauthorise")
 def reauthorise(
-    connection_id: Id, device: Device = False, browser: Browser = True, as_json: AsJson = False
+    connection_id: Id,
+    device: Device = False,
+    browser: Browser = True,
+    callback_port: CallbackPort = None,
+    as_json: AsJson = False,
 ) -> None:
     """Have the account's owner consent again."""
     from gateway.cli import account_setup
 
     _report(
-        run_async(lambda: account_setup.reauthorise(connection_id, device=device, browser=browser)),
+        run_async(
+            lambda: account_setup.reauthorise(
+                connection_id, device=device, browser=browser, callback_port=callback_port
+            )
+        ),
         as_json=as_json,
     )
+
+
+@app.command("disable")
+def disable(connection_id: Id, as_json: AsJson = False) -> None:
+    """Stop using a connection; it keeps its credentials."""
+    _set_status(connection_id, "disabled", as_json=as_json)
+
+
+@app.command("enable")
+def enable(connection_id: Id, as_json: AsJson = False) -> None:
+    """Use a disabled connection again."""
+    _set_status(connection_id, "active", as_json=as_json)
 
 
 @app.command("remove")
@@ -146,13 +179,31 @@ def remove(connection_id: Id, as_json: AsJson = False) -> None:
     """Remove a connection and its credentials."""
     from gateway.cli.stores import in_store
     from gateway.operations.connections import ConnectionService
+    from gateway.store.conflicts import retried
 
+    @retried
     async def delete(store: "Store") -> "Connection":
-        service = ConnectionService(keyring=store.keyring, allowed_hosts=frozenset())
+        service = ConnectionService(keyring=store.keyring, allowed_origins=frozenset())
         async with store.database.writing() as session:
             return await service.remove(session, connection_id)
 
     report(in_store(delete), f"Connection {connection_id} is removed.", as_json=as_json)
+
+
+def _set_status(connection_id: int, status: str, *, as_json: bool) -> None:
+    from gateway.cli.stores import in_store
+    from gateway.operations.connections import ConnectionChange, ConnectionService
+    from gateway.operations.validation import validated
+    from gateway.store.conflicts import retried
+
+    @retried
+    async def change(store: "Store") -> "Connection":
+        service = ConnectionService(keyring=store.keyring, allowed_origins=frozenset())
+        changed = validated(ConnectionChange, {"status": status})
+        async with store.database.writing() as session:
+            return await service.change(session, connection_id, changed)
+
+    _report(in_store(change), as_json=as_json)
 
 
 def _report(connection: "Connection", *, as_json: bool) -> None:

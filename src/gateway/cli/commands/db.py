@@ -1,12 +1,15 @@
 """`db`: schema versions, backup and restore."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gateway.cli.console import info, output, progress, report, run_async
 from gateway.cli.options import AsJson, Yes, confirm
+
+if TYPE_CHECKING:
+    from gateway.operations.restored_access import WiderAccess
 
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
@@ -74,20 +77,29 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """
-    Put a copy in place of everything in the store. Stop the gateways before.
+    Replace everything in the store by a copy. Stop the gateways before.
 
-    What was made, rotated or revoked since the copy is undone; tokens that come to life again by
-    that are named. PostgreSQL needs pg_restore and psql on the path.
+    Changes since the copy are undone: first, the tokens and connections are listed that allow more
+    in the copy than now. PostgreSQL needs pg_restore and psql on the path.
     """
     from gateway.operations import maintenance
 
+    _write_wider(run_async(lambda: maintenance.compare(file)))
     confirm("Everything in the store will be replaced. Go on?", yes=yes)
     with progress("Restoring") as show_progress:
         status = run_async(lambda: maintenance.restore(file, show_progress))
     _show(status, as_json=as_json)
-    if status["revived"]:
-        listed = ", ".join(map(str, status["revived"]))
-        info(f"Tokens that were revoked since the copy are good again: {listed}")
+
+
+def _write_wider(wider: "list[WiderAccess] | None") -> None:
+    from gateway.operations.restored_access import phrases
+
+    if wider is None:
+        info("There is no store to compare the copy with: every token in the copy becomes valid.")
+    elif wider:
+        info("These allow more after the restore than now:")
+        for phrase in phrases(wider):
+            info(f"  {phrase}")
 
 
 def _show(status: dict[str, Any], *, as_json: bool) -> None:

@@ -28,7 +28,7 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     with failures_as_sentences():
         from gateway.demo.manifest import write
-        from gateway.server import bind, run_app
+        from gateway.server import bind, run_app, tune_garbage_collector
         from gateway.telemetry import logs
 
         logs.configure(level="warning", form="console")
@@ -42,6 +42,7 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
             report(described, lambda: _write_introduction(described), as_json=as_json)
             sys.stdout.flush()  # whoever reads it, from a pipe or a file, waits for it
 
+        tune_garbage_collector()
         run_app(gateway, listener, started=announce)
 
 

@@ -1,11 +1,20 @@
 """`operator` and `resource`: the people whose accounts are connected, and their resources."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.console import info, output, report, report_rows
-from gateway.cli.options import AsJson
+from gateway.cli.option_values import without_none
+from gateway.cli.options import AsJson, Yes, confirm, refuse
+
+if TYPE_CHECKING:
+    from sqlmodel.ext.asyncio.session import AsyncSession
+
+    from gateway.operations import views
+
+OperatorId = Annotated[str, typer.Argument(help="The operator's id.")]
+ResourceId = Annotated[int, typer.Argument(help="The resource's id.")]
 
 operators = typer.Typer(help="People whose accounts are connected.", no_args_is_help=True)
 resources = typer.Typer(help="What connections hang on and tokens reach.", no_args_is_help=True)
@@ -41,6 +50,43 @@ def list_operators(as_json: AsJson = False) -> None:
     report_rows(read_store(operations.list_all), _OPERATOR, as_json=as_json)
 
 
+@operators.command("change")
+def change_operator(
+    operator_id: OperatorId,
+    email: Annotated[str | None, typer.Option(help="Their new address.")] = None,
+    name: Annotated[str | None, typer.Option(help="Their new name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change an operator's address or name."""
+    from gateway.cli.stores import write_store
+    from gateway.operations import operators as operations
+    from gateway.operations.validation import validated
+
+    members = without_none(email=email, displayName=name)
+    refuse((not members, "give --email or --name"))
+    operator = write_store(
+        lambda session: operations.change(
+            session, operator_id, validated(operations.OperatorChange, members)
+        )
+    )
+    report(operator, f"Operator {operator_id} is changed.", as_json=as_json)
+
+
+@operators.command("remove")
+def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove an operator with the connections, and revoke the operator's tokens."""
+    from gateway.cli.stores import read_store, write_store
+    from gateway.operations import operators as operations
+
+    operator = read_store(lambda session: operations.read(session, operator_id))
+    confirm(
+        f"The connections of {operator['email']} will be removed and the tokens revoked. Go on?",
+        yes=yes,
+    )
+    write_store(lambda session: operations.remove(session, operator_id))
+    report(operator, f"Operator {operator_id} is removed.", as_json=as_json)
+
+
 @resources.command("add")
 def add_resource(
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
@@ -73,3 +119,48 @@ def list_resources(as_json: AsJson = False) -> None:
     from gateway.operations import resources as operations
 
     report_rows(read_store(operations.list_all), _RESOURCE, as_json=as_json)
+
+
+@resources.command("change")
+def change_resource(
+    resource_id: ResourceId,
+    name: Annotated[str | None, typer.Option(help="Its new name.")] = None,
+    link: Annotated[
+        list[str] | None, typer.Option(help="The id of an operator to link to it; repeat.")
+    ] = None,
+    unlink: Annotated[
+        list[str] | None, typer.Option(help="The id of an operator to take off it; repeat.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a resource's name, or which operators are linked to it."""
+    from gateway.cli.stores import write_store
+    from gateway.operations import resources as operations
+    from gateway.operations.validation import validated
+
+    refuse((name is None and not link and not unlink, "give --name, --link or --unlink"))
+
+    async def change(session: "AsyncSession") -> "views.Resource":
+        members = without_none(name=name)
+        if link or unlink:
+            linked = (await operations.read(session, resource_id))["operatorIds"]
+            members["operatorIds"] = [
+                operator for operator in [*linked, *(link or ())] if operator not in (unlink or ())
+            ]
+        changed = validated(operations.ResourceChange, members)
+        return await operations.change(session, resource_id, changed)
+
+    resource = write_store(change)
+    report(resource, f"Resource {resource_id} is changed.", as_json=as_json)
+
+
+@resources.command("remove")
+def remove_resource(resource_id: ResourceId, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove a resource with its connections; tokens no longer reach it."""
+    from gateway.cli.stores import read_store, write_store
+    from gateway.operations import resources as operations
+
+    resource = read_store(lambda session: operations.read(session, resource_id))
+    confirm(f"The connections of {resource['name']} will be removed. Go on?", yes=yes)
+    write_store(lambda session: operations.remove(session, resource_id))
+    report(resource, f"Resource {resource_id} is removed.", as_json=as_json)

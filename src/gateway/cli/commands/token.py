@@ -2,13 +2,24 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import info, output, output_json, output_table, report
-from gateway.cli.option_values import document, json_object, without_none
+from gateway.cli.console import (
+    failures_as_sentences,
+    info,
+    output,
+    output_json,
+    output_table,
+    report,
+    write_private_json,
+)
+from gateway.cli.option_values import document, end_time, json_object, without_none
 from gateway.cli.options import AsJson, OnlyJson, option
+
+if TYPE_CHECKING:
+    from gateway.operations.views import ManagedAccessToken
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The token's id.")]
@@ -30,7 +41,9 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
     resource: Annotated[list[int], typer.Option(help="A resource's id; repeat for several.")],
-    expires: Annotated[str | None, typer.Option(help="When it ends: 2027-01-31T12:00:00Z.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="When it ends: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z.")
+    ] = None,
     settings: Annotated[
         str | None, typer.Option(help="Settings as JSON, @FILE, or - for standard input.")
     ] = None,
@@ -45,7 +58,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
         "name": name,
         "operatorId": operator,
         "resourceIds": resource,
-        "expiresAt": expires,
+        "expiresAt": end_time(expires),
         "settings": json_object("settings", settings),
     }
     token = write_store(
@@ -55,6 +68,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     def write_text() -> None:
         info(f"Token {token['id']} ({token['name']}). This is the only time its text is shown:")
         output(token["token"])
+        _write_warnings(token)
 
     report(token, write_text, as_json=as_json)
 
@@ -101,7 +115,9 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     resource: Annotated[
         list[int] | None, typer.Option(help="Its resources from now on; repeat for several.")
     ] = None,
-    expires: Annotated[str | None, typer.Option(help="When it ends, or 'never'.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="When it ends, as --expires of create, or 'never'.")
+    ] = None,
     settings: Annotated[
         str | None,
         typer.Option(help="Settings to change, as --settings of create; null is the default."),
@@ -117,11 +133,16 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
         name=name, resourceIds=resource or None, settings=json_object("settings", settings)
     )
     if expires is not None:
-        members["expiresAt"] = None if expires == "never" else expires
+        members["expiresAt"] = None if expires == "never" else end_time(expires)
     token = write_store(
         lambda session: tokens.change(session, token_id, validated(tokens.TokenChange, members))
     )
-    report(token, f"Token {token_id} is changed.", as_json=as_json)
+
+    def write_text() -> None:
+        info(f"Token {token_id} is changed.")
+        _write_warnings(token)
+
+    report(token, write_text, as_json=as_json)
 
 
 @app.command("revoke")
@@ -152,12 +173,25 @@ def rotate(
 
 
 @app.command("export")
-def export(_as_json: OnlyJson = True) -> None:
+def export(
+    output_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", help="A file that only its owner can read. Default: standard output."
+        ),
+    ] = None,
+    _as_json: OnlyJson = True,
+) -> None:
     """Write the living tokens with the hashes of their texts, as JSON for `token import`."""
     from gateway.cli.stores import read_store
     from gateway.operations.token_transfer import export_tokens
 
-    output_json(read_store(export_tokens))
+    exported = read_store(export_tokens)
+    if output_file is None:
+        output_json(exported)
+        return
+    with failures_as_sentences():
+        write_private_json(exported, output_file)
 
 
 @app.command("import")
@@ -172,3 +206,8 @@ def import_(
     names = write_store(lambda session: import_tokens(session, document(file)))
     sentence = f"{len(names['imported'])} tokens imported, {len(names['present'])} there already."
     report(names, sentence, as_json=as_json)
+
+
+def _write_warnings(token: "ManagedAccessToken") -> None:
+    for warning in token["warnings"]:
+        info(f"Warning: {warning}")

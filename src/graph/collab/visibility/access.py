@@ -80,7 +80,12 @@ class AccessChecker:
     @property
     def unrestricted(self) -> bool:
         """Whether no rule and no default hides anything."""
-        return self._rules.allow_by_default and not self._rules.has_block_rules
+        return self._rules.unrestricted
+
+    @property
+    def allows_by_default(self) -> bool:
+        """Whether what no rule is about is visible."""
+        return self._rules.allow_by_default
 
     # -- one resource
 
@@ -234,6 +239,12 @@ class AccessChecker:
         if not decision.allowed:
             raise Blocked(decision.rule_id, facts=facts)
 
+    def require_not_blocked(self, facts: Facts) -> None:
+        """Raise Blocked if a block rule matches these facts, or may match them."""
+        rule_id = self._rules.blocking_rule(facts)
+        if rule_id is not None:
+            raise Blocked(rule_id, facts=facts)
+
     def require_child_allowed(self, folder: Facts, child: Facts) -> None:
         """
         Raise Blocked unless *child* is allowed, before the *folder* around it is changed.
@@ -262,6 +273,12 @@ class AccessChecker:
             if rule_id is None:
                 rule_id = self._rules.blocking_rule(parent)
             raise Blocked(rule_id, action=BlockedAction.CREATE_CHILD, facts=parent, child=child)
+
+    def require_renaming(self, target: AccessibleFile, media_types: AbstractSet[str]) -> None:
+        """Raise Blocked unless a file may have every type that its new name says."""
+        if not target.file.is_folder:
+            for media_type in sorted(media_types):
+                self.require_allowed(replace(target.facts, mime_type=media_type))
 
     def allows_all_inside(self, inside: Facts) -> bool:
         """

@@ -18,6 +18,10 @@ from providers.records.collab import Column
 
 # An address holds the name, the folder and itself.
 _ADDRESSES = ("FileRef", "EncodedAbsUrl", "ServerUrl")
+# The path of the folder, list and site around an item is in each of these.
+PATH_COLUMNS = frozenset(
+    {"FileDirRef", "ParentLeafName", "ParentLeafNameLookupId", "ParentUniqueId", *_ADDRESSES}
+)
 # Mask word -> the columns that repeat its fields, by the names in the provider's API.
 COLUMNS_BY_WORD: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
     {
@@ -61,13 +65,7 @@ COLUMNS_BY_WORD: Mapping[CollabField, tuple[str, ...]] = MappingProxyType(
         ),
         CollabField.DESCRIPTION: ("_ExtendedDescription",),
         CollabField.WEB_VIEW_LINK: (*_ADDRESSES, "_dlc_DocIdUrl"),
-        CollabField.PARENT_FOLDER: (
-            "FileDirRef",
-            "ParentLeafName",
-            "ParentLeafNameLookupId",
-            "ParentUniqueId",
-            *_ADDRESSES,
-        ),
+        CollabField.PARENT_FOLDER: tuple(sorted(PATH_COLUMNS)),
         CollabField.SENSITIVITY_LABEL: (
             "_DisplayName",
             "_IpLabelId",
@@ -82,7 +80,9 @@ _NAMES = re.compile(r"'[^']*'|(\w+)")  # skips quoted text
 
 
 def masked_columns(caller: Caller) -> frozenset[str]:
-    """Return the columns that repeat fields hidden from *caller*."""
+    """Return the columns that repeat fields hidden from *caller*; none if `maskMode` is `basic`."""
+    if not caller.strict:
+        return frozenset()
     return frozenset(
         name for word, names in COLUMNS_BY_WORD.items() if caller.hides(word) for name in names
     )
@@ -96,7 +96,7 @@ def require_unmasked(
 
     *columns* are those of the list, where some are calculated from others; None before it is read.
     """
-    used = {name for query in queries for name in _NAMES.findall(query or "") if name}
+    used = column_names(*queries)
     if not used:
         return
     masked = [
@@ -105,6 +105,11 @@ def require_unmasked(
         if caller.hides(word) and used & hidden_keys(columns or (), frozenset(names))
     ]
     caller.require_visible("A filter or an order", CollabField.FIELD_VALUES, *masked)
+
+
+def column_names(*queries: str | None) -> frozenset[str]:
+    """Return every name outside quoted text in *queries*, a filter and an order."""
+    return frozenset(name for query in queries for name in _NAMES.findall(query or "") if name)
 
 
 def blank(fields: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:

@@ -72,7 +72,9 @@ async def _list_page(
     query = FileQuery(order=Order(by="modified_time"), limit=_PAGE_SIZE)
     wanted = access.fact_loader.file_attributes
     try:
-        page = await access.content.files([folder], query, cursor=cursor, wanted=wanted)
+        page = await access.content.files(
+            [folder], query, cursor=cursor, wanted=wanted, reuse_listing=cursor is not None
+        )
     except Missing:
         return [], None
     return list(page.items), page.next

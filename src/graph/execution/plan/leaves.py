@@ -23,6 +23,7 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
         "Float": Annotated[float, Meta(gt=-_EXACT, lt=_EXACT)],
         "Long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
         "DateTime": Annotated[datetime, Meta(tz=True)],
+        "JSON": dict[str, Any] | list[Any] | str | bool | int | float,
     }
 )
 

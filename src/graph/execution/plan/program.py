@@ -52,7 +52,7 @@ class Program:
 
     async def run(self, given: Mapping[str, Any], context: Context) -> ExecutionResult:
         """Run with the variables *given*; the data may hold shapes (see `plan.executor`)."""
-        values = self._coerce(given)
+        values = self.coerce(given)
         if isinstance(values, list):
             return ExecutionResult(None, values)
         plan = context.plan = self.plan(values, context.hidden)
@@ -81,7 +81,7 @@ class Program:
             plan.root_type,
             root.path,
             self.schema,
-            self._definitions,
+            self.definitions,
             None,
             self.node,
             values,
@@ -107,7 +107,7 @@ class Program:
     ) -> PlannedExecutor:
         executor = PlannedExecutor(
             self.schema,
-            self._definitions,
+            self.definitions,
             self._fragments,
             None,
             context,
@@ -171,11 +171,12 @@ class Program:
         Other operations of the document are left out: their variables may have the same names
         and types whose values are not hashable.
         """
-        collector = _ConditionCollector(self._definitions)
+        collector = _ConditionCollector(self.definitions)
         visit(self.node, collector)
         return tuple(sorted(collector.names))
 
-    def _coerce(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
+    def coerce(self, given: Mapping[str, Any]) -> VariableValuesOrErrors:
+        """Return the values of the variables, or a list of errors when *given* do not fit."""
         values = self._variables.coerce(given) if self._variables is not None else None
         if values is not None:
             return values
@@ -192,7 +193,8 @@ class Program:
         return VariableCoercer.of(self.schema, self.node.variable_definitions or ())
 
     @cached_property
-    def _definitions(self) -> dict[str, FragmentDefinitionNode]:
+    def definitions(self) -> dict[str, FragmentDefinitionNode]:
+        """The fragments of the document, by name."""
         return {
             definition.name.value: definition
             for definition in self.document.definitions
@@ -201,7 +203,7 @@ class Program:
 
     @cached_property
     def _fragments(self) -> dict[str, FragmentDetails]:
-        return {name: FragmentDetails(node) for name, node in self._definitions.items()}
+        return {name: FragmentDetails(node) for name, node in self.definitions.items()}
 
 
 class _ConditionCollector(Visitor):

@@ -8,6 +8,7 @@ from providers.oauth.credentials import StaticToken
 
 
 class _Me(msgspec.Struct):
+    id: str | int | None = None
     email: str | None = None
 
 
@@ -19,9 +20,9 @@ class _Response(msgspec.Struct):
     data: _Data | None = None
 
 
-async def read_account_email(origins: Origins, url: str, token: str) -> str | None:
+async def read_account(origins: Origins, url: str, token: str) -> tuple[str | None, str | None]:
     """
-    Return the email address of the owner of *token*; None when monday.com does not tell.
+    Return the id and the email address of the owner of *token*; None: monday.com does not tell.
 
     Raises:
         ProviderFailure: The request failed.
@@ -30,4 +31,5 @@ async def read_account_email(origins: Origins, url: str, token: str) -> str | No
     query = {"query": "query { me { id email } }"}
     response = await upstream.call("POST", "v2", json=query, retry=True, changes=False)
     data = response.decode(_Response).data
-    return None if data is None or data.me is None else data.me.email
+    me = _Me() if data is None or data.me is None else data.me
+    return None if me.id is None else str(me.id), me.email

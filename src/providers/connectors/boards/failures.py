@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from providers.failures import (
-    DEFAULT_RETRY_AFTER_SECONDS,
     Broken,
     Locked,
     Missing,
@@ -22,10 +21,11 @@ from providers.failures import (
     Throttled,
 )
 from providers.http.response import Response
+from providers.http.retry_after import seconds_until_midnight
 
-_DEFAULT_WAIT_SECONDS = 30  # for a throttle that names no waiting time
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
 
+_DAILY = "DAILY_LIMIT_EXCEEDED"  # until midnight UTC
 _THROTTLED = frozenset(
     {
         "COMPLEXITY_BUDGET_EXHAUSTED",
@@ -37,7 +37,7 @@ _THROTTLED = frozenset(
         "RATE_LIMIT_EXCEEDED",
         "tooManyRequests",
         "IP_RATE_LIMIT_EXCEEDED",
-        "DAILY_LIMIT_EXCEEDED",
+        _DAILY,
         "API_TEMPORARILY_BLOCKED",
     }
 )
@@ -101,7 +101,8 @@ class GraphqlError(msgspec.Struct, frozen=True):
         """The provider failure that the error stands for."""
         code = self.code or self.message
         if code in _THROTTLED or self.status == 429:
-            return Throttled(self.wait_seconds or _DEFAULT_WAIT_SECONDS)
+            until_reset = seconds_until_midnight("UTC") if code == _DAILY else None
+            return Throttled(self.wait_seconds or until_reset)
         if code in _MISSING:
             return Missing()
         if code in _SIGNED_OUT or self.status == 401:
@@ -161,17 +162,20 @@ def main_failure(errors: Sequence[GraphqlError]) -> ProviderFailure:
 
 def classify(response: Response) -> ProviderFailure | None:
     """Turn a non-2xx response into a failure; None when its status suffices."""
+    if response.status == 503:  # an outage, also with Retry-After; its throttle is 429
+        return Broken(failed=True)
     try:
         envelope = msgspec.json.decode(response.body, type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
     with_code = [error for error in errors if error.code]
+    failure = main_failure(with_code) if with_code else None
     if response.status == 429:
-        wait_seconds = _longest_wait(errors)
-        return Throttled(DEFAULT_RETRY_AFTER_SECONDS if wait_seconds is None else wait_seconds)
-    if with_code and response.status < 500:
-        return main_failure(with_code)
+        named = failure.named if isinstance(failure, Throttled) else None
+        return Throttled(named or _longest_wait(errors))
+    if failure is not None and response.status < 500:
+        return failure
     return Refused(status=403) if response.status == 403 else None
 
 

@@ -85,7 +85,7 @@ class BoardClient:
     def _failure(self, errors: tuple[GraphqlError, ...]) -> Exception:
         failure = main_failure(errors)
         if isinstance(failure, Throttled):
-            return self._upstream.throttled(failure.retry_after)
+            return self._upstream.throttled(failure.named)
         return failure
 
 

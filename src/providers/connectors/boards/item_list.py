@@ -3,12 +3,13 @@ Listing of a board's items: docs/spec/upstream/monday.md#item-pages.
 
 A cursor lives for an hour from the first page, a page token of the gateway for a day. So a position
 also holds the number of items read; without its cursor, the list is read again, by ids alone, up to
-that number.
+that number. This takes `MAX_RESTORE_CALLS` calls at most: a position further on is refused.
 """
 
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from providers.connectors.boards import documents, mapping, response_types
 from providers.connectors.boards.failures import CursorExpired
@@ -16,11 +17,31 @@ from providers.connectors.boards.filters import Rule
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Missing
 from providers.item_visibility import Column
-from providers.ports.tasks import ItemSlice, ItemVisibility, TaskPosition
+from providers.ports.tasks import ItemSlice, ItemVisibility, StalePosition, TaskPosition
 
 CURSOR_SECONDS = 55 * 60  # monday.com keeps cursors for 60 minutes
 MAX_CURSOR_LENGTH = 2_000  # characters that fit into a page token
 MAX_PAGE = 500  # items
+MAX_RESTORE_CALLS = 10  # to find a position again: docs/spec/tasks.md#old-page-tokens
+_MOST_SEEN = (MAX_RESTORE_CALLS - 2) * MAX_PAGE  # items up to a position that can be found again
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Ids from the start of a list, and for the end of each page its cursor."""
+
+    ids: list[str] = field(default_factory=list)
+    ends: list[tuple[int, str | None]] = field(default_factory=list)
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor to go on with; None at the start and at the end."""
+        return self.ends[-1][1] if self.ends else None
+
+    def add(self, page: response_types.ItemPage) -> None:
+        """Add a page; an empty one is the last."""
+        self.ids += [item.id for item in page.items]
+        self.ends.append((len(self.ids), page.cursor if page.items else None))
 
 
 class ItemList:
@@ -110,41 +131,58 @@ class ItemList:
 
         Returns:
             A position with a new cursor; the cursor is None when nothing follows.
+
+        Raises:
+            StalePosition: Too many items come before it.
         """
+        if lost.seen > _MOST_SEEN:
+            raise StalePosition
         at = int(self._clock())
-        ids, cursor = await self._first_ids(lost.seen)
-        if ids and ids[-1] == lost.last:
-            return TaskPosition(len(ids), lost.last, cursor, at)
-        if lost.last not in ids and cursor is not None:  # items may have been added before it
-            ids, _ = await self._first_ids(lost.seen + MAX_PAGE)
+        walk = _Walk()
+        await self._walk(walk, lost.seen)
+        if walk.ids and walk.ids[-1] == lost.last:
+            return TaskPosition(len(walk.ids), lost.last, walk.cursor, at)
+        if lost.last not in walk.ids and walk.cursor is not None:
+            await self._walk(walk, lost.seen + MAX_PAGE)  # items may have been added before it
         # When the item is gone, one item may come twice, so that none is lost.
-        seen = ids.index(lost.last) + 1 if lost.last in ids else min(lost.seen - 1, len(ids))
+        is_listed = lost.last in walk.ids
+        seen = walk.ids.index(lost.last) + 1 if is_listed else min(lost.seen - 1, len(walk.ids))
         if seen == 0:
             return TaskPosition(0, "", None, at)
-        _, cursor = await self._first_ids(seen)
-        return TaskPosition(seen, lost.last, cursor, at)
+        return TaskPosition(seen, lost.last, await self._cursor_after(walk, seen), at)
 
-    async def _first_ids(self, count: int) -> tuple[list[str], str | None]:
-        """Read the ids of the first *count* items, and the cursor after them."""
-        data = await self._client.read(
-            documents.FIRST_IDS,
-            response_types.BoardsData,
-            b=[self._board_id],
-            n=min(count, MAX_PAGE),
-            q=self._rules or None,
-        )
-        page = self._board_of(data.boards).items_page or response_types.ItemPage()
-        ids = [item.id for item in page.items]
-        while page.cursor and page.items and len(ids) < count:
-            more = await self._client.read(
-                documents.NEXT_IDS,
-                response_types.NextItemsData,
-                c=page.cursor,
-                n=min(count - len(ids), MAX_PAGE),
+    async def _walk(self, walk: "_Walk", count: int) -> None:
+        """Read ids until *walk* has *count* of them, or all."""
+        while len(walk.ids) < count and (walk.cursor is not None or not walk.ends):
+            size = min(count - len(walk.ids), MAX_PAGE)
+            walk.add(await self._ids(walk.cursor, size))
+
+    async def _cursor_after(self, walk: "_Walk", seen: int) -> str | None:
+        """Return the cursor after the first *seen* ids of a walk."""
+        before = 0
+        cursor: str | None = None
+        for end, following in walk.ends:
+            if end == seen:
+                return following
+            if end < seen:
+                before, cursor = end, following
+        return (await self._ids(cursor, seen - before)).cursor
+
+    async def _ids(self, cursor: str | None, count: int) -> response_types.ItemPage:
+        """Read *count* ids after a cursor; None: the first."""
+        if cursor is None:
+            data = await self._client.read(
+                documents.FIRST_IDS,
+                response_types.BoardsData,
+                b=[self._board_id],
+                n=count,
+                q=self._rules or None,
             )
-            page = more.next_items_page or response_types.ItemPage()
-            ids += [item.id for item in page.items]
-        return ids, page.cursor
+            return self._board_of(data.boards).items_page or response_types.ItemPage()
+        more = await self._client.read(
+            documents.NEXT_IDS, response_types.NextItemsData, c=cursor, n=count
+        )
+        return more.next_items_page or response_types.ItemPage()
 
     def _board_of(
         self, boards: tuple[response_types.Board | None, ...] | None

@@ -1,6 +1,5 @@
 """From response structs to records."""
 
-import html
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -9,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from providers import search_text
 from providers.connectors.boards import column_types, response_types
 from providers.item_visibility import DERIVED, Cell, Column, derived_values
 from providers.ports.tasks import MAX_COMMENTS, ItemVisibility
@@ -24,7 +24,7 @@ from providers.timestamps import parse_utc
 
 _STATES = frozenset({"active", "archived", "deleted"})
 _BREAK = re.compile(r"<br\s*/?>|</p>", re.IGNORECASE)
-_MARKUP = re.compile(r"<[^>]*>")
+_MARKUP = re.compile(r"<[^<>]*>")
 
 
 def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
@@ -174,7 +174,7 @@ def _comments(native: response_types.Item) -> tuple[TaskComment, ...]:
 
 
 def _plain_text(markup: str) -> str:
-    return html.unescape(_MARKUP.sub("", _BREAK.sub("\n", markup))).strip()
+    return search_text.unescape(_MARKUP.sub("", _BREAK.sub("\n", markup))).strip()
 
 
 def _decoded(text: str | None) -> Any:

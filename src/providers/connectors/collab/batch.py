@@ -77,8 +77,8 @@ async def _read_chunk(upstream: Upstream, requests: Mapping[K, BatchRequest]) ->
     # A retry within a longer wait would make upstream throttle the rest of the batch too.
     for key in failed:
         failure = classify(responses[key])
-        if isinstance(failure, Throttled) and failure.retry_after > 1:
-            upstream.throttled(failure.retry_after)
+        if isinstance(failure, Throttled) and (failure.named or 0) > 1:
+            upstream.throttled(failure.named)
             return responses
     await asyncio.sleep(_RETRY_PAUSE_SECONDS)
     return responses | await _call(upstream, failed)

@@ -22,9 +22,11 @@ from providers.connectors.collab.paging import PageReader
 from providers.connectors.collab.search.search import IndexSearch
 from providers.connectors.collab.search.selected_sites import SelectedSiteSearch
 from providers.connectors.collab.ttl_cache import ConnectionCache
+from providers.failures import Missing
 from providers.http.client import Upstream
-from providers.ports.collab import SearchPage, SearchQuery
+from providers.ports.collab import FileQuery, Page, SearchPage, SearchQuery
 from providers.ports.connection import ConnectionInfo
+from providers.records import collab as records
 
 
 class CollabConnection:
@@ -56,6 +58,17 @@ class CollabConnection:
             InvalidSearch: The text does not parse.
         """
         return await self._search.search(query)
+
+    async def indexed_files(self, query: FileQuery, *, start: int) -> Page[records.File]:
+        """
+        Return files by the search index; see `IndexSearch.files`.
+
+        Raises:
+            Missing: The connection has no search index.
+        """
+        if isinstance(self._search, SelectedSiteSearch):
+            raise Missing
+        return await self._search.files(query, start=start)
 
     async def probe(self) -> None:
         """Make one harmless read, to see whether the connection works."""

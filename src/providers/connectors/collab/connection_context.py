@@ -1,13 +1,14 @@
 """The context that all parts of a connection share, and the reads they have in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from providers.connectors.collab.failures import classify
 from providers.connectors.collab.paging import PageReader
 from providers.connectors.collab.ttl_cache import ConnectionCache
-from providers.failures import Broken, Missing, ProviderFailure, Refused
+from providers.failures import Broken, Missing, ProviderFailure, ReadOnlyGrant, Refused
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.ports.connection import ConnectionInfo
@@ -46,6 +47,22 @@ class ConnectionContext:
         except Refused as refusal:
             raise translate_refused_read(refusal) from refusal
         return answer.decode(shape)
+
+    @contextmanager
+    def translate_refused_writes(self) -> Iterator[None]:
+        """
+        Translate the refusal of a change in a selected site that the app may only read.
+
+        Raises:
+            ReadOnlyGrant: Upstream denies access to a change of what the connection can read.
+        """
+        try:
+            yield
+        except Refused as refusal:
+            is_denied = refusal.status == 403 and refusal.word == "accessDenied"
+            if self.is_selected and is_denied and type(refusal) is Refused:
+                raise ReadOnlyGrant(status=403, word=refusal.word) from refusal
+            raise
 
 
 def translate_refused_read(refusal: Refused) -> ProviderFailure:

@@ -1,12 +1,13 @@
 """Classification of error responses; docs/spec/upstream/errors-and-throttling.md."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
 from providers import failures
 from providers.http.response import Response
-from providers.http.retry_after import retry_after_seconds
+from providers.http.retry_after import named_wait
 
 _THROTTLED = frozenset(
     {"activityLimitReached", "TooManyRequests", "ApplicationThrottled", "throttledRequest"}
@@ -17,18 +18,49 @@ _STALE = frozenset({"resourceModified", "ErrorIrresolvableConflict", "etagMismat
 _LOCKED = frozenset({"resourceLocked", "locked", "lockMismatch"})
 _FULL = frozenset({"quotaLimitReached", "insufficientStorage", "ErrorQuotaExceeded"})
 _FORBIDDEN = frozenset({"notAllowed", "accessDenied", "ErrorAccessDenied"})
-_THROTTLE_SECONDS = 10  # of a throttle that is not a 429; upstream nearly always names a time
 _MAX_DEPTH = 5  # of nested errors
 
 
-class _Error(msgspec.Struct):
+# Code word -> the reason of a refusal: docs/spec/upstream/errors-and-throttling.md#reasons.
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "accessDenied": "The provider denies this account access to the change.",
+        "accessRestricted": "The provider lets only the owner do this.",
+        "accountVerificationRequired": "The provider wants the account to be verified first.",
+        "exceededMaxRecipientsPerDay": "The provider's daily limit of shares is reached.",
+        "ipCheckRequired": "The provider wants the account to be verified first.",
+        "maxItemCountExceeded": "The provider's limit of items is reached.",
+        "malwareDetected": "The provider found malware in the file.",
+        "notAllowed": "The provider's policy does not allow this.",
+        "notSupported": "The provider does not support this here.",
+        "provisioningNotAllowed": "The provider does not let this account have a library.",
+        "serviceReadOnly": "The provider is read-only for the moment.",
+        "sharingDisabled": "The provider's policy does not allow sharing here.",
+        "virusSuspicious": "The provider found malware in the file.",
+    }
+)
+
+
+class ErrorBody(msgspec.Struct):
+    """An error of upstream, with the errors inside it."""
+
     code: str = ""
-    inner: "_Error | None" = msgspec.field(default=None, name="innerError")
-    inner_lowercase: "_Error | None" = msgspec.field(default=None, name="innererror")
+    inner: "ErrorBody | None" = msgspec.field(default=None, name="innerError")
+    inner_lowercase: "ErrorBody | None" = msgspec.field(default=None, name="innererror")
+
+    def words(self) -> Iterator[str]:
+        """Yield its code words, outermost first."""
+        error: ErrorBody | None = self
+        for _ in range(_MAX_DEPTH):
+            if error is None:
+                return
+            if error.code:
+                yield error.code
+            error = error.inner or error.inner_lowercase
 
 
 class _Envelope(msgspec.Struct):
-    error: _Error
+    error: ErrorBody
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
@@ -41,10 +73,7 @@ def classify(response: Response) -> failures.ProviderFailure | None:
     word_set = frozenset(words)
     status = response.status
     if status == 429 or (word_set & _THROTTLED and status in (400, 403, 503)):
-        return failures.Throttled(
-            retry_after_seconds(response)
-            or (failures.DEFAULT_RETRY_AFTER_SECONDS if status == 429 else _THROTTLE_SECONDS)
-        )
+        return failures.Throttled(named_wait(response))
     if status >= 500 and status != 507:
         return None
     for group, failure in (
@@ -65,20 +94,22 @@ def classify(response: Response) -> failures.ProviderFailure | None:
     if status in by_status:
         return by_status[status](status=status, word=word)
     if status in (400, 403, 405, 413, 415, 416):
-        forbidden = next((code for code in words if code in _FORBIDDEN), word)
-        return failures.Refused(status=status, word=forbidden)
+        return refused(words, status=status)
     return None
+
+
+def refused(code_words: Iterable[str], *, status: int) -> failures.Refused:
+    """Build a refusal that tells the innermost reason known; *code_words*: outermost first."""
+    words = tuple(code_words)
+    reason = next((REASONS[word] for word in reversed(words) if word in REASONS), None)
+    forbidden = next((word for word in words if word in _FORBIDDEN), "".join(words[:1]))
+    return failures.Refused(reason, status=status, word=forbidden)
 
 
 def code_words(body: bytes) -> Iterator[str]:
     """Yield the code words of an error body, outermost first; none when there are none."""
     try:
-        error: _Error | None = _decode(body).error
+        error = _decode(body).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
-    for _ in range(_MAX_DEPTH):
-        if error is None:
-            return
-        if error.code:
-            yield error.code
-        error = error.inner or error.inner_lowercase
+    yield from error.words()

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from providers.connectors.collab.failures import ErrorBody
 from providers.odata import CamelStruct
 
 Facet = dict[str, Any]
@@ -134,7 +135,7 @@ class Permission(CamelStruct):
         default=None, name="grantedToIdentities"
     )
     invitation: Invitation | None = None
-    error: Facet | None = None
+    error: ErrorBody | None = None
 
 
 class ListInfo(CamelStruct):

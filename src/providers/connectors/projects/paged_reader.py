@@ -2,7 +2,8 @@
 Reader of listings from a position on, one listing after the other.
 
 Asana's offsets expire sooner than page tokens of the gateway. When an offset has expired, the
-listing is read again by ids alone, up to the position: docs/spec/upstream/asana.md#paging.
+listing is read again by ids alone, up to the position: docs/spec/upstream/asana.md#paging. This
+takes `MAX_RESTORE_CALLS` calls at most: a position further on is refused.
 """
 
 import time
@@ -19,9 +20,10 @@ from providers.connectors.projects.rest_client import (
     next_offset,
 )
 from providers.failures import Missing
-from providers.ports.tasks import TaskPosition
+from providers.ports.tasks import StalePosition, TaskPosition
 
 MAX_PAGES = 5  # read for one page of the gateway: docs/spec/paging.md#page-filling
+MAX_RESTORE_CALLS = 10  # to find a position again: docs/spec/tasks.md#old-page-tokens
 OFFSET_SECONDS = 50 * 60  # older offsets are not tried
 
 
@@ -138,7 +140,12 @@ class PagedReader(Generic[P]):
         Set the offset after the last record seen, reading again from the start.
 
         When that record is gone, one record may come twice, so that none is lost.
+
+        Raises:
+            StalePosition: Too many records come before it.
         """
+        if position.seen > (MAX_RESTORE_CALLS - 1) * PAGE:
+            raise StalePosition
         offset, passed = "", 0
         restored: tuple[str, int, str] | None = None
         while True:

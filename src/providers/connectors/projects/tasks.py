@@ -14,7 +14,7 @@ from providers.connectors.projects.paged_reader import PagedReader, Source
 from providers.connectors.projects.project_list import ProjectList
 from providers.connectors.projects.rest_client import ProjectClient
 from providers.connectors.projects.writing import Writer
-from providers.failures import Missing
+from providers.failures import Missing, Refused
 from providers.http.client import Upstream
 from providers.item_visibility import Column
 from providers.ports.tasks import (
@@ -167,9 +167,14 @@ class ProjectTasks:
     async def _groups(self, board_id: str, *, when: bool = True) -> tuple[TaskGroup, ...]:
         if not when:
             return ()
-        sections = await self._client.read_all(
-            response_types.NamedPage, "projects", board_id, "sections", fields="name"
-        )
+        try:
+            sections = await self._client.read_all(
+                response_types.NamedPage, "projects", board_id, "sections", fields="name"
+            )
+        except Refused as refusal:
+            if refusal.status != 403:
+                raise
+            return ()  # a token without the scope: docs/spec/upstream/oauth.md#asana
         return tuple(TaskGroup(id=section.gid, title=section.name or "") for section in sections)
 
     async def _columns(self, board_id: str, *, when: bool = True) -> tuple[Column, ...]:

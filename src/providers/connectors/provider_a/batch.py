@@ -15,12 +15,13 @@ from providers.failures import Broken
 from providers.http.client import Upstream
 from providers.http.response import Response
 
-MAX_PER_CALL = 50  # larger batches are throttled
+MAX_PER_CALL = 25  # larger batches are throttled, and so are two at once
+BATCH_WEIGHT = 8  # of a batch of that size: all that the account may have under way
 ROOT = ("gmail", "v1", "users", "me")
 MESSAGES = (*ROOT, "messages")
 
 _BOUNDARY = "part_of_one_page"
-_PART_ID = re.compile(rb"content-id:\s*<?(?:response-)?<?item-(\d+)>?", re.IGNORECASE)
+_PART_ID = re.compile(rb"content-id:\s*<?(?:response-)?<?item-(\d{1,6})>?", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
 _RETRY_AFTER = re.compile(rb"retry-after:\s*(\d{1,6})", re.IGNORECASE)
 
@@ -56,6 +57,7 @@ async def _call(
         headers={"content-type": f"multipart/mixed; boundary={_BOUNDARY}"},
         retry=True,
         changes=False,
+        weight=-(-len(message_ids) * BATCH_WEIGHT // MAX_PER_CALL),  # rounded up
     )
     parts = _parse(response)
     if parts.keys() != set(range(len(message_ids))):

@@ -5,22 +5,22 @@ import re
 import msgspec
 
 from providers.failures import (
-    DEFAULT_RETRY_AFTER_SECONDS,
     Conflicted,
     Missing,
+    NeedsReauth,
     ProviderFailure,
     Refused,
     Stale,
     Throttled,
 )
 from providers.http.response import Response
-from providers.http.retry_after import retry_after_seconds
+from providers.http.retry_after import named_wait, seconds_until_midnight
 
 # docs/spec/upstream/errors-and-throttling.md#waiting-time
-_RATE_SECONDS = 60  # quotas are per minute
-_DAY_SECONDS = 3600  # for a daily quota: the start of its window is unknown
+_DAY_ZONE = "America/Los_Angeles"  # in which the day of a quota ends at midnight
+_OTHER_QUOTA_SECONDS = 3600  # the reset of the calendar's quotas is not documented
 _RATE = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "concurrentLimitExceeded"})
-_DAY = frozenset({"dailyLimitExceeded", "quotaExceeded"})
+_SCOPE = frozenset({"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"})
 _BAD_ID = re.compile(r"invalid (id|thread|message|label)\b", re.IGNORECASE)
 
 
@@ -32,6 +32,7 @@ class _Error(msgspec.Struct):
     message: str = ""
     status: str = ""
     errors: list[_Reason] = []
+    details: list[_Reason] = []
 
 
 class _Envelope(msgspec.Struct):
@@ -41,12 +42,14 @@ class _Envelope(msgspec.Struct):
 def classify(response: Response) -> ProviderFailure | None:
     """Turn a non-2xx response into a failure; None when its status suffices."""
     word, message = _reason_and_message(response.body)
-    if word in _DAY:
-        return Throttled(retry_after_seconds(response) or _DAY_SECONDS)
-    if response.status == 429:
-        return Throttled(retry_after_seconds(response) or DEFAULT_RETRY_AFTER_SECONDS)
-    if word in _RATE:
-        return Throttled(retry_after_seconds(response) or _RATE_SECONDS)
+    if word == "dailyLimitExceeded":
+        return Throttled(named_wait(response, message) or seconds_until_midnight(_DAY_ZONE))
+    if word == "quotaExceeded":
+        return Throttled(named_wait(response, message) or _OTHER_QUOTA_SECONDS)
+    if response.status == 429 or word in _RATE:
+        return Throttled(named_wait(response, message))
+    if response.status == 403 and word in _SCOPE:
+        return NeedsReauth(NeedsReauth.scope_sentence)
     if response.status == 400 and _BAD_ID.search(message):
         return Missing()
     if response.status == 409:
@@ -64,5 +67,5 @@ def _reason_and_message(body: bytes) -> tuple[str, str]:
         error = msgspec.json.decode(body, type=_Envelope).error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "", ""
-    reasons = (detail.reason for detail in error.errors if detail.reason)
+    reasons = (detail.reason for detail in (*error.errors, *error.details) if detail.reason)
     return next(reasons, error.status), error.message

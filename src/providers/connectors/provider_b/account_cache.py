@@ -1,58 +1,116 @@
 """Data of an account, cached between requests."""
 
 import asyncio
+import time
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from providers.connectors.provider_b.outlook_mail.response_types import Account, Folder
-from providers.failures import Missing
+from providers.connectors.provider_b.outlook_mail.response_types import Account, Folder, FolderPage
+from providers.failures import Missing, NeedsReauth
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 
 ROOT = ("v1.0", "me")
 MESSAGES = (*ROOT, "messages")
+FOLDER_SECONDS = 3600.0  # until the folders below trash and junk are read again
+UNCOUNTED_SECONDS = 3600.0  # after a count took too long
+MAX_FOLDER_LISTINGS = 20  # calls per tree; folders beyond them count as ordinary ones
+_MAX_CHILDREN = 250
 PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
 
 
 @dataclass(slots=True)
 class AccountCache:
     """
-    Folders and address of one account.
+    Folders and addresses of one account.
 
     Attributes:
-        trash, junk: Folder ids; None until they were read, "" when the mailbox has no such folder.
-        address: "" until it was read.
+        trash, junk: Ids of these folders and of all below them, the folder itself first; empty
+            when the mailbox has no such folder.
+        folders_until: Monotonic time, in seconds, until which the two are used.
+        uncounted_until: Monotonic time, in seconds, until which messages are not counted.
+        address: The connection's address, for accounts whose addresses may not be read.
+        own: All addresses of the account, folded; None until they were read.
     """
 
-    trash: str | None = None
-    junk: str | None = None
+    trash: tuple[str, ...] = ()
+    junk: tuple[str, ...] = ()
+    folders_until: float = 0.0
+    uncounted_until: float = 0.0
     address: str = ""
+    own: frozenset[str] | None = None
 
-    async def folders(self, upstream: Upstream) -> tuple[str, str]:
-        """Return the ids of the trash and junk folders, which are read once."""
-        if self.trash is None or self.junk is None:
-            trash, junk = await asyncio.gather(
-                _folder(upstream, "deleteditems"), _folder(upstream, "junkemail")
+    async def folders(self, upstream: Upstream) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return `trash` and `junk`, which are read again after an hour."""
+        if time.monotonic() >= self.folders_until:
+            self.trash, self.junk = await asyncio.gather(
+                _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
             )
-            self.trash, self.junk = trash, junk
+            self.folders_until = time.monotonic() + FOLDER_SECONDS
         return self.trash, self.junk
 
-    async def own_address(self, upstream: Upstream) -> str:
-        """Return the account's address, which is read once."""
-        if not self.address:
-            response = await upstream.call(
-                "GET", *ROOT, params=(("$select", "mail,userPrincipalName"),)
-            )
-            account = response.decode(Account)
-            self.address = account.mail or account.user_principal_name or ""
-        return self.address
+    @property
+    def may_count(self) -> bool:
+        return time.monotonic() >= self.uncounted_until
+
+    def stop_counting(self) -> None:
+        """Do not count messages for an hour: the mailbox is too large for it."""
+        self.uncounted_until = time.monotonic() + UNCOUNTED_SECONDS
+
+    async def own_addresses(self, upstream: Upstream) -> frozenset[str]:
+        """Return all addresses of the account, folded, which are read once."""
+        if self.own is None:
+            try:
+                addresses = await read_addresses(upstream)
+            except NeedsReauth:  # a token without User.Read
+                if not self.address:
+                    raise
+                addresses = (self.address,)
+            self.own = frozenset(map(str.casefold, addresses))
+        return self.own
 
 
-async def _folder(upstream: Upstream, name: str) -> str:
+async def read_addresses(upstream: Upstream) -> tuple[str, ...]:
+    """
+    Return the primary address, the sign-in name and the aliases of the account.
+
+    Raises:
+        ProviderFailure: The request failed.
+    """
+    select = (("$select", "mail,userPrincipalName,proxyAddresses"),)
+    response = await upstream.call("GET", *ROOT, params=select, headers=PREFER)
+    account = response.decode(Account)
+    aliases = (
+        address
+        for kind, _, address in (proxy.partition(":") for proxy in account.proxy_addresses)
+        if kind.lower() == "smtp"
+    )
+    return tuple(filter(None, (account.mail, account.user_principal_name, *aliases)))
+
+
+async def _tree(upstream: Upstream, name: str) -> tuple[str, ...]:
+    """Return the ids of a folder and of those below it, level by level."""
+    select = ("$select", "id,childFolderCount")
+    path = (*ROOT, "mailFolders")
     try:
-        response = await upstream.call(
-            "GET", *ROOT, "mailFolders", name, params=(("$select", "id"),), headers=PREFER
-        )
+        response = await upstream.call("GET", *path, name, params=(select,), headers=PREFER)
     except Missing:
-        return ""
-    folder_id = response.decode(Folder).id
-    return folder_id if is_provider_b_id(folder_id) else ""
+        return ()
+    folders = _valid([response.decode(Folder)])
+    parents = deque(folder for folder in folders if folder.child_folder_count)
+    for _ in range(MAX_FOLDER_LISTINGS):
+        if not parents:
+            break
+        params = (select, ("$top", str(_MAX_CHILDREN)))
+        response = await upstream.call(
+            "GET", *path, parents.popleft().id, "childFolders", params=params, headers=PREFER
+        )
+        children = _valid(response.decode(FolderPage).value)
+        folders += children
+        parents.extend(folder for folder in children if folder.child_folder_count)
+    return tuple(folder.id for folder in folders)
+
+
+def _valid(folders: Iterable[Folder]) -> list[Folder]:
+    return [folder for folder in folders if is_provider_b_id(folder.id)]

@@ -11,6 +11,8 @@ from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.odata import MAX_BATCH, call_batch
 
+BATCH_WEIGHT = 4  # upstream runs four parts at a time
+
 Params = Sequence[tuple[str, str]]
 
 
@@ -43,5 +45,5 @@ async def _call(
         }
         for message_id in message_ids
     ]
-    responses = await call_batch(upstream, requests, changes=False)
+    responses = await call_batch(upstream, requests, changes=False, weight=BATCH_WEIGHT)
     return dict(zip(message_ids, responses, strict=True))

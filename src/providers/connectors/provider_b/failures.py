@@ -3,21 +3,22 @@
 import msgspec
 
 from providers.failures import (
-    DEFAULT_RETRY_AFTER_SECONDS,
     Conflicted,
     Missing,
+    NeedsReauth,
     ProviderFailure,
     Refused,
     Stale,
     Throttled,
 )
 from providers.http.response import Response
-from providers.http.retry_after import retry_after_seconds
+from providers.http.retry_after import named_wait
 
 _THROTTLED = frozenset({"ApplicationThrottled", "TooManyRequests", "activityLimitReached"})
 _MISSING = frozenset({"ErrorItemNotFound", "ErrorInvalidIdMalformed", "ErrorInvalidId"})
+# All calls are below `/me`, where nothing but a missing permission denies access.
+_SCOPE = frozenset({"Authorization_RequestDenied", "ErrorAccessDenied"})
 _STALE = frozenset({"ErrorIrresolvableConflict", "resourceModified"})
-_DEFAULT_WAIT_SECONDS = 10  # for a throttle with another status than 429
 
 
 class _Error(msgspec.Struct):
@@ -31,10 +32,10 @@ class _Envelope(msgspec.Struct):
 def classify(response: Response) -> ProviderFailure | None:
     """Turn a non-2xx response into a failure; None when its status suffices."""
     word = code(response.body)
-    if response.status == 429:
-        return Throttled(retry_after_seconds(response) or DEFAULT_RETRY_AFTER_SECONDS)
-    if word in _THROTTLED:
-        return Throttled(retry_after_seconds(response) or _DEFAULT_WAIT_SECONDS)
+    if response.status == 429 or word in _THROTTLED:
+        return Throttled(named_wait(response))
+    if response.status == 403 and word in _SCOPE:
+        return NeedsReauth(NeedsReauth.scope_sentence)
     if word in _MISSING:
         return Missing()
     if word in _STALE or response.status == 412:

@@ -95,7 +95,7 @@ def extract_text(name: str, head: bytes) -> str:
     ending = suffix(name)
     if MIME_TYPES.get(ending, "").startswith("text/") or ending in (".json", ".svg", ".eml"):
         text = head.decode("utf-8", "replace")
-        return unescape(re.sub(r"<[^>]*>", " ", text)) if ending in (".html", ".htm") else text
+        return unescape(re.sub(r"<[^<>]*>", " ", text)) if ending in (".html", ".htm") else text
     if ending in (".docx", ".xlsx", ".pptx", ".odt", ".ods"):
         return _office_text(head)
     return ""
@@ -112,7 +112,7 @@ def _office_text(content: bytes) -> str:
                 )
                 if is_text and part.file_size <= MAX_INDEXED_BYTES:
                     xml = archive.read(part).decode("utf-8", "replace")
-                    texts.append(unescape(re.sub(r"<[^>]*>", " ", xml)))
+                    texts.append(unescape(re.sub(r"<[^<>]*>", " ", xml)))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
         return ""
     return " ".join(texts)

@@ -204,20 +204,21 @@ def write_beta_label(store: ContentStore, item: r.Item) -> dict[str, Any] | None
 
 
 def sort_items(items: Sequence[r.Item], options: Options, store: ContentStore) -> list[r.Item]:
-    """Return items in the order of `$orderby`, by default by name."""
+    """
+    Return items in the order of `$orderby`, by default by name.
+
+    Only names and addresses are orders; upstream ignores every other one without a word.
+    """
     ordered = sorted(items, key=lambda item: (item.name.casefold(), item.id))
     keys: Mapping[str, Any] = {
         "name": lambda item: item.name.casefold(),
-        "size": lambda item: _size(store, item),
-        "createdDateTime": lambda item: item.created,
-        "lastModifiedDateTime": lambda item: item.modified,
+        "url": lambda item: web_url(store, item).casefold(),
+        "webUrl": lambda item: web_url(store, item).casefold(),
     }
     for order in reversed(options.orderby):
-        ordered.sort(key=keys[order.path], reverse=order.descending)
+        if order.path in keys:
+            ordered.sort(key=keys[order.path], reverse=order.descending)
     return ordered
-
-
-SORTABLE = ("name", "size", "createdDateTime", "lastModifiedDateTime")
 
 
 def download_url(call: CollabCall, item: r.Item) -> str:

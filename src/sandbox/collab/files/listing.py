@@ -203,8 +203,6 @@ def list_children(call: CollabCall, drive: str, item: str) -> Response:
 
 
 def _check(options: Options) -> None:
-    if any(order.path not in items.SORTABLE for order in options.orderby):
-        raise QueryError("The orderby parameter is not supported for this property.")
     if options.search is not None:
         raise QueryError("The $search parameter is not supported on this API.")
 
@@ -234,6 +232,7 @@ def _write_expanded(
 def search_folder(call: CollabCall, drive: str, item: str, q: str) -> Response:
     """Search the descendants of a folder by name, description and content."""
     folder = call.item(drive, item)
+    _check_search(q)
     return _respond_with_matches(
         call,
         [descendant for descendant in call.store.below(folder) if _matches(descendant, q)],
@@ -244,6 +243,7 @@ def search_folder(call: CollabCall, drive: str, item: str, q: str) -> Response:
 def search_drive(call: CollabCall, drive: str, q: str) -> Response:
     """Search a library; the caller's own includes items shared with the caller."""
     library = call.drive(drive)
+    _check_search(q)
     root = call.item(library.id, "root")
     matching = [descendant for descendant in call.store.below(root) if _matches(descendant, q)]
     site = call.site_of(library)
@@ -257,9 +257,17 @@ def search_drive(call: CollabCall, drive: str, q: str) -> Response:
     return _respond_with_matches(call, [*matching, *shared], root)
 
 
+def _check_search(q: str) -> None:
+    """Refuse separators of paths, which upstream takes for path segments even when encoded."""
+    if "/" in q or "\\" in q:
+        raise invalid_request("The request is malformed or incorrect.")
+
+
 def _respond_with_matches(call: CollabCall, matching: list[r.Item], folder: r.Item) -> Response:
     options, annotations = call.options(items.SHAPE, expandable=items.EXPANDABLE)
     _check(options)
+    if "listItem" in options.expand:
+        raise invalid_request("The request is not supported by the system.", "notSupported")
 
     def write(item: r.Item) -> dict[str, Any]:
         if item.drive_id == folder.drive_id:

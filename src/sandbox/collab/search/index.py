@@ -1,5 +1,6 @@
 """Index of searchable documents: texts and fields of all content."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -51,11 +52,13 @@ def _build_documents(store: ContentStore) -> Iterator[SearchDocument]:
     lists = {site_list.id: site_list for site_list in store.every(r.SiteList)}
     by_drive = {site_list.drive_id: site_list for site_list in lists.values() if site_list.drive_id}
     urls = {drive: _UrlCache(store, drive) for drive in by_drive}
+    by_site: dict[str, list[r.SiteList]] = defaultdict(list)
+    for site_list in lists.values():
+        if not (site_list.is_system or site_list.is_hidden):
+            by_site[site_list.site_id].append(site_list)
     for site in store.every(r.Site):
         yield _of_site(site)
-        for site_list in lists.values():
-            if site_list.site_id != site.id or site_list.is_system or site_list.is_hidden:
-                continue
+        for site_list in by_site[site.id]:
             url = list_item_views.list_url(store, site_list)
             yield _of_list(site, site_list, url)
             if site_list.drive_id:

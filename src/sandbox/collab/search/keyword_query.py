@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import unquote
 
@@ -18,10 +19,10 @@ from sandbox.collab.errors import invalid_request
 Test = Callable[["IndexedText"], bool]
 
 _TOKEN = re.compile(
-    r"""\s*(?:
+    r"""(?:
       (?P<open>\()
     | (?P<close>\))
-    | (?P<field>[A-Za-z][\w.]*)\s*(?P<op>:|<=|>=|<>|=|<|>)\s*
+    | (?P<field>[A-Za-z][\w.]*)\s*+(?P<op>:|<=|>=|<>|=|<|>)\s*+
         (?:"(?P<quoted>[^"]*)"(?P<star>\*?)|(?P<value>[^\s()"]+))
     | (?P<sign>[+-])?"(?P<phrase>[^"]*)"
     | (?P<word>[^\s()"]+)
@@ -49,6 +50,7 @@ _ALIASES = MappingProxyType(
         "name": "filename",
     }
 )
+_CACHED_FIELDS = 8192  # values of fields whose words are kept
 _TIMES = ("lastmodifiedtime", "created")
 _DAY_WORDS = MappingProxyType({"today": 0, "yesterday": 1})
 
@@ -105,7 +107,7 @@ class _Parser:
         if text.count('"') % 2:
             raise invalid_request("The query is malformed: a quote is not closed.", "BadRequest")
         self._now = now
-        self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
+        self._tokens = list(_TOKEN.finditer(text))
         self._at = 0
         self._depth = 0
         self.words: list[str] = []
@@ -242,6 +244,11 @@ class _Parser:
             )
         parts = split_words(wanted)
         self.words += parts if name in ("title", "filename") else []
+        if not is_phrase and not is_prefix:
+            words = frozenset(parts)
+            return lambda indexed: (
+                (value := indexed.fields.get(name)) is not None and words <= _word_set(value)
+            )
         return lambda indexed: _matches_field(
             indexed.fields.get(name), parts, is_prefix=is_prefix, is_phrase=is_phrase
         )
@@ -301,22 +308,25 @@ def _size_test(op: str, value: str) -> Test:
     )
 
 
+@lru_cache(maxsize=_CACHED_FIELDS)
+def _word_set(value: str) -> frozenset[str]:
+    return frozenset(split_words(value))
+
+
 def _matches_field(
     value: str | None, parts: Sequence[str], *, is_prefix: bool, is_phrase: bool
 ) -> bool:
+    """Match a phrase, or words of which the last one is the beginning of a word."""
     if value is None:
         return False
-    field_words = split_words(value)
     if is_phrase:
-        joined = f" {' '.join(field_words)} "
+        joined = f" {' '.join(split_words(value))} "
         wanted = " ".join(parts)
         return f" {wanted}" in joined if is_prefix else f" {wanted} " in joined
-    if is_prefix and parts:
-        last = parts[-1]
-        return set(parts[:-1]) <= set(field_words) and any(
-            field_word.startswith(last) for field_word in field_words
-        )
-    return set(parts) <= set(field_words)
+    words = _word_set(value)
+    if not parts:
+        return True
+    return words.issuperset(parts[:-1]) and any(word.startswith(parts[-1]) for word in words)
 
 
 def _has_word(word: str) -> Test:

@@ -27,6 +27,7 @@ _UNSUPPORTED_TYPES = (
     "acronym",
     "bookmark",
 )
+_SORTABLE = {"lastModifiedDateTime": "modified", "createdDateTime": "created"}
 _SUMMARY = 180  # characters
 
 
@@ -62,6 +63,12 @@ def query(call: CollabCall, index: SearchIndex) -> Response:
             document.title.casefold(),
         )
     )
+    order = _sort_order(search_request.get("sortProperties"))
+    if order is not None:
+        name, is_descending = order
+        matching.sort(
+            key=lambda document: str(getattr(document.record, name, "")), reverse=is_descending
+        )
     # A file is a list item when files are not requested, and optionally both.
     hits = [(document, "driveItem" not in entity_types) for document in matching]
     if call.store.settings.doubles_hits and {"driveItem", "listItem"} <= entity_types:
@@ -126,6 +133,22 @@ def _request(call: CollabCall) -> dict[str, Any]:
     if size > MAX_SIZE:
         raise invalid_request(f"The size is larger than {MAX_SIZE}.", "BadRequest")
     return {**search_request, "from": start, "size": size}
+
+
+def _sort_order(value: Any) -> tuple[str, bool] | None:
+    """
+    Parse the property to sort by: the attribute of the records, and whether descending.
+
+    Raises:
+        GraphError: There are several, or it is not sortable.
+    """
+    if not value:
+        return None
+    first = value[0] if isinstance(value, list) and len(value) == 1 else None
+    name = _SORTABLE.get(str(first.get("name"))) if isinstance(first, dict) else None
+    if not isinstance(first, dict) or name is None:
+        raise invalid_request("The results cannot be sorted by this property.", "BadRequest")
+    return name, bool(first.get("isDescending"))
 
 
 def _text_items(value: Any) -> tuple[str, ...]:

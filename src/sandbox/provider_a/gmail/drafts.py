@@ -25,9 +25,13 @@ class DraftEndpoints:
         self._messages = messages
 
     def create(self, request: Request) -> Any:
+        message = read_message(read_body(request))
+        return self.create_raw(request, read_raw(message), message)
+
+    def create_raw(self, request: Request, raw: bytes, message: dict[str, Any]) -> Any:
+        """Make a draft of *raw*, in the thread that *message* names."""
         require_scope(request.grant, *_WRITE)
-        message = _message(request)
-        return self._written(self._made(read_raw(message), read_thread_id(message)))
+        return self._written(self._made(raw, read_thread_id(message)))
 
     def list(self, request: Request) -> Any:
         require_scope(request.grant, *_READ)
@@ -48,7 +52,7 @@ class DraftEndpoints:
     def update(self, request: Request, draft: str) -> Any:
         require_scope(request.grant, *_WRITE)
         mail = self._existing(draft)
-        raw = read_raw(_message(request))
+        raw = read_raw(read_message(read_body(request)))
         return self._written(self._mails.update(PROVIDER_A, mail.id, raw=raw))
 
     def delete(self, request: Request, draft: str) -> None:
@@ -79,8 +83,14 @@ class DraftEndpoints:
         return mail
 
 
-def _message(request: Request) -> dict[str, Any]:
-    message = read_body(request).get("message") or {}
+def read_message(content: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return the message of a draft in a request body.
+
+    Raises:
+        GoogleError: 400, it is no object.
+    """
+    message = content.get("message") or {}
     if not isinstance(message, dict):
         raise GoogleError(400, "Invalid value at 'draft.message'", "invalidArgument")
     return message

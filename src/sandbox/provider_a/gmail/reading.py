@@ -28,6 +28,7 @@ class ReadEndpoints:
         self._mails = state.mails
         self._messages = messages
         self._candidates: dict[int, Candidate] = {}
+        self._indexes: dict[bytes, search_index.IndexedMessage] = {}
         self._label_ids: dict[int, tuple[StoredMail, frozenset[str]]] = {}
 
     def list_messages(self, request: Request) -> Any:
@@ -97,6 +98,16 @@ class ReadEndpoints:
             "threadsTotal": len(self._mails.threads(PROVIDER_A)),
             "historyId": str(self._mails.last_change()),
         }
+
+    def send_as(self, request: Request) -> Any:
+        require_scope(request.grant, "gmail.readonly", "gmail.modify", "gmail.settings.basic")
+        account = self._mails.account(PROVIDER_A)
+        primary = {"sendAsEmail": account.email, "displayName": account.name, "isPrimary": True}
+        aliases = [
+            {"sendAsEmail": alias, "verificationStatus": "accepted", "treatAsAlias": True}
+            for alias in account.aliases
+        ]
+        return {"sendAs": [primary, *aliases]}
 
     def history(self, request: Request) -> Any:
         """Return added, changed and deleted messages since a history id, in one page."""
@@ -186,12 +197,13 @@ class ReadEndpoints:
         cached = self._candidates.get(mail.seq)
         if cached is not None and cached.mail is mail:
             return cached
-        index = cached.index if cached is not None and cached.mail.raw is mail.raw else None
+        index = self._indexes.get(mail.raw)
+        if index is None:
+            index = search_index.index_message(partial(self._state.trees.of, mail))
+            self._indexes[mail.raw] = index
         labels = {label.lower() for label in self._labels(mail)}
         candidate = Candidate(
-            mail=mail,
-            index=index or search_index.index_message(partial(self._state.trees.of, mail)),
-            labels=labels | {normalize_name(name) for name in mail.labels},
+            mail=mail, index=index, labels=labels | {normalize_name(name) for name in mail.labels}
         )
         self._candidates[mail.seq] = candidate
         return candidate

@@ -71,6 +71,7 @@ def _routes(
     routes = Router()
     rows: tuple[tuple[str, str, Any], ...] = (
         ("GET", "profile", reading.profile),
+        ("GET", "settings/sendAs", reading.send_as),
         ("GET", "history", reading.history),
         ("GET", "messages", reading.list_messages),
         ("POST", "messages", writing.insert),

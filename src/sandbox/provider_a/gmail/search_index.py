@@ -1,12 +1,12 @@
 """Indexed words of a message, for Gmail's search."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from sandbox.mail.mime import Part
+from sandbox.mail.normalization import compose
 from sandbox.mail.store import StoredMail
 from sandbox.provider_a.gmail.messages import strip_html
 
@@ -75,7 +75,7 @@ def index_message(tree: Part | Callable[[], Part]) -> IndexedMessage:
 
 def words(text: str) -> str:
     """Return the words of a text in order, ``" first second "``; "" when there is none."""
-    parts = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+    parts = _WORD.findall(compose(text))
     return f" {' '.join(parts)} " if parts else ""
 
 

@@ -13,7 +13,8 @@ Test = Callable[[Candidate], bool]
 _WORD_FIELDS = frozenset(
     {"from", "to", "cc", "bcc", "subject", "filename", "list", "deliveredto", "body"}
 )
-_PREFIX_FIELDS = frozenset({"subject", "body"})
+_ENDINGS = ("", "s", "es", "ed", "ing")
+_SHORTEST_STEM = 3  # letters
 LOCATION_OPERATORS = frozenset({"in", "is", "label"})
 _TIMES = frozenset({"after", "before", "newer", "older", "newer_than", "older_than"})
 OPERATORS = (
@@ -74,19 +75,38 @@ def _anywhere_test(value: str) -> Test:
 
 
 def _field_test(key: str, value: str) -> Test:
-    wanted = _prefix_words(value) if key in _PREFIX_FIELDS else words(value)
+    if key == "body":
+        begun = _prefix_words(value)
+        return lambda candidate: bool(begun) and begun in candidate.index.fields[key]
+    wanted = _forms(value) if key == "subject" else tuple(filter(None, (words(value),)))
     if not wanted:
         return _match_nothing
-    return lambda candidate: wanted in candidate.index.fields[key]
+    return lambda candidate: any(form in candidate.index.fields[key] for form in wanted)
 
 
 def _prefix_words(value: str) -> str:
     """
     Return the indexed form of *value*, in which the last word is a prefix.
 
-    Gmail stems words by language; the sandbox matches the words that begin with the term.
+    Gmail stems words by language; outside of fields with few words, the sandbox is kinder: it
+    matches the words that begin with the term.
     """
     return words(value).removesuffix(" ")
+
+
+def _forms(value: str) -> tuple[str, ...]:
+    """
+    Return the indexed forms of *value*: whole words, and a single word with English endings.
+
+    Gmail stems words by language, and finds no beginnings of words.
+    """
+    indexed = words(value)
+    if not indexed:
+        return ()
+    stem = indexed.strip()
+    if " " in stem or len(stem) < _SHORTEST_STEM:
+        return (indexed,)
+    return tuple(f" {stem}{ending} " for ending in _ENDINGS)
 
 
 def _label_test(value: str) -> Test:

@@ -13,31 +13,33 @@ from sandbox.mail.mime import Part, parse, threading_ids
 from sandbox.mail.store import NEW_THREAD, Account, MailStore
 from sandbox.provider_a.errors import GoogleError, NotFound
 
-_FROM = re.compile(rb"(?im)\Afrom:.*(?:\r?\n[ \t].*)*\r?\n|(?<=\n)from:.*(?:\r?\n[ \t].*)*\r?\n")
+_FROM = re.compile(rb"(?im)^from:.*(?:\r?\n[ \t].*)*\r?\n")
+_MESSAGE_ID = re.compile(rb"(?im)^message-id:.*(?:\r?\n[ \t].*)*\r?\n")
 _PREFIX = re.compile(r"(?i)^\s*(?:(?:re|fwd?|aw|wg)\s*:\s*)+")
 _ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
 
 
 def complete_headers(raw: bytes, account: Account, now: float) -> bytes:
     """
-    Return the message with the account as its sender, a Date and a Message-ID.
+    Return the message with the account as its sender, a Date and a Message-ID of Gmail's own.
+
+    The Message-ID that the caller wrote is lost, as at Gmail.
 
     Raises:
         GoogleError: 400, the message has no recipient or a malformed address.
     """
     tree = parse(raw)
     _check_recipients(tree)
-    added = []
+    head, body = _split(raw)
+    head = _MESSAGE_ID.sub(b"", head)
+    added = [f"Message-ID: <CA{secrets.token_urlsafe(24)}@mail.gmail.com>"]
     senders = {address.address.casefold() for address in tree.addresses("from")}
     if account.email.casefold() not in senders:
-        head, body = _split(raw)
-        raw = _FROM.sub(b"", head) + body
+        head = _FROM.sub(b"", head)
         added.append(f"From: {formataddr((account.name, account.email))}")
     if tree.header("date") is None:
         added.append(f"Date: {formatdate(now)}")
-    if tree.header("message-id") is None:
-        added.append(f"Message-ID: <CA{secrets.token_urlsafe(24)}@mail.provider-a.example>")
-    return "".join(f"{line}\r\n" for line in added).encode() + raw
+    return "".join(f"{line}\r\n" for line in added).encode() + head + body
 
 
 def choose_thread(mails: MailStore, raw: bytes, thread_id: str | None) -> str:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from sandbox.http import Handler, Request, Response
 from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
+from sandbox.provider_a.gmail.drafts import DraftEndpoints, read_message
 from sandbox.provider_a.gmail.messages import MessageViews
 from sandbox.provider_a.gmail.reading import ReadEndpoints
 from sandbox.provider_a.gmail.routes import respond
@@ -31,7 +32,8 @@ _MESSAGES = ("upload", "gmail", "v1", "users")
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of paths below ``upload/gmail``."""
     messages = MessageViews(state)
-    uploads = _Uploads(WriteEndpoints(state, messages, ReadEndpoints(state, messages)))
+    writing = WriteEndpoints(state, messages, ReadEndpoints(state, messages))
+    uploads = _Uploads(writing, DraftEndpoints(state, messages))
 
     async def handle(request: Request) -> Response | None:
         segments = request.segments
@@ -39,6 +41,7 @@ def create_handler(state: SandboxState) -> Handler:
             ("messages", "send"),
             ("messages", "import"),
             ("messages",),
+            ("drafts",),
         }:
             return None
         if request.first("uploadType") == "resumable":
@@ -51,8 +54,9 @@ def create_handler(state: SandboxState) -> Handler:
 
 
 class _Uploads:
-    def __init__(self, writing: WriteEndpoints) -> None:
+    def __init__(self, writing: WriteEndpoints, drafts: DraftEndpoints) -> None:
         self._writing = writing
+        self._drafts = drafts
         self._sessions: dict[str, dict[str, Any]] = {}
 
     def start(self, request: Request) -> Response | None:
@@ -68,12 +72,14 @@ class _Uploads:
         return Response(headers={"location": location, "x-guploader-uploadid": name})
 
     def take(self, request: Request) -> Any:
-        """Send or insert the uploaded message, as the path says."""
+        """Send or insert the uploaded message, or make a draft of it, as the path says."""
         content, raw = self._read(request)
         if len(raw) > MAX_MESSAGE_BYTES:
             raise GoogleError(413, "Request payload size exceeds the limit.", "uploadTooLarge")
         if not raw:
             raise GoogleError(400, "Media upload is empty", "invalidArgument")
+        if request.segments[-1] == "drafts":
+            return self._drafts.create_raw(request, raw, read_message(content))
         if request.segments[-1] == "send":
             require_scope(request.grant, *SEND)
             return self._writing.send_raw(raw, read_thread_id(content))

@@ -31,7 +31,7 @@ _INDEXES: Mapping[int, str] = MappingProxyType(
     {1: "first", 2: "second", 3: "third", 4: "fourth", -1: "last"}
 )
 _NUMBERS: Mapping[str, int] = MappingProxyType({word: at for at, word in _INDEXES.items()})
-_BY_DAY = re.compile(r"([+-]?\d+)?(MO|TU|WE|TH|FR|SA|SU)")
+_BY_DAY = re.compile(r"(?<!\d)([+-]?\d++)?(MO|TU|WE|TH|FR|SA|SU)")
 
 
 def to_pattern(recurrence: Recurrence, start: EventTime) -> dict[str, Any] | None:

@@ -65,7 +65,7 @@ def preview(text: str) -> str:
 
 def insert_before_body(html: str, introduction: str) -> str:
     """Insert *introduction* (HTML) at the beginning of the body of *html*."""
-    match = re.search(r"<body[^>]*>", html, re.IGNORECASE)
+    match = re.search(r"<body[^<>]*>", html, re.IGNORECASE)
     at = match.end() if match else 0
     return f"{html[:at]}{introduction}{html[at:]}"
 

@@ -106,16 +106,15 @@ class ContentCache:
 
     def __init__(self, trees: MimeTreeCache) -> None:
         self._trees = trees
-        self._kept: OrderedDict[int, tuple[bytes, Content]] = OrderedDict()
+        self._kept: OrderedDict[bytes, Content] = OrderedDict()
 
     def __call__(self, mail: StoredMail) -> Content:
         """Return the content of *mail*."""
-        cached = self._kept.get(mail.seq)
-        if cached is not None and cached[0] is mail.raw:
-            self._kept.move_to_end(mail.seq)
-            return cached[1]
-        content = Content(self._trees.of(mail))
-        self._kept[mail.seq] = (mail.raw, content)
+        cached = self._kept.get(mail.raw)
+        if cached is not None:
+            self._kept.move_to_end(mail.raw)
+            return cached
+        content = self._kept[mail.raw] = Content(self._trees.of(mail))
         if len(self._kept) > _MAX_CACHED:
             self._kept.popitem(last=False)
         return content

@@ -7,7 +7,8 @@ search. See docs/spec/upstream/outlook-mail.md#two-search-modes.
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from sandbox.http import Response
@@ -26,17 +27,37 @@ from sandbox.provider_b.outlook_mail.messages import (
     SHAPE,
     MessageView,
 )
-from sandbox.provider_b.responses import ok
+from sandbox.provider_b.responses import GraphError, ok
 
 DEFAULT_TOP = 10
 MAX_TOP = 1000
 MAX_RESULTS = 1000  # results of one $search over all its pages
 MAX_CLAUSES = 15  # a guess: Graph rejects longer filters as too complex without a documented limit
+LARGE_MAILBOX = 20_000  # messages; from here on, large pages and counts take too long
+LARGEST_QUICK_TOP = 250  # messages of a page
 _MAX_CACHED = 16
 
 _NEWEST_FIRST = (query_options.Order(path="receivedDateTime", descending=True),)
 
 QueryKey = tuple[str | None, ...]
+
+
+class QueryResult:
+    """The messages that a query finds, found as far as they are needed."""
+
+    def __init__(self, matches: Iterable[MessageView]) -> None:
+        self._rest = iter(matches)
+        self._views: list[MessageView] = []
+
+    def first(self, count: int) -> Sequence[MessageView]:
+        """Return at least the first *count* messages, or all when there are fewer."""
+        self._views += islice(self._rest, max(0, count - len(self._views)))
+        return self._views
+
+    def all(self) -> Sequence[MessageView]:
+        """Return all messages."""
+        self._views += self._rest
+        return self._views
 
 
 class MessageLists:
@@ -45,7 +66,7 @@ class MessageLists:
     def __init__(self, mails: MailStore, contents: ContentCache) -> None:
         self._mails = mails
         self._contents = contents
-        self._kept: OrderedDict[QueryKey, Sequence[MessageView]] = OrderedDict()
+        self._kept: OrderedDict[QueryKey, QueryResult] = OrderedDict()
         self._kept_at = -1
         self._index: dict[int, tuple[bytes, search.Searchable]] = {}
 
@@ -69,15 +90,20 @@ class MessageLists:
 
         Raises:
             QueryError: An option is invalid, or the options cannot be combined.
+            GraphError: 504, the mailbox is too large for the size of the page or for the count.
         """
         options = self.options(call)
-        views = self._found(call, options, folder)
+        is_large = len(self._mails.all(PROVIDER_B)) > LARGE_MAILBOX
+        if is_large and (options.count or (options.top or 0) > LARGEST_QUICK_TOP):
+            raise GraphError(504, "UnknownError", "The server did not answer in time.")
+        result = self._found(call, options, folder)
         top = options.top or min(call.page_size or DEFAULT_TOP, MAX_TOP)
         start = _start(options)
+        views = result.first(start + top + 1)
         page_views = views[start : start + top]
         body: dict[str, Any] = {"@odata.context": call.odata_context("messages")}
         if options.count and options.search is None:
-            body["@odata.count"] = len(views)
+            body["@odata.count"] = len(result.all())
         body["value"] = [self.record(call, view, options) for view in page_views]
         if start + top < len(views):
             body["@odata.nextLink"] = _next(call, options, start + top)
@@ -85,7 +111,7 @@ class MessageLists:
 
     def count(self, call: UserCall, folder: str | None) -> int:
         """Count the messages that match the filter of the call."""
-        return len(self._found(call, self.options(call), folder))
+        return len(self._found(call, self.options(call), folder).all())
 
     def record(self, call: UserCall, view: MessageView, options: Options) -> dict[str, Any]:
         """Write one message by its query options."""
@@ -106,7 +132,7 @@ class MessageLists:
         """Return a message as a record."""
         return MessageView(mail, self._contents)
 
-    def _found(self, call: UserCall, options: Options, folder: str | None) -> Sequence[MessageView]:
+    def _found(self, call: UserCall, options: Options, folder: str | None) -> QueryResult:
         _check_combination(options)
         if self._kept_at != self._mails.last_change():
             self._kept.clear()
@@ -114,29 +140,29 @@ class MessageLists:
         parameters = {name.lower(): value for name, value in call.request.query}
         values = (parameters.get(name, "") for name in ("$filter", "$orderby", "$search"))
         key = (folder, *values)
-        views = self._kept.get(key)
-        if views is None:
-            views = self._kept[key] = self._asked(options, folder)
+        result = self._kept.get(key)
+        if result is None:
+            result = self._kept[key] = QueryResult(self._asked(options, folder))
             if len(self._kept) > _MAX_CACHED:
                 self._kept.popitem(last=False)
-        return views
+        return result
 
-    def _asked(self, options: Options, folder: str | None) -> Sequence[MessageView]:
-        views = [
+    def _asked(self, options: Options, folder: str | None) -> Iterable[MessageView]:
+        views: Iterable[MessageView] = (
             self.view(mail)
             for mail in self._mails.all(PROVIDER_B)
             if folder is None or mail.folder == folder
-        ]
+        )
         if options.search is not None:
             test = search.parse(options.search)
             hits = [view for view in views if test(self._indexed(view))]
             hits.sort(key=lambda view: str(view.get("sentDateTime")), reverse=True)
             return hits[:MAX_RESULTS]
         if options.filter is not None:
-            views = [view for view in views if options.filter.matches(view)]
+            views = filter(options.filter.matches, views)
             if not options.orderby:
                 # Graph defines no order here; this is the order of arrival.
-                views.sort(key=lambda view: view.mail.seq)
+                return sorted(views, key=lambda view: view.mail.seq)
         if options.orderby == _NEWEST_FIRST:
             return views  # the store's own order
         return query_options.sort_records(views, options.orderby)

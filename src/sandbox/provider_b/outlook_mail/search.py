@@ -7,11 +7,11 @@ searched; an unknown property is plain text. See docs/spec/upstream/outlook-mail
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from sandbox.mail.normalization import compose
 from sandbox.provider_b.odata.schema import QueryError
 
 
@@ -76,8 +76,7 @@ MAX_NESTED = 40
 
 def words(text: str) -> str:
     """Return the casefolded, normalized words of *text* with one space before each."""
-    composed = unicodedata.normalize("NFC", text).casefold()
-    return "".join(f" {word}" for word in _WORD.findall(composed))
+    return "".join(f" {word}" for word in _WORD.findall(compose(text)))
 
 
 def parse(text: str) -> Test:

@@ -27,6 +27,8 @@ from sandbox.provider_b.outlook_mail.content import Content
 from sandbox.provider_b.outlook_mail.mailbox import SEND, WRITE, Mailbox
 from sandbox.provider_b.responses import GraphError, empty, not_found, ok
 
+MAX_ATTACHED = 3 * 1024 * 1024  # bytes of one attachment; a larger one needs an upload session
+
 AnswerWith = Callable[..., Response]
 
 
@@ -92,6 +94,8 @@ class SendEndpoints:
         if mail.folder != "drafts":
             raise not_found()
         file = compose.read_attachment(call.json())
+        if len(file.data) >= MAX_ATTACHED:
+            raise GraphError(413, "RequestEntityTooLarge", "The request entity is too large.")
         composed = compose.from_content(self._mailbox.contents(mail))
         raw = rfc822.to_bytes(replace(composed, files=(*composed.files, file)))
         changed = self._mails.update(PROVIDER_B, mail.id, raw=raw)

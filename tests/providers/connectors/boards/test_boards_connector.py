@@ -20,6 +20,7 @@ from providers.ports.tasks import (
     ItemQuery,
     ItemVisibility,
     NewItem,
+    StalePosition,
     TaskPosition,
     TaskTarget,
 )
@@ -146,7 +147,7 @@ async def test_error_responses_become_failures(answer, kind):
         pytest.param(
             (200, {"retry-after": "3"}, {"errors": [error("x", status_code=429)]}), 3, id="header"
         ),
-        pytest.param({"errors": [error("DAILY_LIMIT_EXCEEDED")]}, 30, id="no time"),
+        pytest.param({"errors": [error("RateLimitExceeded")]}, 1, id="no time"),
         pytest.param((429, {"retry-after": "6"}, ""), 6, id="429"),
         pytest.param((429, {}, {"errors": [error("RATE_LIMIT_EXCEEDED")]}), 1, id="429, no time"),
         pytest.param((429, {}, {"errors": [error("maxConcurrencyExceeded", retry_in_seconds=2)]}),
@@ -426,3 +427,26 @@ async def test_an_expired_cursor_loses_no_item(death, now, rest):
     ids, _ = await _listed(server, position, limit=9)
 
     assert ids == list(rest)
+
+
+@pytest.mark.parametrize("change", ["nothing", "something came before", "the last one is gone"])
+async def test_a_lost_position_is_found_again_in_ten_calls(change):
+    count = 4_000
+    ids = [str(number) for number in range(1, count + 500)]
+    server = ExpiringCursors(ids)
+    lost = TaskPosition(count, str(count), None, 0)
+    if change == "something came before":
+        server.ids.insert(0, "X")
+    if change == "the last one is gone":
+        server.ids.remove(str(count))
+    seen, _ = await _listed(server, lost)
+
+    assert seen == [str(count + number) for number in range(1, 5)]
+    assert len(server.requests) <= 11  # the last one reads the page
+
+
+async def test_a_lost_position_too_far_on_is_refused_without_a_call():
+    server = ExpiringCursors(["1"])
+    with pytest.raises(StalePosition):
+        await _listed(server, TaskPosition(4_001, "4001", None, 0))
+    assert server.requests == []

@@ -7,8 +7,8 @@ import pytest
 from collab_upstream import ANN, BOB, FILE, READ, key, list_key
 
 from providers.collab_ids import ItemKey, ListKey
-from providers.failures import Broken, Missing, Throttled
-from providers.ports.collab import InvalidCursor, NotDownloadable, Order
+from providers.failures import Broken, Missing, Refused, Throttled
+from providers.ports.collab import InvalidCursor, NotDownloadable
 from providers.records.collab import UNKNOWN, DriveUser
 from sandbox.collab import records as r
 
@@ -17,8 +17,8 @@ WHEN = datetime(2026, 1, 5, 8, tzinfo=UTC)
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-async def children(port, folder, *, order=None, cursor=None, top=100, wanted=NAME):
-    return await port.files.children(folder, order=order, cursor=cursor, top=top, wanted=wanted)
+async def children(port, folder, *, cursor=None, top=100, wanted=NAME):
+    return await port.files.children(folder, cursor=cursor, top=top, wanted=wanted)
 
 
 async def test_delegated_connections_see_the_sites_of_their_user(tenant):
@@ -224,30 +224,6 @@ async def test_listings_continue_after_any_file(tenant):
 
 
 @pytest.mark.parametrize(
-    ("order", "names"),
-    [
-        (Order(by="size", descending=True), ["b.txt", "c.txt", "a.txt"]),
-        (Order(by="modified_time", descending=False), ["c.txt", "a.txt", "b.txt"]),
-        (Order(by="created_time", descending=True), ["a.txt", "b.txt", "c.txt"]),
-    ],
-)
-async def test_orders_of_upstream(tenant, order, names):
-    folder = tenant.make.folder(tenant.boats, "Sorted")
-    for name, size, when, made in (("a", 1, 5, 9), ("b", 3, 6, 8), ("c", 2, 4, 7)):
-        file = tenant.make.file(folder, f"{name}.txt", ("text", "x" * size))
-        tenant.make.save()
-        tenant.store.put(
-            msgspec.structs.replace(
-                file, modified=f"2026-02-0{when}T00:00:00Z", created=f"2026-01-0{made}T00:00:00Z"
-            )
-        )
-
-    page = await children(tenant.delegated().port, key(folder), order=order)
-
-    assert [file.name for file in page.items] == names
-
-
-@pytest.mark.parametrize(
     "cursor", ["", "x", "1", "-1:", "1234567:", "٣:", "1:/v1.0/x?$skiptoken=y"]
 )
 async def test_foreign_cursors_are_invalid(tenant, cursor):
@@ -276,6 +252,52 @@ async def test_searches_cover_the_subtree_of_a_folder(tenant):
     assert await found(key(tenant.inner), "oak") == ["Plan é.docx"]
     assert await found(root, "it's #1 & 100%") == []
     assert await found(key(tenant.boats), "varnish") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("keel/oak", "keel oak"), ("a\\b", "a b"), ("R&D's", "R D s"), ('"the keel"', "the keel")],
+)
+async def test_separators_are_blanks_in_searches(tenant, text, sent):
+    root = ItemKey(tenant.documents.drive_id, "root")
+
+    await tenant.delegated().port.files.search(root, text, cursor=None, top=50, wanted=NAME)
+
+    assert tenant.paths == [f"GET /v1.0/drives/{root.drive}/root/search(q='{sent}')"]
+
+
+@pytest.mark.parametrize("text", ["/", "& '", '""'])
+async def test_searches_without_a_word_match_nothing(tenant, text):
+    root = ItemKey(tenant.documents.drive_id, "root")
+
+    page = await tenant.delegated().port.files.search(root, text, cursor=None, top=50, wanted=NAME)
+
+    assert (page.items, page.next) == ((), None)
+    assert not tenant.calls
+
+
+async def test_searches_expand_nothing(tenant):
+    root = ItemKey(tenant.documents.drive_id, "root")
+
+    page = await tenant.delegated().port.files.search(
+        root, "keel", cursor=None, top=50, wanted=FILE
+    )
+
+    assert [file.content_type_id for file in page.items] == [UNKNOWN]
+    assert "$expand" not in str(tenant.calls[0]["query"])
+
+
+async def test_a_refused_search_is_no_missing_folder(tenant):
+    tenant.fault(kind="400", match="search(", reason="invalidRequest")
+    port = tenant.delegated().port
+    root = ItemKey(tenant.documents.drive_id, "root")
+
+    with pytest.raises(Refused):
+        await port.files.search(root, "keel", cursor=None, top=50, wanted=NAME)
+    with pytest.raises(Missing):
+        await port.files.search(
+            ItemKey(root.drive, "01NONE"), "keel", cursor=None, top=50, wanted=NAME
+        )
 
 
 async def test_items_shared_from_other_libraries_are_left_out(tenant):
@@ -362,6 +384,22 @@ async def test_label_catalogues_of_both_shapes(tenant):
     assert (stable[0].tool_tip, stable[0].description) == ("Tell nobody", "For few")
     assert (stable[0].is_active, stable[0].is_appliable) == (True, False)
     assert stable[1].is_appliable is True
+
+
+@pytest.mark.parametrize(
+    ("scope", "path"),
+    [
+        ("SensitivityLabel.Read", "/v1.0/security/dataSecurityAndGovernance/sensitivityLabels"),
+        (
+            "https://graph.microsoft.com/InformationProtectionPolicy.Read",
+            "/beta/me/security/informationProtection/sensitivityLabels",
+        ),
+    ],
+)
+async def test_the_catalogue_that_is_permitted_is_asked_for_first(tenant, scope, path):
+    await tenant.delegated(scopes=("Sites.Read.All", scope)).port.labels.catalogue()
+
+    assert tenant.paths == [f"GET {path}"]
 
 
 async def test_tenants_that_do_not_list_labels_have_none(tenant):

@@ -141,16 +141,6 @@ async def test_sharing_by_a_link(tenant, port, kind, role, link):
     assert (given.id, (given.scope, given.view)) == (permission, link)
 
 
-async def test_sharing_with_commenters_is_refused(tenant, port):
-    with pytest.raises(Refused) as raised:
-        await port.file_writes.share(
-            key(tenant.text), Share(type="user", role="commenter", email=BOB)
-        )
-
-    assert raised.value.word == "notSupported"
-    assert tenant.store.shares(tenant.text) == []
-
-
 async def test_sharing_that_a_policy_forbids_is_refused(tenant, port):
     tenant.store.put(msgspec.structs.replace(tenant.yard, sharing=""))
 
@@ -158,6 +148,7 @@ async def test_sharing_that_a_policy_forbids_is_refused(tenant, port):
         await port.file_writes.share(key(tenant.text), Share(type="anyone", role="reader"))
 
     assert (raised.value.status, raised.value.word) == (403, "notAllowed")
+    assert raised.value.message == "The provider's policy does not allow this."
 
 
 async def test_changing_and_removing_a_permission(tenant, port):

@@ -55,9 +55,7 @@ class Upstream:
         return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
 
     async def children(self, *, cursor=None, wanted=FACTS):
-        return await self.port.files.children(
-            FOLDER, order=None, cursor=cursor, top=9, wanted=wanted
-        )
+        return await self.port.files.children(FOLDER, cursor=cursor, top=9, wanted=wanted)
 
 
 def item(name="01A", drive="b!d", **more):

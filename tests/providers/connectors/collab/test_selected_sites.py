@@ -45,7 +45,7 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
     calls = [
         port.sites.get(tenant.board.id),
         port.files.get(secret, wanted=NAME),
-        port.files.children(root, order=None, cursor=None, top=9, wanted=NAME),
+        port.files.children(root, cursor=None, top=9, wanted=NAME),
         port.files.search(root, "keel", cursor=None, top=9, wanted=NAME),
         port.files.link(secret, wanted=NAME),
         port.files.permissions(secret),

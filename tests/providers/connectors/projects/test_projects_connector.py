@@ -81,6 +81,16 @@ async def test_comments_are_the_newest_comment_stories():
     assert routes.requests.count("GET tasks/7/stories") == 2
 
 
+async def test_a_board_without_the_scope_of_sections_has_no_groups():
+    tasks, _ = opened(
+        **{"7": {"data": {"gid": "7", "name": "Plan"}}, "sections": (403, {"errors": []})}
+    )
+
+    board = await tasks.board("7", wanted=frozenset({"name", "groups"}))
+
+    assert (board.name, board.groups) == ("Plan", ())
+
+
 async def test_sub_tasks_are_read_only_for_tasks_that_have_some():
     parents = [{"gid": "1", "num_subtasks": 0}, {"gid": "2", "num_subtasks": 1}]
     tasks, routes = opened(

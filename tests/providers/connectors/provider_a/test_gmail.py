@@ -1,17 +1,26 @@
 """The Gmail connector: its requests, and unusual responses."""
 
+import asyncio
 import re
 from email import message_from_bytes
+from functools import cache
+from types import SimpleNamespace
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mail_upstreams import ALL, LISTED, TEXT, raw
 
+from providers import search_text
+from providers.connectors.provider_a.gmail.labels import LabelCache
 from providers.connectors.provider_a.gmail.response_types import Message
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled
-from providers.mail import delivery
-from providers.ports.mail import Draft, Forward, MailChange, MailQuery, Reply
+from providers.http.client import deadline
+from providers.mail import delivery, query_matching
+from providers.ports.mail import Draft, Forward, MailChange, MailQuery, Reply, SendAttempt
 from providers.records.base import EPOCH
-from providers.records.mail import Participant
+from providers.records.mail import Email, Participant, SentMessage
 
 BOB = Participant(email="bob@south.example")
 
@@ -74,7 +83,9 @@ async def test_no_call_requests_an_unwanted_body(account_a):
         await account_a.port.search(query, after=None, wanted=LISTED)
     await account_a.port.get(name, wanted=LISTED)
     await account_a.port.thread(thread, wanted=LISTED)
-    await account_a.port.reply(name, Reply(body="Fine.", quote=False, message_id="r@gw.example"))
+    await account_a.port.reply(
+        name, Reply(body="Fine.", quote=False, attempt=SendAttempt(message_id="r@gw.example"))
+    )
     await account_a.port.change(name, MailChange(read=True, add_labels=("New",)))
     await account_a.port.trash(name)
 
@@ -131,12 +142,16 @@ async def test_root_headers_are_not_requested_when_only_the_structure_is_wanted(
         ({"text": '"the plan" OR -x'}, '"the plan" or x -in:drafts'),
         ({"text": "from:a {b}"}, '"from a" b -in:drafts'),
         ({"sender": "a@b.example"}, "from:a@b.example -in:drafts"),
-        ({"sender": '"x" OR in:trash@b.example'}, "-in:drafts"),
+        ({"sender": '"x" OR in:trash@b.example'}, 'from:"x or in trash b example" -in:drafts'),
+        ({"sender": "Ana Mü"}, 'from:"ana mü" -in:drafts'),
+        ({"recipient": "OR"}, "{to:or cc:or} -in:drafts"),
+        ({"subject": "OR"}, "subject:or -in:drafts"),
+        ({"subject": "jam 🎉 toast"}, "subject:jam subject:toast -in:drafts"),
         ({"sender": "a}{b@c.example"}, 'from:"a}{b@c.example" -in:drafts'),
         ({"recipient": "@b.example"}, '{to:"b.example" cc:"b.example"} -in:drafts'),
-        ({"subject": "ase for the pla"}, "subject:for subject:the -in:drafts"),
+        ({"subject": 'case" for: (the pla'}, 'subject:"case for the pla" -in:drafts'),
         ({"unread": True, "has_attachment": True}, "is:unread has:attachment -in:drafts"),
-        ({"has_attachment": False}, "-in:drafts"),
+        ({"has_attachment": False}, "-has:attachment -in:drafts"),
     ],
 )
 async def test_values_in_a_search_query_are_quoted(account_a, query, expected):
@@ -153,14 +168,18 @@ async def test_values_in_a_search_query_are_quoted(account_a, query, expected):
     ("text", "fields", "expected"),
     [
         ("plan", {"subject"}, "subject:plan -in:drafts"),
-        ("plan", {"subject", "from_"}, "-in:drafts"),
-        ("a@b.example", {"from_"}, 'from:"a b" -in:drafts'),
-        ('"the plan" x', {"subject", "cc"}, "{subject:the cc:the} -in:drafts"),
-        ('"件名 the plan"', {"from_"}, "-in:drafts"),
+        ("plan", {"subject", "from_"}, "{subject:plan from:plan} -in:drafts"),
+        ("a@b.example", {"from_"}, 'from:"a b example" -in:drafts'),
+        (
+            '"the plan" x',
+            {"subject", "cc"},
+            '{subject:"the plan" cc:"the plan"} {subject:x cc:x} -in:drafts',
+        ),
+        ('"件名 the plan"', {"from_"}, 'from:"件名 the plan" -in:drafts'),
     ],
-    ids=["prose", "a beginning", "an address", "a phrase and a beginning", "without blanks"],
+    ids=["prose", "a word", "an address", "a phrase and a word", "without blanks"],
 )
-async def test_searches_for_people_send_whole_words_only(account_a, text, fields, expected):
+async def test_words_are_searched_for_in_visible_fields(account_a, text, fields, expected):
     query = MailQuery(text=text, text_fields=frozenset(fields))
 
     await account_a.port.search(query, after=None, wanted={"subject"})
@@ -168,18 +187,19 @@ async def test_searches_for_people_send_whole_words_only(account_a, text, fields
     assert account_a.asked("q") == [expected]
 
 
-async def test_a_scan_lists_five_hundred_ids_per_call(account_a):
-    account_a.add("Plan", at=-1, author="Joanna <j@north.example>")
-    for number in range(620):
+async def test_a_scan_reads_seventy_messages(account_a):
+    account_a.add("Plan", at=-1, body="Joanna")
+    for number in range(70):
         account_a.add("Plan", at=number)
-    query = MailQuery(text="joan", text_fields=frozenset({"from_"}))
+    query = MailQuery(text="joan", text_fields=frozenset({"body_preview"}))
 
     first = await account_a.port.search(query, after=None, wanted={"importance"})
 
     assert (first.emails, first.total, first.total_exact, first.exhausted) == ((), 0, False, False)
     outer = [call["path"] for call in account_a.upstream.calls if call["batch"] is None]
-    assert outer == ["/gmail/v1/users/me/messages", *["/batch/gmail/v1"] * 10]
-    assert set(account_a.asked("metadataHeaders")) == {"From", "Importance", "X-Priority"}
+    assert outer == ["/gmail/v1/users/me/messages", *["/batch/gmail/v1"] * 3]
+    assert [len(batch) for batch in account_a.batches] == [25, 25, 20]
+    assert set(account_a.asked("metadataHeaders")) == {"Importance", "X-Priority"}
 
     second = await account_a.port.search(query, after=first.scanned_to, wanted={"importance"})
 
@@ -230,10 +250,98 @@ async def test_system_labels_with_side_effects_cannot_be_added(account_a, label)
     assert (mail.is_read, mail.labels, mail.folder) == (True, (), "inbox")
 
 
+STATES = ("UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT")
+INVISIBLE = "\u00ad\u034f\u200b\u200c\u200d\u2060\ufe0f\ufeff\U000e0041"
+
+
+@cache
+def lookalikes():
+    """Each small letter -> the characters that fold to it."""
+    by_letter = {}
+    for char in map(chr, range(0x20000)):
+        by_letter.setdefault(search_text.fold_label(char), []).append(char)
+    return by_letter
+
+
+@st.composite
+def spellings_of(draw, names):
+    """Strings that fold to one of *names*."""
+    name = draw(st.sampled_from(names)).lower()
+    padding = st.text(INVISIBLE, max_size=2)
+    letters = [draw(st.sampled_from(lookalikes()[char])) + draw(padding) for char in name]
+    blanks = st.sampled_from(["", " ", "\u3000", "\u00a0 "])
+    return draw(blanks) + draw(padding) + "".join(letters) + draw(blanks)
+
+
+@given(spellings_of(STATES))
+def test_no_spelling_of_a_state_is_a_label(spelling):
+    """
+    Whatever spelling of a state is added, it is refused without a call; removing it does nothing.
+    """
+    calls = []
+
+    class Upstream:
+        async def call(self, *segments, **_):
+            calls.append(segments)
+            raise Missing
+
+    async def change():
+        cache = LabelCache()
+        with pytest.raises(Missing):
+            await cache.ids_to_add(Upstream(), [spelling])
+        return await cache.ids_to_remove(Upstream(), [spelling])
+
+    assert search_text.fold_label(spelling).upper() in STATES
+    assert asyncio.run(change()) == []
+    assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "created"),
+    [
+        pytest.param([{"id": "TRASH", "name": "Bin", "type": "user"}], None, id="listed"),
+        pytest.param([], {"id": "TRASH", "name": "Bin"}, id="created"),
+    ],
+)
+async def test_a_label_whose_id_is_a_state_is_never_added(labels, created):
+    class Upstream:
+        async def call(self, method, *_, **__):
+            body = {"labels": labels} if method == "GET" else created
+            return SimpleNamespace(decode=lambda kind: msgspec.convert(body, kind))
+
+    with pytest.raises((Missing, Broken)):
+        await LabelCache().ids_to_add(Upstream(), ["Bin"])
+    assert await LabelCache().ids_to_remove(Upstream(), ["Bin"]) == []
+
+
+@given(spellings_of(("HOMEOFFICE",)))
+def test_every_spelling_of_a_label_is_that_label(spelling):
+    mail = Email(id="1", provider="PROVIDER_A", labels=("Home\u00adOffice ",))
+
+    assert query_matching.matches(mail, MailQuery(label=spelling), text=False)
+
+
+@given(spellings_of(("TRASH", "SPAM", "DRAFT")))
+def test_every_spelling_of_a_folder_names_it(spelling):
+    assert query_matching.folder_label(MailQuery(label=spelling)) in ("TRASH", "SPAM", "DRAFT")
+
+
+@pytest.mark.parametrize("name", ["INBOX/TRASH", "[Gmail]/Trash", "TRASH/", "Тrash", "trash can"])
+async def test_other_names_are_labels(account_a, name):
+    """A path, and a letter of another script, is no spelling of a state."""
+    mail_id = account_a.add("Hello", read=True)
+
+    await account_a.port.change(mail_id, MailChange(add_labels=(name,)))
+
+    (mail,) = account_a.stored()
+    assert (mail.is_read, mail.labels, mail.folder) == (True, (name,), "inbox")
+
+
 async def test_unread_cannot_be_searched_as_a_label(account_a):
     account_a.add("Hello")
 
     assert await account_a.subjects(label="unread") == []
+    assert await account_a.subjects(label="ＵＮＲＥＡＤ") == []
     assert await account_a.subjects(label="inbox") == ["Hello"]
 
 
@@ -247,21 +355,38 @@ async def test_a_missing_message_of_a_batch_is_left_out(account_a):
     assert await account_a.subjects() == ["Mail 2", "Mail 0"]
 
 
-async def test_a_throttled_part_of_a_batch_is_retried_once(account_a, monkeypatch):
-    monkeypatch.setattr("providers.batches._PAUSE", 0)
+async def test_throttled_parts_of_a_batch_are_repeated_after_growing_waits(account_a):
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
-    account_a.fault(kind="429", match=names[1], count=1)
+    account_a.fault(kind="429", match=names[1], count=3)
 
     assert await account_a.subjects() == ["Mail 2", "Mail 1", "Mail 0"]
+    assert account_a.clock.sleeps == [1, 2, 4]
+    assert [len(batch) for batch in account_a.batches] == [3, 1, 1, 1]
 
 
-async def test_a_part_that_stays_throttled_raises_throttled(account_a, monkeypatch):
-    monkeypatch.setattr("providers.batches._PAUSE", 0)
+async def test_a_part_that_stays_throttled_raises_throttled(account_a):
     names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
     account_a.fault(kind="403", reason="userRateLimitExceeded", match=names[1])
 
+    with pytest.raises(Throttled) as caught:
+        await account_a.subjects()
+
+    assert caught.value.retry_after == 8
+    assert account_a.clock.sleeps == [1, 2, 4]
+    assert [len(batch) for batch in account_a.batches] == [3, 1, 1, 1]
+
+
+@pytest.mark.parametrize("seconds_left", [1, 2.5])
+async def test_throttled_parts_are_not_awaited_beyond_the_deadline(account_a, seconds_left):
+    names = [account_a.add(f"Mail {number}", at=number) for number in range(3)]
+    account_a.fault(kind="429", match=names[1])
+    token = deadline.set(account_a.clock.monotonic() + seconds_left)
+
     with pytest.raises(Throttled):
         await account_a.subjects()
+
+    deadline.reset(token)
+    assert account_a.clock.sleeps == [1] * int(seconds_left > 2)
 
 
 async def test_a_part_that_fails_otherwise_is_requested_singly(account_a):
@@ -316,69 +441,118 @@ async def test_a_body_is_decoded_by_its_charset(account_a, charset, octets):
     assert (email.body, email.body_type) == ("Grüße", "text")
 
 
-async def test_attachments_are_identified_by_their_part_id(account_a):
+async def test_attachments_are_identified_by_their_message_and_part_id(account_a):
     name = account_a.add("Hello", files=[("a.txt", "text/plain", b"one"), ("b", "a/b", b"two")])
 
     first = (await account_a.port.get(name, wanted=ALL)).attachments
     second = (await account_a.port.get(name, wanted=ALL)).attachments
 
     assert first == second
-    assert [(file.id, file.name, file.size) for file in first] == [("1", "a.txt", 3), ("2", "b", 3)]
+    assert [(file.id, file.name, file.size) for file in first] == [
+        (f"{name}.1", "a.txt", 3),
+        (f"{name}.2", "b", 3),
+    ]
 
 
 # -- sending
 
 
+def draft(**changes):
+    attempt = SendAttempt(message_id="a@gw.example")
+    return Draft(**({"to": (BOB,), "subject": "Plan", "body": "x", "attempt": attempt} | changes))
+
+
+def calls(account):
+    """The calls, method and path below the user; the id of a draft as ID."""
+    paths = [(call["method"], call["path"].rpartition("/me")[2]) for call in account.calls]
+    return [(method, re.sub("/r[0-9]+$", "/ID", path)) for method, path in paths]
+
+
 async def test_sending_returns_the_ids_of_the_message(account_a):
-    sent = await account_a.port.send(
-        Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
-    )
+    sent = await account_a.port.send(draft())
 
     (mail,) = account_a.stored()
     assert (sent.email_id, sent.thread_id) == (mail.id, mail.thread_id)
 
 
-async def test_a_lost_response_is_recovered_by_looking_up_the_message(account_a):
-    draft = Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example", maybe_sent=True)
-    account_a.fault(kind="lostAnswer", count=1, match="send", method="POST")
-
-    first = await account_a.port.send(draft)
-    second = await account_a.port.send(draft)
+async def test_a_message_is_sent_as_a_draft_that_is_sent_once(account_a):
+    await account_a.port.send(draft())
 
     (mail,) = account_a.stored()
-    assert first == second
-    assert first.email_id == mail.id
+    assert mail.folder == "sent"
+    assert b"a@gw.example" not in mail.raw
+    assert calls(account_a) == [("POST", "/drafts"), ("POST", "/drafts/send")]
 
 
-async def test_an_outcome_that_cannot_be_looked_up_is_unknown(account_a, monkeypatch):
-    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
-    account_a.fault(kind="reset", match="send", method="POST")
+async def test_a_send_without_an_answer_is_settled_by_the_draft(account_a):
+    account_a.fault(kind="lostAnswer", count=1, match="send", method="POST")
 
-    with pytest.raises(OutcomeUnknown):
-        await account_a.port.send(
-            Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
-        )
+    sent = await account_a.port.send(draft())
 
-    lookups = [call for call in account_a.calls if "rfc822msgid:a@gw.example" in str(call["query"])]
-    assert len(lookups) == 2
+    assert sent == SentMessage()
+    assert len(account_a.stored(folder="sent")) == 1
+    assert calls(account_a)[2:] == [("GET", "/drafts/ID")]
 
 
-async def test_a_failed_send_that_is_not_found_was_not_sent(account_a, monkeypatch):
+async def test_a_message_that_gmail_sent_and_called_a_failure_is_not_sent_again(account_a):
+    account_a.fault(kind="spoiltAnswer", count=1, match="send", method="POST")
+    account_a.fault(kind="500", count=1, match="/drafts/r", method="GET")
+
+    assert await account_a.port.send(draft()) == SentMessage()
+    assert len(account_a.stored(folder="sent")) == 1
+
+
+async def test_an_unsent_draft_is_deleted_as_a_proof(account_a, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     account_a.fault(kind="500", match="send", method="POST")
 
     with pytest.raises(Broken):
-        await account_a.port.send(
-            Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
-        )
+        await account_a.port.send(draft())
+
+    assert calls(account_a)[2:] == [
+        ("GET", "/drafts/ID"),
+        ("GET", "/drafts/ID"),
+        ("DELETE", "/drafts/ID"),
+    ]
+    assert account_a.stored() == []
+
+
+async def test_a_send_is_of_unknown_outcome_without_that_proof(account_a, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    account_a.fault(kind="500", match="send", method="POST")
+    account_a.fault(kind="reset", method="DELETE")
+
+    with pytest.raises(OutcomeUnknown):
+        await account_a.port.send(draft())
+
+
+async def test_a_draft_that_is_gone_when_it_is_deleted_was_sent(account_a, monkeypatch):
+    monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    account_a.fault(kind="lostAnswer", count=1, match="send", method="POST")
+    account_a.fault(kind="503", method="GET")
+
+    assert await account_a.port.send(draft()) == SentMessage()
+    assert len(account_a.stored(folder="sent")) == 1
+
+
+async def test_a_draft_that_is_gone_when_it_is_sent_was_sent(account_a):
+    async def store(draft_id):
+        mails = account_a.sandbox.state.mails
+        mails.delete("provider-a", account_a.stored()[0].id)
+
+    attempt = SendAttempt(message_id="a@gw.example", store_draft=store)
+
+    assert await account_a.port.send(draft(attempt=attempt)) == SentMessage()
+    assert calls(account_a) == [("POST", "/drafts"), ("POST", "/drafts/send")]
 
 
 async def test_a_large_message_is_sent_to_the_upload_endpoint(account_a):
-    await account_a.port.send(
-        Draft(to=(BOB,), subject="Plan", body="word " * 700_000, message_id="a@gw.example")
-    )
+    await account_a.port.send(draft(body="word " * 700_000))
 
-    assert [call["path"] for call in account_a.calls] == ["/upload/gmail/v1/users/me/messages/send"]
+    assert [call["path"] for call in account_a.calls] == [
+        "/upload/gmail/v1/users/me/drafts",
+        "/gmail/v1/users/me/drafts/send",
+    ]
     assert len(account_a.stored(folder="sent")) == 1
 
 
@@ -392,7 +566,9 @@ async def test_an_attached_message_is_forwarded_as_a_message(account_a):
     )
     account_a.sandbox.state.mails.update("provider-a", name, raw=boxed)
 
-    await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+    await account_a.port.forward(
+        name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
+    )
 
     (mail,) = account_a.stored(folder="sent")
     parts = message_from_bytes(mail.raw).get_payload()
@@ -410,7 +586,9 @@ async def test_headers_of_raw_messages_are_decoded_when_forwarded(account_a):
     )
     account_a.sandbox.state.mails.update("provider-a", name, raw=written.encode())
 
-    sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+    sent = await account_a.port.forward(
+        name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
+    )
 
     email = await account_a.port.get(sent.email_id, wanted=ALL)
     assert email.subject == "Fwd: Semlor på fredag"
@@ -431,7 +609,9 @@ async def test_a_message_that_is_nested_too_deeply_is_not_forwarded(account_a):
     account_a.sandbox.state.mails.update("provider-a", name, raw=b"Subject: Deep\r\n" + boxes)
 
     with pytest.raises(Broken):
-        await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+        await account_a.port.forward(
+            name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
+        )
 
     assert account_a.stored(folder="sent") == []
 
@@ -460,7 +640,9 @@ async def test_a_decoded_body_can_always_be_encoded_as_utf8(account_a, rest, tex
     account_a.sandbox.state.mails.update("provider-a", name, raw=head + rest)
 
     (email,) = await account_a.every(MailQuery(), wanted=ALL)
-    sent = await account_a.port.forward(name, Forward(to=(BOB,), message_id="f@gw.example"))
+    sent = await account_a.port.forward(
+        name, Forward(to=(BOB,), attempt=SendAttempt(message_id="f@gw.example"))
+    )
     passed_on = await account_a.port.get(sent.email_id, wanted=ALL)
 
     assert (email.subject, email.body) == ("\ufffd", text)

@@ -1,16 +1,21 @@
 """The Outlook mail connector: its requests, and unusual responses."""
 
+import json
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from mail_upstreams import ALL, LISTED, NOON, TEXT
 
+from providers.connectors.provider_b.outlook_mail import reading
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled, Unreachable
-from providers.mail import delivery
-from providers.ports.mail import Draft, MailChange, MailQuery, Reply
+from providers.mail import delivery, scanning
+from providers.ports.mail import Draft, MailChange, MailQuery, Reply, SendAttempt
 from providers.records.mail import Participant
 
 BOB = Participant(email="bob@south.example")
 WAYS = {"the mailbox": {}, "the index": {"text": "words", "text_fields": TEXT}}
-DRAFT = Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example")
+DRAFT = Draft(to=(BOB,), subject="Plan", body="x", attempt=SendAttempt(message_id="a@gw.example"))
 
 
 def filled(account, count=3):
@@ -56,7 +61,9 @@ async def test_every_call_prefers_immutable_ids_and_html(account_b):
         await account_b.port.search(query, after=None, wanted=LISTED)
     await account_b.port.get(name, wanted=ALL)
     await account_b.port.thread(thread, wanted=ALL)
-    await account_b.port.reply(name, Reply(body="Fine.", message_id="r@gw.example"))
+    await account_b.port.reply(
+        name, Reply(body="Fine.", attempt=SendAttempt(message_id="r@gw.example"))
+    )
     await account_b.port.change(name, MailChange(read=True, add_labels=("New",)))
     await account_b.port.trash(name)
 
@@ -108,7 +115,7 @@ async def test_only_wanted_attributes_are_selected(account_b):
     ("query", "clause"),
     [
         ({"sender": "o'neil@b.example"}, "from/emailAddress/address eq 'o''neil@b.example'"),
-        ({"subject": "it's') or true"}, "contains(subject,'it''s'') or true')"),
+        ({"label": " it's  a') "}, "categories/any(c:c eq 'it''s a'')')"),
         ({"unread": True}, "isRead eq false"),
         ({"has_attachment": False}, "hasAttachments eq false"),
         ({"after": NOON}, "receivedDateTime ge 2026-03-02T12:00:00Z"),
@@ -133,6 +140,12 @@ async def test_values_in_a_filter_are_quoted(account_b, query, clause):
             {"text": '"a plan" OR from:x', "text_fields": {"subject"}},
             '"(subject:\\"a plan\\") AND (subject:or*) AND (subject:\\"from x\\")"',
         ),
+        ({"subject": 'the "pla" OR'}, '"subject:\\"the pla or*\\""'),
+        ({"subject": "OR"}, '"subject:or*"'),
+        ({"subject": "jam 🎉 toast"}, '"subject:jam* AND subject:toast*"'),
+        ({"sender": "Ana Mü"}, '"(from:\\"ana mü*\\")"'),
+        ({"sender": "@b.example", "unread": True}, '"(from:\\"b.example\\")"'),
+        ({"recipient": "zoe", "recipient_in_cc": False}, '"(to:zoe*)"'),
         ({"recipient": "a@b.example"}, '"(to:\\"a@b.example\\" OR cc:\\"a@b.example\\")"'),
         (
             {"recipient": 'a")OR(x@b.example'},
@@ -158,6 +171,50 @@ async def test_words_for_previews_only_are_not_sent_to_graph(account_b):
 
     assert account_b.asked("$search") == []
     assert "secret" not in str(account_b.upstream.calls)
+
+
+@pytest.mark.parametrize("kind", ["504", "slow"])
+async def test_a_count_that_takes_too_long_is_given_up(account_b, kind, monkeypatch):
+    filled(account_b, 30)
+    monkeypatch.setattr(reading, "COUNT_SECONDS", 0.3)
+    account_b.fault(kind=kind, match="$count", delay=5)
+
+    first = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+    position = scanning.position(first.emails[-1])
+    second = await account_b.port.search(MailQuery(limit=20), after=position, wanted={"subject"})
+    again = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+
+    assert [len(page.emails) for page in (first, second, again)] == [20, 10, 20]
+    assert [page.exhausted for page in (first, second, again)] == [False, True, False]
+    assert [page.total_exact for page in (first, second, again)] == [False, True, False]
+    assert (first.total, second.total, again.total) == (21, 10, 21)
+    assert account_b.asked("$count") == ["true"]
+
+
+async def test_only_the_first_page_is_counted(account_b):
+    filled(account_b, 30)
+
+    answer = await account_b.port.search(MailQuery(limit=20), after=None, wanted={"subject"})
+    position = scanning.position(answer.emails[-1])
+    await account_b.port.search(MailQuery(limit=20), after=position, wanted={"subject"})
+
+    assert (answer.total, answer.total_exact) == (30, True)
+    assert account_b.asked("$count") == ["true"]
+
+
+async def test_a_mail_that_was_long_under_way_is_put_in_order(account_b):
+    """The search sorts by the sent time, the listing by the received time."""
+    for number in range(300):
+        account_b.add(f"Unity {number}", at=number, sent=NOON + timedelta(seconds=number))
+    account_b.add("Unity, late", at=290.5, sent=NOON - timedelta(hours=9))
+
+    emails = await account_b.every(
+        MailQuery(subject="unity", limit=50), wanted=frozenset({"subject"})
+    )
+
+    subjects = [email.subject for email in emails]
+    assert len(subjects) == 301
+    assert subjects[8:11] == ["Unity 291", "Unity, late", "Unity 290"]
 
 
 async def test_folders_are_read_once(account_b):
@@ -220,20 +277,18 @@ async def test_a_missing_message_of_a_batch_is_left_out(account_b):
     assert subjects == ["Mail 2", "Mail 0"]
 
 
-async def test_a_throttled_part_of_a_batch_is_retried_once(account_b, monkeypatch):
-    monkeypatch.setattr("providers.batches._PAUSE", 0)
+async def test_throttled_parts_of_a_batch_are_repeated_after_growing_waits(account_b):
     names = filled(account_b)
-    account_b.fault(kind="429", match=names[1], count=1)
+    account_b.fault(kind="429", match=names[1], count=3)
 
     subjects = await account_b.subjects(text="words", text_fields=TEXT)
 
     assert subjects == ["Mail 2", "Mail 1", "Mail 0"]
+    assert account_b.clock.sleeps == [1, 2, 4]
+    assert [len(batch) for batch in account_b.batches] == [3, 1, 1, 1]
 
 
-async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_time(
-    account_b, monkeypatch
-):
-    monkeypatch.setattr("providers.batches._PAUSE", 0)
+async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_time(account_b):
     names = filled(account_b)
     account_b.fault(kind="429", retryAfter=11, match=names[1])
 
@@ -241,6 +296,7 @@ async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_tim
         await account_b.subjects(text="words", text_fields=TEXT)
 
     assert caught.value.retry_after == 11
+    assert account_b.clock.sleeps == []
 
 
 # -- labels
@@ -312,21 +368,92 @@ async def test_a_draft_that_was_never_created_was_not_sent(account_b, monkeypatc
 
 async def test_a_draft_of_an_earlier_try_is_sent(account_b, monkeypatch):
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
+    stored = []
+
+    async def store(draft_id):
+        stored.append(draft_id)
+
+    attempt = SendAttempt(message_id="a@gw.example", store_draft=store)
     account_b.fault(kind="reset", match="/send", method="POST", count=1)
     with pytest.raises(OutcomeUnknown):
-        await account_b.port.send(DRAFT)
+        await account_b.port.send(replace(DRAFT, attempt=attempt))
 
-    await account_b.port.send(
-        Draft(to=(BOB,), subject="Plan", body="x", message_id="a@gw.example", maybe_sent=True)
-    )
+    retry = SendAttempt(message_id="b@gw.example", draft_id=stored[0])
+    await account_b.port.send(replace(DRAFT, attempt=retry))
+
+    assert len(stored) == 1
+    assert [mail.folder for mail in account_b.stored()] == ["sent"]
+
+
+async def test_a_draft_that_another_call_has_sent_is_not_deleted(account_b):
+    """Graph refuses to send it again; its id is that of the sent message now."""
+    sent = []
+
+    async def send_elsewhere(draft_id):
+        if not sent:
+            sent.append(draft_id)
+            retry = SendAttempt(message_id="b@gw.example", draft_id=draft_id)
+            await account_b.port.send(replace(DRAFT, attempt=retry))
+
+    attempt = SendAttempt(message_id="a@gw.example", store_draft=send_elsewhere)
+    await account_b.port.send(replace(DRAFT, attempt=attempt))
 
     assert [mail.folder for mail in account_b.stored()] == ["sent"]
+
+
+async def moved_below(account, message_id, *parents):
+    """Move a message into a new folder below *parents*; return the message's id."""
+    call, parent = account.port._call, parents[0]
+    for name in (*parents[1:], "Old"):
+        path = ("v1.0", "me", "mailFolders", parent, "childFolders")
+        response = await call("POST", *path, json={"displayName": name})
+        parent = json.loads(response.body)["id"]
+    move = ("v1.0", "me", "messages", message_id, "move")
+    moved = await call("POST", *move, json={"destinationId": parent})
+    return json.loads(moved.body)["id"]
+
+
+@pytest.mark.parametrize(
+    "parents", [("deleteditems",), ("junkemail",), ("deleteditems", "2025", "March")]
+)
+@pytest.mark.parametrize("text", [None, "plan"])
+async def test_mail_below_trash_and_junk_is_not_ordinary_mail(account_b, parents, text):
+    account_b.add("Plan one")
+    moved = await moved_below(account_b, account_b.add("Plan two"), *parents)
+
+    query = MailQuery(limit=10, text=text, text_fields=TEXT)
+    page = await account_b.port.search(query, after=None, wanted=ALL)
+    assert [email.subject for email in page.emails] == ["Plan one"]
+    assert page.total == 1
+    if parents[0] == "deleteditems":
+        with pytest.raises(Missing):
+            await account_b.port.trash(moved)
+
+
+async def test_the_folders_of_trash_and_junk_are_read_once(account_b):
+    await moved_below(account_b, account_b.add("Plan"), "deleteditems", "2025")
+    account_b.sandbox.upstreams["providerB"].calls.clear()
+    for _ in range(2):
+        await account_b.port.search(MailQuery(limit=10), after=None, wanted=ALL)
+
+    paths = [call["path"] for call in account_b.sandbox.upstreams["providerB"].calls]
+    assert sum("mailFolders" in path for path in paths) == 4  # two folders, two levels below
+
+
+async def test_a_draft_that_is_gone_is_of_unknown_outcome(account_b):
+    retry = SendAttempt(message_id="b@gw.example", draft_id="AAMkAGone=")
+
+    with pytest.raises(OutcomeUnknown):
+        await account_b.port.send(replace(DRAFT, attempt=retry))
+
+    assert account_b.stored() == []
+    assert {call["method"] for call in account_b.calls} == {"GET"}
 
 
 async def test_a_refused_message_leaves_no_draft(account_b):
     account_b.fault(kind="403", match="/send", method="POST")
 
-    with pytest.raises(Exception, match="refused"):
+    with pytest.raises(Exception, match="permission"):
         await account_b.port.send(DRAFT)
 
     assert account_b.stored() == []

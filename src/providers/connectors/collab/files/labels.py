@@ -22,10 +22,15 @@ from providers.records.collab import UNKNOWN, Unknown
 
 T = TypeVar("T")
 
-_CATALOGUE = (V1, "security", "dataSecurityAndGovernance", "sensitivityLabels")
+# Addresses of the catalogue, with the beginning of the names of the scopes that each needs.
+_CATALOGUE = (
+    (V1, "security", "dataSecurityAndGovernance", "sensitivityLabels"),
+    "SensitivityLabel",
+)
+_BETA_SCOPE = "InformationProtectionPolicy."
 _BETA_CATALOGUES = (
-    (BETA, "me", "security", "informationProtection", "sensitivityLabels"),
-    (BETA, "security", "informationProtection", "sensitivityLabels"),
+    ((BETA, "me", "security", "informationProtection", "sensitivityLabels"), _BETA_SCOPE),
+    ((BETA, "security", "informationProtection", "sensitivityLabels"), _BETA_SCOPE),
 )
 _ASSIGNMENT_METHODS = frozenset({"standard", "privileged", "auto"})
 
@@ -44,7 +49,13 @@ class LabelReader:
         if cached is not None:
             return cached
         fallbacks = _BETA_CATALOGUES[1:] if self._context.is_selected else _BETA_CATALOGUES
-        for address in (_CATALOGUE, *fallbacks):
+        scopes = [scope.rpartition("/")[2] for scope in self._context.info.granted_scopes]
+        # First the addresses for which there surely is a scope: another would be refused.
+        catalogues = sorted(
+            (_CATALOGUE, *fallbacks),
+            key=lambda catalogue: not any(scope.startswith(catalogue[1]) for scope in scopes),
+        )
+        for address, _ in catalogues:
             try:
                 response = await self._context.upstream.call("GET", *address)
             except (Refused, Missing):

@@ -19,18 +19,15 @@ from providers.connectors.collab.connection_context import (
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Missing, Refused
-from providers.ports.collab import FolderPath, NotDownloadable, Order, Page
+from providers.ports.collab import FolderPath, NotDownloadable, Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
 # docs/spec/upstream/microsoft-files.md#download-address-life
 DOWNLOAD_URL_LIFETIME = timedelta(seconds=3600)
-_ORDER_MEMBERS = {
-    "name": "name",
-    "modified_time": "lastModifiedDateTime",
-    "created_time": "createdDateTime",
-    "size": "size",
-}
+# Signs that upstream refuses or misreads in a search, encoded or not; no word has them.
+# docs/spec/upstream/microsoft-files.md#search-in-a-library
+_SEPARATORS = str.maketrans(dict.fromkeys("/\\&'\"", " "))
 _LINK_ATTRIBUTES = frozenset(
     {"name", "mime_type", "size", "web_view_link", "download_link", "etag"}
     | {"site", "list_id", "list_item_id"}
@@ -45,27 +42,17 @@ class FileReader:
         self._sites = sites
 
     async def children(
-        self,
-        folder: ItemKey,
-        *,
-        order: Order | None,
-        cursor: str | None,
-        top: int,
-        wanted: AbstractSet[str],
+        self, folder: ItemKey, *, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
         """
-        Return a page of a folder's children, in upstream's order when *order* is None.
+        Return a page of a folder's children, in no reliable order.
 
         Raises:
             Missing: There is no such folder.
-            Refused: Upstream cannot order this way.
             InvalidCursor: *cursor* is not of this folder.
         """
         await self._sites.admit_drive(folder.drive)
         options = [("$top", str(top)), *selected_fields.file(frozenset(wanted))]
-        if order is not None and order.by in _ORDER_MEMBERS:
-            direction = "desc" if order.descending else "asc"
-            options.append(("$orderby", f"{_ORDER_MEMBERS[order.by]} {direction}"))
         try:
             page = await self._context.pages.page(
                 (V1, *_address(folder), "children"),
@@ -75,26 +62,38 @@ class FileReader:
                 to_record=lambda item: mapping.file(item, wanted, within=folder.drive),
             )
         except Refused as refusal:
-            if order is not None and refusal.status == 400:  # perhaps because of the order
-                raise
             raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self._name_libraries(page.items, wanted))
 
     async def search(
         self, folder: ItemKey, text: str, *, cursor: str | None, top: int, wanted: AbstractSet[str]
     ) -> Page[records.File]:
-        """Return a page of the files below a folder that match *text*, in upstream's order."""
+        """
+        Return a page of the files below a folder that match *text*, in upstream's order.
+
+        Their content types are UNKNOWN: upstream expands nothing in a search.
+
+        Raises:
+            Missing: There is no such folder.
+            Refused: Upstream refuses the search of a folder that exists.
+        """
         await self._sites.admit_drive(folder.drive)
-        quoted = text.replace("'", "''")
+        words = " ".join(text.translate(_SEPARATORS).split())
+        if text and not words:  # an empty search would list everything
+            return Page(items=(), cursors=(), next=None)
+        selection = selected_fields.file(frozenset(wanted) - {"content_type_id"})
         try:
             page = await self._context.pages.page(
-                (V1, *_address(folder), f"search(q='{quoted}')"),
-                [("$top", str(top)), *selected_fields.file(frozenset(wanted))],
+                (V1, *_address(folder), f"search(q='{words}')"),
+                [("$top", str(top)), *selection],
                 ODataPage[response_types.Item],
                 cursor=cursor,
                 to_record=lambda item: _hit(item, wanted, folder),
             )
         except Refused as refusal:
+            if refusal.status == 400:  # because of the text, unless the id is not one
+                await self.get(folder, wanted=frozenset())
+                raise
             raise translate_refused_read(refusal) from refusal
         return replace(page, items=await self._name_libraries(page.items, wanted))
 

@@ -1,5 +1,6 @@
 """Sites and libraries of one connection; docs/spec/upstream/microsoft-files.md#sites."""
 
+import re
 from collections.abc import Collection, Mapping
 
 from providers import collab_ids
@@ -12,6 +13,7 @@ from providers.connectors.collab.connection_context import (
 )
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Broken, Missing, ProviderFailure, Refused
+from providers.ports.collab import Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
@@ -31,21 +33,47 @@ class SiteReader:
         self._selected = frozenset(
             filter(collab_ids.is_site, site_ids)
         )  # of an app-only connection
+        self.is_cut = False  # whether `visible` left sites out
 
-    async def visible(self) -> tuple[records.Site, ...]:
-        """Return every site that the connection sees, unordered, each once."""
+    async def visible(self, *, most: int | None = None) -> tuple[records.Site, ...]:
+        """
+        Return every site that the connection sees, unordered, each once.
+
+        `is_cut` tells afterwards whether there are more, beyond *most*; None: `MAX_SITES`.
+        """
         if self._context.is_selected:
             return await self._selected_sites()
-        members, _ = await self._context.pages.read_all(
+        members, is_complete = await self._context.pages.read_all(
             (V1, "sites"),
             (("search", "*"), selected_fields.SITE, _PAGE),
             ODataPage[response_types.Site],
-            limit=MAX_SITES,
+            limit=MAX_SITES if most is None else most,
         )
+        self.is_cut = not is_complete
         sites = {site.site: site for site in map(mapping.site, members) if site is not None}
         if not any(site.is_personal_site for site in sites.values()):
             sites |= await self._personal_site()
         return tuple(sites.values())
+
+    async def page(self, *, text: str | None, cursor: str | None) -> Page[records.Site]:
+        """
+        Return a page of the sites in upstream's order, which repeats some and leaves some out.
+
+        Args:
+            text: Words that upstream looks for; None: all sites.
+            cursor: Where to continue.
+
+        Raises:
+            InvalidCursor: *cursor* is not of this listing.
+        """
+        words = " ".join(re.findall(r"\w+", text or ""))
+        return await self._context.pages.page(
+            (V1, "sites"),
+            (("search", words or "*"), selected_fields.SITE, _PAGE),
+            ODataPage[response_types.Site],
+            cursor=cursor,
+            to_record=mapping.site,
+        )
 
     async def get(self, site_id: str) -> records.Site:
         """

@@ -50,24 +50,26 @@ class FileUploader:
             Conflicted: The name is taken, and *conflict* is "fail".
             OutOfSpace: The library is full.
             UploadTooLarge: More bytes came than are allowed; nothing is left.
+            ReadOnlyGrant: The connection may only read there.
             OutcomeUnknown: It may or may not be stored.
         """
         await self._sites.admit_drive(parent.drive)
         if upload.size is not None and upload.size > MAX_UPLOAD:
             raise UploadTooLarge
         source = _Source(upload)
-        if await source.fill(SMALL + 1) <= SMALL:
-            body = await source.take(SMALL)
-            await source.check_end(len(body))
-            file = await self._upload_small(parent, upload, body)
-        elif upload.size is not None:
-            file = await self._upload_large(parent, upload, source, upload.size)
-        else:
-            # The protocol needs the size first: the bytes are counted before any is sent.
-            with TemporaryFile() as spool:
-                size = await _spool(spool, source)
-                spool.seek(0)
-                file = await self._upload_large(parent, upload, _SpooledSource(spool), size)
+        with self._context.translate_refused_writes():
+            if await source.fill(SMALL + 1) <= SMALL:
+                body = await source.take(SMALL)
+                await source.check_end(len(body))
+                file = await self._upload_small(parent, upload, body)
+            elif upload.size is not None:
+                file = await self._upload_large(parent, upload, source, upload.size)
+            else:
+                # The protocol needs the size first: the bytes are counted before any is sent.
+                with TemporaryFile() as spool:
+                    size = await _spool(spool, source)
+                    spool.seek(0)
+                    file = await self._upload_large(parent, upload, _SpooledSource(spool), size)
         if upload.description:
             await self._describe(file, upload.description)
         return file

@@ -10,6 +10,7 @@ from typing import Any
 from providers.collab_ids import ROOT, ItemKey
 from providers.connectors.collab import mapping, response_types
 from providers.connectors.collab.connection_context import V1, ConnectionContext, if_match
+from providers.connectors.collab.failures import refused
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.paging import ODataPage
 from providers.failures import Broken, Missing, Refused
@@ -19,6 +20,7 @@ from providers.ports.collab import InvalidDestination, Share
 from providers.records import collab as records
 
 CONFLICT = "@microsoft.graph.conflictBehavior"
+# Upstream shares with readers and writers (docs/spec/collab.md#sharing).
 _UPSTREAM_ROLES = {"reader": "read", "writer": "write"}
 _LINK_SCOPES = {"anyone": "anonymous", "domain": "organization"}
 _RETURNED_ATTRIBUTES = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
@@ -75,9 +77,7 @@ class FileWriter:
 
     async def share(self, key: ItemKey, share: Share) -> str | None:
         """Add a permission; return its id, None when upstream does not tell it."""
-        role = _UPSTREAM_ROLES.get(share.role)
-        if role is None:
-            raise Refused("The provider knows no commenters.", status=400, word="notSupported")
+        role = _UPSTREAM_ROLES[share.role]
         if share.type in _LINK_SCOPES:
             body = {"type": "view" if role == "read" else "edit", "scope": _LINK_SCOPES[share.type]}
             with unknown_if_ambiguous():
@@ -93,16 +93,14 @@ class FileWriter:
         with unknown_if_ambiguous():
             response = await self._call("POST", key, "invite", json=invitation)
             permissions = response.decode(ODataPage[response_types.Permission]).value
-        if any(permission.error is not None for permission in permissions):  # in a 2xx response
-            raise Refused(status=400, word="sharingFailed")
+        refusals = [permission.error for permission in permissions if permission.error is not None]
+        if refusals:  # in a 2xx response
+            raise refused(refusals[0].words(), status=400)
         return next((permission.id for permission in permissions if permission.id), None)
 
     async def update_permission(self, key: ItemKey, permission_id: str, role: str) -> None:
-        """Change a permission's role."""
-        upstream_role = _UPSTREAM_ROLES.get(role)
-        if upstream_role is None:
-            raise Refused("The provider knows no commenters.", status=400, word="notSupported")
-        body = {"roles": [upstream_role]}
+        """Change a permission's role, to "reader" or "writer"."""
+        body = {"roles": [_UPSTREAM_ROLES[role]]}
         await self._call("PATCH", key, "permissions", permission_id, json=body)
 
     async def delete_permission(self, key: ItemKey, permission_id: str) -> None:
@@ -125,7 +123,7 @@ class FileWriter:
         """
         await self._sites.admit_drive(key.drive)
         address = ("root",) if key.item == ROOT else ("items", key.item)
-        with unknown_if_ambiguous():
+        with self._context.translate_refused_writes(), unknown_if_ambiguous():
             return await self._context.upstream.call(
                 method, V1, "drives", key.drive, *address, *rest, json=json, headers=headers or {}
             )

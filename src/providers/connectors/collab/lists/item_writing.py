@@ -125,7 +125,7 @@ class RowWriter:
         """
         address = segments if item else (*segments, "items")
         try:
-            with unknown_if_ambiguous():
+            with self._context.translate_refused_writes(), unknown_if_ambiguous():
                 return await self._context.upstream.call(
                     method, V1, *address, json=json, headers=headers or {}
                 )

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from itertools import product
 from math import prod
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from providers.ports.collab import InvalidSearch
 from providers.timestamps import parse_utc
@@ -30,9 +30,9 @@ MAX_DEPTH = 20
 MAX_ALTERNATIVES = 8
 
 _TOKEN = re.compile(
-    r"""\s*(?:
+    r"""(?:
         (?P<open>\() | (?P<close>\))
-      | (?P<field>[A-Za-z][A-Za-z0-9_.]*)\s*(?P<op>:|<=|>=|<>|=|<|>)\s*
+      | (?P<field>[A-Za-z][A-Za-z0-9_.]*)\s*+(?P<op>:|<=|>=|<>|=|<|>)\s*+
           (?:"(?P<quoted>[^"]*)"(?P<qstar>\*?)|(?P<value>[^\s()"]+))
       | (?P<sign>[+-])?"(?P<phrase>[^"]*)"(?P<pstar>\*?)
       | (?P<word>[^\s()"]+)
@@ -51,7 +51,18 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "name": "filename",
     }
 )
-_TEXT_FIELDS = ("title", "filename", "description", "author")  # searched for plain words
+FieldName: TypeAlias = Literal[
+    "title",
+    "filename",
+    "filetype",
+    "description",
+    "author",
+    "path",
+    "contenttype",
+    "lastmodifiedtime",
+]
+# Searched for plain words.
+_TEXT_FIELDS: tuple[FieldName, ...] = ("title", "filename", "description", "author")
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 )
@@ -99,11 +110,11 @@ class SearchDocument:
     The known fields of an object that may match.
 
     Attributes:
-        fields: Texts by field name in lower case; times in ISO.
+        fields: Texts by field name; times in ISO.
         trusted: Phrases that upstream has already found in it.
     """
 
-    fields: Mapping[str, str]
+    fields: Mapping[FieldName, str]
     trusted: frozenset[Phrase] = field(default_factory=frozenset)
 
 
@@ -129,7 +140,7 @@ def parse(text: str) -> Term:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._tokens = [match for match in _TOKEN.finditer(text) if match[0].strip()]
+        self._tokens = list(_TOKEN.finditer(text))
         if len(self._tokens) > MAX_TERMS:
             raise InvalidSearch(f"A search has at most {MAX_TERMS} terms.")
         self._position = 0
@@ -279,6 +290,8 @@ def matches(term: Term, document: SearchDocument) -> bool:
 
 
 def _contains(text: str, phrase: Phrase) -> bool:
+    if not phrase.words:
+        return True
     words = split_words(text)
     length = len(phrase.words)
     for start in range(len(words) - length + 1):
@@ -292,10 +305,10 @@ def _contains(text: str, phrase: Phrase) -> bool:
 
 
 def _condition_holds(condition: Condition, document: SearchDocument) -> bool:
-    text = document.fields.get(condition.name)
+    text = document.fields.get(cast("FieldName", condition.name))  # an unknown name has no text
     if text is None:
         return False
-    if condition.name in ("lastmodifiedtime", "created"):
+    if condition.name == "lastmodifiedtime":
         return _time_matches(condition, text)
     if condition.op == "<>":
         return not _contains(text, condition.phrase)
@@ -306,7 +319,7 @@ def _condition_holds(condition: Condition, document: SearchDocument) -> bool:
         return text.casefold().startswith(wanted)
     if condition.name == "filetype":
         return text.casefold() == condition.text.strip(".").casefold()
-    return not condition.phrase.words or _contains(text, condition.phrase)
+    return _contains(text, condition.phrase)
 
 
 def _time_matches(condition: Condition, text: str) -> bool:

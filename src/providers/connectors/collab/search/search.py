@@ -1,7 +1,9 @@
 """Search over everything a user sees; docs/spec/upstream/microsoft-files.md#search."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from types import MappingProxyType
 
 import msgspec
 
@@ -13,11 +15,16 @@ from providers.connectors.collab.files.sites_and_libraries import SiteReader
 from providers.connectors.collab.lists.lists import to_list
 from providers.connectors.collab.search import keyword_query
 from providers.failures import Broken, Missing, ProviderFailure, Refused
-from providers.ports.collab import InvalidSearch, SearchPage, SearchQuery
+from providers.ports.collab import FileQuery, InvalidSearch, Page, SearchPage, SearchQuery
 from providers.records import collab as records
 from providers.timestamps import parse_utc
 
 _HIGHLIGHTS = re.compile(r"</?c0>|<ddd\s*/>")
+MAX_START = 10_000  # hits that can be paged through
+_DAY = timedelta(days=1)
+_SORTED: Mapping[str, str] = MappingProxyType(
+    {"modified_time": "lastModifiedDateTime", "created_time": "createdDateTime"}
+)
 _HIT_ATTRIBUTES = frozenset({"name", "size", "web_view_link", "modified_time"})
 
 
@@ -43,6 +50,48 @@ class IndexSearch:
             "from": query.start,
             "size": query.limit,
         }
+        container = await self._search(request)
+        hits = _unique(map(_to_hit, container.hits or ()))
+        return SearchPage(
+            hits=tuple(hit for hit in hits if _is_in_site(hit, query.site)),
+            total=max(0, container.total),
+            more=container.more_results_available,
+        )
+
+    async def files(self, query: FileQuery, *, start: int) -> Page[records.File]:
+        """
+        Return the files that match a query's text and times by day, in its order.
+
+        Args:
+            query: Its other filters are the caller's; its order is by a time.
+            start: Number of hits to skip. A cursor is this number.
+        """
+        words = re.findall(r"\w+", (query.text or "").lower())
+        if query.text is not None and not words:
+            return Page(items=(), cursors=(), next=None)
+        request = {
+            "entityTypes": ["driveItem"],
+            "query": {"queryString": _file_query(words, query)},
+            "from": start,
+            "size": query.limit,
+            "sortProperties": [
+                {"name": _SORTED[query.order.by], "isDescending": query.order.descending}
+            ],
+        }
+        container = await self._search(request)
+        hits = [*enumerate(map(_to_hit, container.hits or ()), start + 1)]
+        read = [(hit.file, end) for end, hit in hits if hit is not None and hit.file is not None]
+        more = bool(hits) and container.more_results_available
+        end = start + len(hits)
+        is_last = more and end >= MAX_START
+        return Page(
+            items=tuple(file for file, _ in read),
+            cursors=tuple(str(end) for _, end in read),
+            next=str(end) if more and not is_last else None,
+            warnings=(f"Only the first {MAX_START} files are listed.",) if is_last else (),
+        )
+
+    async def _search(self, request: Mapping[str, object]) -> response_types.HitContainer:
         try:
             response = await self._context.upstream.call(
                 "POST",
@@ -66,13 +115,18 @@ class IndexSearch:
         ]
         if not containers:
             raise Broken
-        container = containers[0]
-        hits = _unique(map(_to_hit, container.hits or ()))
-        return SearchPage(
-            hits=tuple(hit for hit in hits if _is_in_site(hit, query.site)),
-            total=max(0, container.total),
-            more=container.more_results_available,
-        )
+        return containers[0]
+
+
+def _file_query(words: Sequence[str], query: FileQuery) -> str:
+    """Write a query for files in upstream's language; times are widened to whole days."""
+    field = "filename:" if query.names_only else ""
+    parts = ["IsDocument:true", *(f"{field}{word}*" for word in words)]
+    if query.modified_after is not None:
+        parts.append(f"LastModifiedTime>={query.modified_after - _DAY:%Y-%m-%d}")
+    if query.modified_before is not None:
+        parts.append(f"LastModifiedTime<={query.modified_before + _DAY:%Y-%m-%d}")
+    return " AND ".join(parts)
 
 
 def _unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit, ...]:
@@ -80,17 +134,8 @@ def _unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit
     by_identity: dict[object, records.SearchHit] = {}
     for hit in hits:
         if hit is not None:
-            by_identity.setdefault(_identity(hit), hit)
+            by_identity.setdefault(hit.identity, hit)
     return tuple(by_identity.values())
-
-
-def _identity(hit: records.SearchHit) -> object:
-    """Return a key that a file and its list item share."""
-    if hit.file is not None and isinstance(hit.file.list_id, str):
-        return (hit.file.list_id, hit.file.list_item_id)
-    if hit.row is not None:
-        return (hit.row.list, hit.row.number)
-    return hit.id
 
 
 def _is_in_site(hit: records.SearchHit, site_id: str | None) -> bool:

@@ -18,7 +18,7 @@ from providers.connectors.collab.lists.lists import ListReader
 from providers.connectors.collab.mapping import row as to_row
 from providers.connectors.collab.paging import ODataPage
 from providers.connectors.collab.search import keyword_query
-from providers.connectors.collab.search.keyword_query import Phrase, SearchDocument, Term
+from providers.connectors.collab.search.keyword_query import FieldName, Phrase, SearchDocument, Term
 from providers.failures import Broken, Missing
 from providers.ports.collab import SearchPage, SearchQuery
 from providers.records import collab as records
@@ -177,7 +177,7 @@ class SelectedSiteSearch:
 def _file_hits(file: records.File, phrases: frozenset[Phrase], term: Term) -> list[_RankedHit]:
     owner = file.owners[0] if file.owners else None
     name = file.name or ""
-    fields = {
+    fields: dict[FieldName, str | None] = {
         "title": name.rpartition(".")[0] or name,
         "filename": name,
         "filetype": name.rpartition(".")[2] if "." in name else "",
@@ -197,13 +197,13 @@ def _file_hits(file: records.File, phrases: frozenset[Phrase], term: Term) -> li
 def _hits(
     hit: records.SearchHit,
     term: Term,
-    fields: Mapping[str, str | None],
+    fields: Mapping[FieldName, str | None],
     *,
     trusted: frozenset[Phrase] = frozenset(),
 ) -> list[_RankedHit]:
     """Return *hit*, ranked, if its title, address, time or *fields* match; else nothing."""
     modified_time = hit.last_modified_date_time
-    known = {
+    known: dict[FieldName, str | None] = {
         "title": hit.title,
         "path": hit.web_url,
         "lastmodifiedtime": None if modified_time is None else str(modified_time),

@@ -20,6 +20,9 @@ _PLAIN = re.compile(r'([^<>"(),:;@\\]*)<([^<>\s"(),:;\\]+)>|([^<>\s"(),:;\\]+)')
 _QUOTED = re.compile(r'"([^"\\]*)"\s*<([^<>\s"(),:;\\]+)>')
 # A header of one quoted name with a comma inside must not be split there.
 _PIECE = re.compile(r'(?:[^",]+|"[^"]*"?)+')
+# Characters of a text with encoded words: the standard library takes quadratic time. A line of a
+# header has at most 998 characters (RFC 5322, 2.1.1).
+_MAX_ENCODED = 16_384
 # Newer Python versions drop the whole list because of one odd address unless *strict* is off.
 _getaddresses = (
     partial(getaddresses, strict=False)
@@ -44,8 +47,12 @@ def parse(header: str) -> tuple[Participant, ...]:
 
 
 def decode_words(text: str) -> str:
-    """Decode the encoded words (RFC 2047) of a header; undecodable text is returned unchanged."""
-    if "=?" not in text:
+    """
+    Decode the encoded words (RFC 2047) of a header.
+
+    Text that cannot be decoded or has more than 16,384 characters is returned unchanged.
+    """
+    if "=?" not in text or len(text) > _MAX_ENCODED:
         return text
     # The encoding in which the standard library returns the text between encoded words.
     between = "ascii" if text.isascii() else "raw-unicode-escape"

@@ -18,12 +18,13 @@ from urllib.parse import quote
 
 from providers.connectors.provider_a.gmail.addresses import decode_words
 from providers.mail.delivery import CONTROL_CHARACTERS, is_message_id
-from providers.ports.mail import UnsafeMessage
+from providers.ports.mail import OutgoingFile, UnsafeMessage
 from providers.records.mail import Participant
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9.-]+|\[[A-Za-z0-9.:]+\])")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
+_MAX_ADDRESS = 320  # characters
 _LINE = 76  # characters
 _WORD_BYTES = 45  # 60 characters of base64, 72 with the delimiters of an encoded word
 _PRIORITIES = {"high": "1", "low": "5"}
@@ -84,6 +85,14 @@ def serialize(message: OutgoingMessage) -> bytes:
     return raw
 
 
+def attached(files: Iterable[OutgoingFile]) -> tuple[AttachedFile, ...]:
+    """Return the caller's attachments as those of a message."""
+    return tuple(
+        AttachedFile(name=file.name, media_type=file.media_type, content=file.content)
+        for file in files
+    )
+
+
 def addressable(people: Iterable[Participant]) -> list[Participant]:
     """Return the participants with a valid address, without control characters in their names."""
     return [
@@ -141,13 +150,15 @@ def _name(person: Participant) -> str:
 
 
 def _address(address: str) -> str:
+    if len(address) > _MAX_ADDRESS:  # first: IDNA takes quadratic time
+        raise UnsafeMessage(address)
     local, _, domain = address.rpartition("@")
     try:
         written = f"{local}@{domain if domain.isascii() else domain.encode('idna').decode()}"
     except UnicodeError:
-        raise UnsafeMessage from None
-    if len(written) > 320 or not _ADDRESS.fullmatch(written) or "=?" in written:
-        raise UnsafeMessage
+        raise UnsafeMessage(address) from None
+    if len(written) > _MAX_ADDRESS or not _ADDRESS.fullmatch(written) or "=?" in written:
+        raise UnsafeMessage(address)
     return written
 
 
@@ -215,7 +226,7 @@ def _content(message: OutgoingMessage) -> bytes:
 
 def _text_part(subtype: str, body: str) -> bytes:
     try:
-        content = re.sub(r"\r\n|\r|\n", "\r\n", body).encode()
+        content = body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n").encode()
     except UnicodeEncodeError:
         raise UnsafeMessage from None
     content_type = f'Content-Type: text/{subtype}; charset="utf-8"'

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail.response_types import Label, LabelsResponse
-from providers.failures import Conflicted, Missing
+from providers.failures import Broken, Conflicted, Missing
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.search_text import fold
+from providers.search_text import fold_label
 
 TTL_SECONDS = 600.0
 
-# Adding these would trash, report or unread a message, or is refused by Gmail.
-_NOT_ASSIGNABLE = frozenset({"UNREAD", "TRASH", "SPAM", "DRAFT", "SENT", "CHAT"})
+# Adding these would trash, report or unread a message, or is refused by Gmail. Folded.
+_STATES = frozenset({"unread", "trash", "spam", "draft", "sent", "chat"})
 
 
 @dataclass(slots=True)
@@ -68,20 +68,22 @@ class LabelCache:
         Raises:
             Missing: One of the labels cannot be added to a message.
         """
-        if any(name.upper() in _NOT_ASSIGNABLE for name in names):
+        if any(map(_is_state, names)):
             raise Missing
-        return [await self._find_or_create(upstream, name) for name in names]
+        known = [await self.find(upstream, name) for name in names]
+        if any(label_id is not None and _is_state(label_id) for label_id in known):
+            raise Missing
+        return [
+            label_id or await self._create(upstream, name)
+            for name, label_id in zip(names, known, strict=True)
+        ]
 
     async def ids_to_remove(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
         """Return the ids of labels to remove; unknown and unassignable labels are left out."""
-        assignable = [name for name in names if name.upper() not in _NOT_ASSIGNABLE]
-        label_ids = [await self.find(upstream, name) for name in assignable]
-        return [label_id for label_id in label_ids if label_id is not None]
+        label_ids = [await self.find(upstream, name) for name in names if not _is_state(name)]
+        return [label_id for label_id in label_ids if label_id and not _is_state(label_id)]
 
-    async def _find_or_create(self, upstream: Upstream, name: str) -> str:
-        label_id = await self.find(upstream, name)
-        if label_id is not None:
-            return label_id
+    async def _create(self, upstream: Upstream, name: str) -> str:
         members = {
             "name": name,
             "labelListVisibility": "labelShow",
@@ -91,10 +93,12 @@ class LabelCache:
             response = await upstream.call("POST", *ROOT, "labels", json=members)
         except Conflicted:
             label_id = _id_of(await self.read(upstream, refresh=True), name)
-            if label_id is None:
+            if label_id is None or _is_state(label_id):
                 raise
             return label_id
         label = response.decode(Label)
+        if _is_state(label.id):
+            raise Broken
         self.names = {**self.names, label.id: label.name}
         return label.id
 
@@ -104,6 +108,11 @@ def _name(label: Label) -> str:
     return label.id if label.type == "system" else label.name
 
 
+def _is_state(label: str) -> bool:
+    """Say whether a label, by its name or its id, is a state of a message."""
+    return fold_label(label) in _STATES
+
+
 def _id_of(names: Mapping[str, str], name: str) -> str | None:
-    folded = fold(name)
-    return next((label_id for label_id, text in names.items() if fold(text) == folded), None)
+    folded = fold_label(name)
+    return next((label_id for label_id, text in names.items() if fold_label(text) == folded), None)

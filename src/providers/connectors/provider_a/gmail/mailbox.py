@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from providers import search_text
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import MESSAGES, ROOT
-from providers.connectors.provider_a.gmail import mapping, requested_fields
-from providers.connectors.provider_a.gmail.reading import MessageReader, SearchPlan, decode_message
+from providers.connectors.provider_a.gmail import attachments, mapping, requested_fields
+from providers.connectors.provider_a.gmail.reading import (
+    WIDE_PAGE,
+    MessageReader,
+    SearchPlan,
+    decode_message,
+)
 from providers.connectors.provider_a.gmail.response_types import Message, ThreadResponse
 from providers.connectors.provider_a.gmail.search_query import TextCheck, search_request
 from providers.connectors.provider_a.gmail.sending import Sender
@@ -17,6 +21,7 @@ from providers.ids import is_provider_a_id
 from providers.mail import delivery, query_matching, scanning
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
+    AttachmentFile,
     Draft,
     Forward,
     MailChange,
@@ -27,7 +32,6 @@ from providers.ports.mail import (
 )
 from providers.records import mail as mail_records
 
-WIDE_PAGE = 100  # ids per page when many of them will not pass
 _STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate"))
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
@@ -47,25 +51,22 @@ class GmailMailbox:
     ) -> MailSlice:
         """Return matching messages after a position; see `MailPort.search`."""
         label_ids = await self._label_ids(query)
-        if label_ids is None or (query.text and not search_text.terms(query.text)):
+        if label_ids is None or not query_matching.can_match(query):
             return _NOTHING
         request = search_request(query, after)
         check_text = request.text_check is not TextCheck.UPSTREAM
         compared = query_matching.needed_attributes(query, text=check_text)
         # Other counts include messages that do not match, or that match by hidden fields only.
         counted = request.is_selective and not check_text
-        # When many messages will not match, costly attributes are read for the matches only.
-        costly_later = not request.is_selective and bool(
-            requested_fields.costly_attributes(wanted)
-            - requested_fields.costly_attributes(compared)
-        )
         plan = SearchPlan(
             request=request,
             label_ids=label_ids,
             folder=query_matching.folder_label(query),
-            page_size=query.limit + 2 if request.is_selective else WIDE_PAGE,
+            page_size=scanning.first_page_size(query.limit, after)
+            if request.is_selective
+            else WIDE_PAGE,
             count=counted and after is None,
-            wanted=frozenset(compared if costly_later else compared | wanted),
+            wanted=frozenset(compared | wanted),
         )
         reader = MessageReader(self._upstream, self._cache)
 
@@ -80,16 +81,13 @@ class GmailMailbox:
             ]
 
         scan = await scanning.scan(reader.pages(plan), after=after, limit=query.limit, keep=keep)
-        total, exact = scan.counted, scan.exhausted
+        total, exact = scan.counted, scan.is_complete
         if counted and not exact and reader.counted is not None:
             total, exact = max(total, reader.counted), request.is_exact
         elif counted and not exact:
             total = max(total, reader.estimate)
-        messages: Sequence[Message] = scan.emails
-        if costly_later:
-            messages = await reader.messages([message.id for message in messages], wanted)
         return MailSlice(
-            emails=await reader.emails(messages, wanted),
+            emails=await reader.emails(scan.emails, wanted),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=total,
@@ -119,6 +117,13 @@ class GmailMailbox:
         messages.sort(key=lambda message: (message.received_ms, message.id))
         emails = await MessageReader(self._upstream, self._cache).emails(messages, wanted)
         return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+
+    async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
+        """Find an attachment; see `MailPort.attachment`."""
+        _require_valid_id(message_id)
+        return await attachments.find(
+            self._upstream, MessageReader(self._upstream, self._cache), message_id, attachment_id
+        )
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once; see `MailPort.send`."""

@@ -5,13 +5,13 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from html import unescape
 
 from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.gmail import addresses, charsets, dates
 from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage, Part
 from providers.ids import are_provider_a_ids
 from providers.records import mail as mail_records
+from providers.search_text import unescape
 
 PROVIDER = "PROVIDER_A"
 UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
@@ -48,7 +48,10 @@ def emails(
             for sent_at, parsed in zip(columns["sent_at"], messages, strict=True)
         ]
     if "attachments" in wanted:
-        attachments = [_attachments(parsed.leaves.files) for parsed in messages]
+        attachments = [
+            tuple([attachment(parsed.id, file) for file in parsed.leaves.files])
+            for parsed in messages
+        ]
         columns["attachments"] = attachments
         columns["has_attachments"] = [
             not all(file.is_inline for file in files) for files in attachments
@@ -85,6 +88,17 @@ def decode_base64url(data: str | None) -> bytes:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
+
+
+def attachment(message_id: str, file: Part) -> mail_records.Attachment:
+    """Make a record of an attachment; its id is valid for this message alone."""
+    return mail_records.Attachment(
+        f"{message_id}.{file.part_id or '0'}",
+        addresses.decode_words(file.filename) or "noname",
+        file.mime_type or None,
+        file.body.size,
+        file.is_inline,
+    )
 
 
 def have_valid_ids(messages: Iterable[Message]) -> bool:
@@ -125,23 +139,6 @@ def _body_type(parsed: ParsedMessage) -> str | None:
     if part is None:
         return None
     return "html" if part.mime_type.lower() == "text/html" else "text"
-
-
-def _attachments(files: Sequence[Part]) -> tuple[mail_records.Attachment, ...]:
-    if not files:
-        return ()
-    return tuple(
-        [
-            mail_records.Attachment(
-                leaf.part_id or "0",
-                addresses.decode_words(leaf.filename) or "noname",
-                leaf.mime_type or None,
-                leaf.body.size,
-                leaf.is_inline,
-            )
-            for leaf in files
-        ]
-    )
 
 
 def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -17,12 +17,19 @@ from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 from providers.failures import Broken
 from providers.records import mail as mail_records
 
+# The standard library splits parameters in quadratic time; a long file name takes some twenty.
+_MAX_PARAMETERS = 64
+_WITH_PARAMETERS = frozenset({"content-type", "content-disposition"})
+
 
 class _RawHeaders(Compat32):
-    """Returns headers unparsed; raw bytes in them as UTF-8."""
+    """Returns headers unparsed, without too many parameters; raw bytes in them as UTF-8."""
 
-    def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002 - of every header
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        text = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if name.lower() in _WITH_PARAMETERS and text.count(";") > _MAX_PARAMETERS:
+            return text.partition(";")[0]
+        return text
 
 
 class RawMessage(GoogleStruct):

@@ -27,6 +27,9 @@ from providers.mail.lazy_records import LazyRecords
 from providers.paging import PageIterator
 
 MAX_IDS_PER_PAGE = 500
+WIDE_PAGE = 25  # messages per page when many of them will not match
+# Messages per call, which cost 20 units each: docs/spec/email.md#cost-of-a-listing.
+MAX_MESSAGES = 70
 _HIDDEN_FOLDERS = frozenset({"DRAFT", "TRASH", "SPAM"})
 
 
@@ -37,7 +40,7 @@ class SearchPlan:
 
     Attributes:
         folder: The folder that the query names; None leaves out drafts, spam and trash.
-        page_size: Messages per page.
+        page_size: Messages of the first page.
         count: Whether to count Gmail's ids, if they fit on one page.
         wanted: Attributes of `Email`.
     """
@@ -101,6 +104,11 @@ class MessageReader:
             parsed, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
         )
 
+    async def files(self, message: Message) -> Sequence[Part]:
+        """Return the attachments of a message that was read for `attachments`."""
+        (parsed,) = await self._parse([message], frozenset({"attachments"}))
+        return parsed.leaves.files
+
     async def _parse(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
     ) -> Sequence[ParsedMessage]:
@@ -147,14 +155,19 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         self._first = True
         self._ids: Sequence[str] = ()  # of messages that are not read yet
         self._last = False  # whether no ids follow
+        self._size = plan.page_size
+        self._messages = 0  # read so far
 
     async def __anext__(self) -> scanning.Page[Message]:
         """Read the next page of messages, and the next page of ids when there are none left."""
         if not self._ids:
             await self._list()
-        size = self._plan.page_size
+        left = MAX_MESSAGES - self._messages
+        size = min(self._size, left) if left > 0 else self._size
+        self._size = max(self._size, WIDE_PAGE)
         page_ids, self._ids = self._ids[:size], self._ids[size:]
         messages = await self._reader.messages(page_ids, self._plan.wanted)
+        self._messages += len(page_ids)
         last = self._last and not self._ids
         return scanning.Page(
             emails=[message for message in messages if _is_visible(message, self._plan.folder)],
@@ -162,6 +175,7 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
             if last
             else min((message.received_ms for message in messages), default=None),
             last=last,
+            is_budget_spent=self._messages >= MAX_MESSAGES,
         )
 
     async def _list(self) -> None:

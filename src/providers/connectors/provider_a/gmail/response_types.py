@@ -152,6 +152,10 @@ class MessageReference(GoogleStruct):
     thread_id: str | None = None
 
 
+class DraftReference(GoogleStruct):
+    id: str
+
+
 class MessagePage(GoogleStruct):
     """A page of ids; `messages` is absent when nothing matches."""
 
@@ -173,6 +177,15 @@ class Label(GoogleStruct):
 
 class LabelsResponse(GoogleStruct):
     labels: tuple[Label, ...] = ()
+
+
+class SendAs(GoogleStruct):
+    send_as_email: str = ""
+    verification_status: str = "accepted"
+
+
+class SendAsList(GoogleStruct):
+    send_as: tuple[SendAs, ...] = ()
 
 
 class Profile(GoogleStruct):

@@ -1,8 +1,8 @@
 """
 Mail queries in Gmail's search language: docs/spec/upstream/gmail.md#query-language.
 
-A search never excludes a matching message and never looks into hidden fields:
-docs/spec/email.md#free-text-with-hidden-fields. `query_matching` checks the results exactly.
+A search never looks into hidden fields: docs/spec/email.md#free-text-with-hidden-fields. It finds
+whole words; `query_matching` checks the results exactly.
 """
 
 import re
@@ -18,12 +18,9 @@ from providers.records.base import to_epoch_ms
 
 _OPERATOR = {"subject": "subject", "from_": "from", "to": "to", "cc": "cc"}
 _PROSE = frozenset({"body", "body_preview"})
-_PEOPLE = frozenset({"from_", "to", "cc"})  # their operators find whole words only
 _UNSAFE = re.compile(r'["\x00-\x1f\x7f-\x9f\u2028\u2029\\]+')
 _SIMPLE = re.compile(r"\w+")
 _PLAIN_ADDRESS = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+")
-# A whole word within a substring: no word character on either side of it.
-_INNER_WORD = re.compile(r"(?<=[^\w])[A-Za-z0-9]{2,}(?=[^\w])")
 _EARLIEST = 100_000  # seconds; Gmail does not take smaller numbers for a time
 
 
@@ -65,8 +62,8 @@ def search_request(query: MailQuery, after: MailPosition | None) -> SearchReques
     parts = [*words, *_people(query), *_subject(query), *_times(query, after)]
     if query.unread:
         parts.append("is:unread")
-    if query.has_attachment:
-        parts.append("has:attachment")
+    if query.has_attachment is not None:
+        parts.append("has:attachment" if query.has_attachment else "-has:attachment")
     if folder is None:
         parts.append("-in:drafts")
     return SearchRequest(
@@ -87,16 +84,8 @@ def _text_check(query: MailQuery) -> TextCheck:
 
 
 def _is_selective(query: MailQuery) -> bool:
-    exact_people = all(
-        person is None or query_matching.is_address(person) or person.startswith("@")
-        for person in (query.sender, query.recipient)
-    )
-    return (
-        exact_people
-        and not query.subject
-        and query.has_attachment is not False
-        and not search_text.has_emoji(query.text or "")
-    )
+    texts = (query.text, query.subject, query.sender, query.recipient)
+    return not any(search_text.has_emoji(text) for text in texts if text)
 
 
 def _is_exact(query: MailQuery) -> bool:
@@ -109,21 +98,13 @@ def _phrases(query: MailQuery, check: TextCheck) -> tuple[str, ...]:
     terms = search_text.upstream_terms(query.text or "")
     if check is TextCheck.SCAN:
         return ("",) * len(terms)
-    if check is TextCheck.FIELDS and not _PEOPLE.isdisjoint(query.text_fields):
-        return tuple(map(_whole_words, terms))
     return terms
-
-
-def _whole_words(term: str) -> str:
-    """Leave out the last word, which may be an incomplete one; any may be in unspaced scripts."""
-    return "" if search_text.is_unspaced_script(term) else term.rpartition(" ")[0]
 
 
 def _words(query: MailQuery, check: TextCheck, phrases: Iterable[str]) -> Iterator[str]:
     names = [name for field, name in _OPERATOR.items() if field in query.text_fields]
     for phrase in filter(None, phrases):
-        word = phrase if _SIMPLE.fullmatch(phrase) else _quote(phrase)
-        yield _any(names, word) if check is TextCheck.FIELDS else word
+        yield _any(names, _word(phrase)) if check is TextCheck.FIELDS else _word(phrase)
 
 
 def _people(query: MailQuery) -> Iterator[str]:
@@ -136,11 +117,14 @@ def _people(query: MailQuery) -> Iterator[str]:
             yield _any(operators, _quote(address))
         elif re.fullmatch(r"@[A-Za-z0-9.-]+", address):
             yield _any(operators, _quote(address[1:]))
+        else:
+            for phrase in search_text.upstream_phrases(address):
+                yield _any(operators, _word(phrase))
 
 
 def _subject(query: MailQuery) -> Iterator[str]:
-    for word in dict.fromkeys(_INNER_WORD.findall(query.subject or "")):
-        yield f"subject:{word.lower()}"
+    for phrase in search_text.upstream_phrases(query.subject or ""):
+        yield f"subject:{_word(phrase)}"
 
 
 def _times(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
@@ -156,6 +140,11 @@ def _times(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
 
 def _seconds(moment: datetime) -> int:
     return to_epoch_ms(moment) // 1000
+
+
+def _word(phrase: str) -> str:
+    """Write words as one search term; in small letters, since OR and AND are operators."""
+    return phrase.lower() if _SIMPLE.fullmatch(phrase) else _quote(phrase.lower())
 
 
 def _quote(value: str) -> str:

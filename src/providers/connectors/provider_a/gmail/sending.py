@@ -1,12 +1,14 @@
 """
 Sending of new messages, replies and forwards: docs/spec/upstream/gmail.md#send.
 
-Gmail takes a complete message, and has no calls for replies and forwards.
+Gmail takes a complete message, and has no calls for replies and forwards. The message is written
+only when no earlier attempt has left a draft of it.
 """
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
 
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import MESSAGES
@@ -17,23 +19,15 @@ from providers.connectors.provider_a.gmail import (
     requested_fields,
 )
 from providers.connectors.provider_a.gmail.compose import OutgoingMessage
+from providers.connectors.provider_a.gmail.drafts import MAX_MESSAGE_BYTES, DraftSender
 from providers.connectors.provider_a.gmail.reading import MessageReader, decode_message
-from providers.connectors.provider_a.gmail.response_types import (
-    Message,
-    MessagePage,
-    MessageReference,
-    Part,
-)
-from providers.failures import Refused
+from providers.connectors.provider_a.gmail.response_types import Message, Part
 from providers.http.client import Upstream
-from providers.ids import is_provider_a_id
 from providers.mail import delivery, quoting
-from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply
+from providers.ports.mail import Draft, Forward, HiddenReplyRecipients, NoReplyRecipient, Reply
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
-JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
-MAX_MESSAGE_BYTES = 36_700_160
 _REPLY_HEADERS = ("Message-ID", "References", "Reply-To", "Subject", "From", "To", "Cc", "Date")
 _ANGLED = re.compile(r"<([^<>\s]+)>")
 _MAX_REFERENCES = 50
@@ -45,9 +39,22 @@ class Sender:
     def __init__(self, upstream: Upstream, cache: AccountCache) -> None:
         self._upstream = upstream
         self._cache = cache
+        self._drafts = DraftSender(upstream)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
+        return await self._drafts.send_once(draft.attempt, partial(self._new, draft))
+
+    async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
+        """Reply to a message once, within its thread."""
+        return await self._drafts.send_once(reply.attempt, partial(self._reply, message_id, reply))
+
+    async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
+        """Forward a message with its attachments once, in a new thread."""
+        write = partial(self._forward, message_id, forward)
+        return await self._drafts.send_once(forward.attempt, write)
+
+    async def _new(self, draft: Draft) -> tuple[OutgoingMessage, None]:
         message = OutgoingMessage(
             sender=await self._cache.own_address(self._upstream),
             to=draft.to,
@@ -57,15 +64,20 @@ class Sender:
             body=draft.body,
             body_type=draft.body_type,
             importance=draft.importance,
-            message_id=draft.message_id,
+            message_id=draft.attempt.message_id,
+            files=compose.attached(draft.files),
         )
-        return await self._deliver(message, maybe_sent=draft.maybe_sent)
+        return message, None
 
-    async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
-        """Reply to a message once, within its thread."""
+    async def _reply(self, message_id: str, reply: Reply) -> tuple[OutgoingMessage, str | None]:
         original = await self._original(message_id, quote=reply.quote)
         own_address = await self._cache.own_address(self._upstream)
-        to, cc = recipients(original.payload, own_address, reply_all=reply.reply_all)
+        to, cc = recipients(
+            original.payload,
+            await self._cache.own_addresses(self._upstream),
+            reply_all=reply.reply_all,
+            to_is_hidden="to" in reply.hidden,
+        )
         body = (reply.body, reply.body_type)
         if reply.quote:
             emails = await MessageReader(self._upstream, self._cache).emails(
@@ -81,16 +93,14 @@ class Sender:
             subject=quoting.reply_subject(compose.blank_control_characters(subject)),
             body=body[0],
             body_type=body[1],
-            message_id=reply.message_id,
+            message_id=reply.attempt.message_id,
             in_reply_to=original_id,
             references=_references(original.payload, original_id),
+            files=compose.attached(reply.files),
         )
-        return await self._deliver(
-            message, maybe_sent=reply.maybe_sent, thread_id=original.thread_id
-        )
+        return message, original.thread_id
 
-    async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
-        """Forward a message with its attachments once, in a new thread."""
+    async def _forward(self, message_id: str, forward: Forward) -> tuple[OutgoingMessage, None]:
         response = await self._upstream.call(
             "GET",
             *MESSAGES,
@@ -110,10 +120,10 @@ class Sender:
             subject=quoting.forward_subject(compose.blank_control_characters(subject or "")),
             body=text,
             body_type=body_type,
-            message_id=forward.message_id,
-            files=files,
+            message_id=forward.attempt.message_id,
+            files=(*files, *compose.attached(forward.files)),
         )
-        return await self._deliver(message, maybe_sent=forward.maybe_sent)
+        return message, None
 
     async def _original(self, message_id: str, *, quote: bool) -> Message:
         """Read the original of a reply: its headers, and its body if *quote*."""
@@ -128,73 +138,31 @@ class Sender:
             await self._upstream.call("GET", *MESSAGES, message_id, params=params)
         )
 
-    async def _deliver(
-        self, message: OutgoingMessage, *, maybe_sent: bool, thread_id: str | None = None
-    ) -> mail_records.SentMessage:
-        raw = compose.serialize(message)
-        if len(raw) > MAX_MESSAGE_BYTES:
-            raise Refused("The message is too large for the provider.", status=413)
-
-        async def post() -> mail_records.SentMessage:
-            return await self._post(raw, thread_id)
-
-        async def look_up() -> mail_records.SentMessage | None:
-            return await self._find_sent(message.message_id)
-
-        return await delivery.send_once(post, look_up, maybe_sent=maybe_sent)
-
-    async def _post(self, raw: bytes, thread_id: str | None) -> mail_records.SentMessage:
-        if len(raw) > JSON_BYTES and thread_id is None:
-            response = await self._upstream.call(
-                "POST",
-                "upload",
-                *MESSAGES,
-                "send",
-                params=(("uploadType", "media"),),
-                content=raw,
-                headers={"content-type": "message/rfc822"},
-            )
-        else:
-            body = {"raw": urlsafe_b64encode(raw).decode()}
-            if thread_id is not None:
-                body["threadId"] = thread_id
-            response = await self._upstream.call("POST", *MESSAGES, "send", json=body)
-        return _sent_message(response.decode(MessageReference))
-
-    async def _find_sent(self, message_id: str) -> mail_records.SentMessage | None:
-        """Find the sent message with a Message-ID header, in any folder."""
-        response = await self._upstream.call(
-            "GET",
-            *MESSAGES,
-            params=(
-                ("q", f"rfc822msgid:{message_id} in:anywhere -in:drafts"),
-                ("includeSpamTrash", "true"),
-                ("maxResults", "1"),
-            ),
-        )
-        messages = response.decode(MessagePage).messages
-        return _sent_message(messages[0]) if messages else None
-
 
 def recipients(
-    root: Part, own_address: str, *, reply_all: bool
+    root: Part, own_addresses: AbstractSet[str], *, reply_all: bool, to_is_hidden: bool = False
 ) -> tuple[Sequence[Participant], Sequence[Participant]]:
     """
     Return the recipients of a reply, To and Cc: docs/spec/email.md#reply-recipients.
 
     Reply-To, else From; for the account's own messages the original To. *reply_all* adds the
-    original To and Cc. The account itself and repetitions are left out.
+    original To and Cc. The account itself, by *own_addresses* (folded), and repetitions are
+    left out.
 
     Raises:
         NoReplyRecipient: There is no recipient.
+        HiddenReplyRecipients: They are the original To, and *to_is_hidden*.
     """
     headers = root.headers_by_name()
     original_to = addresses.parse(headers.get("to", ""))
     author = addresses.parse(headers.get("reply-to", "")) or addresses.parse(
         headers.get("from", "")
     )
-    seen = {own_address.casefold()}
-    to = _take_new(author, seen) or _take_new(original_to, seen)
+    seen = set(own_addresses)
+    to = _take_new(author, seen)
+    if not to and to_is_hidden:
+        raise HiddenReplyRecipients
+    to = to or _take_new(original_to, seen)
     if reply_all:
         to += _take_new(original_to, seen)
     cc = _take_new(addresses.parse(headers.get("cc", "")), seen) if reply_all else []
@@ -224,12 +192,3 @@ def _references(root: Part, original_id: str) -> Sequence[str]:
 
 def _message_ids(header: str) -> list[str]:
     return list(filter(delivery.is_message_id, _ANGLED.findall(header)))
-
-
-def _sent_message(sent: MessageReference) -> mail_records.SentMessage:
-    """Return the ids of a sent message; invalid ids become None, since the message was sent."""
-    thread_id = sent.thread_id
-    return mail_records.SentMessage(
-        email_id=sent.id if is_provider_a_id(sent.id) else None,
-        thread_id=thread_id if thread_id and is_provider_a_id(thread_id) else None,
-    )

@@ -1,8 +1,10 @@
 """Google calendars and events as records: docs/spec/upstream/google-calendar.md#event-fields."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
+
+from msgspec import structs
 
 from providers.columnar import RecordBuilder, attribute, computed, constant
 from providers.connectors.provider_a.google_calendar.response_types import (
@@ -12,11 +14,12 @@ from providers.connectors.provider_a.google_calendar.response_types import (
     Person,
 )
 from providers.failures import Broken, Missing
-from providers.ports.calendar import Span
+from providers.ports.calendar import ROOMS, Span
 from providers.records.calendar import Attendee, Calendar
 from providers.records.calendar import Event as EventRecord
 
 _RESPONSES = frozenset({"accepted", "declined", "tentative"})
+_ROOM_DOMAIN = "@resource.calendar.google.com"
 _DAY = timedelta(days=1)
 
 
@@ -36,12 +39,15 @@ def events(native: Iterable[Event], wanted: AbstractSet[str]) -> list[EventRecor
 
     Args:
         native: Read with `requested_fields.events` for at least *wanted*.
-        wanted: Attributes of the record; others stay None, except the id and the times.
+        wanted: Attributes of the record; others stay None, except the id and the times. Without
+            `ROOMS`, meeting rooms are left out.
 
     Raises:
         Broken: The times of an event are invalid.
     """
     timed = [event for event in native if _start(event) is not None]
+    if ROOMS not in wanted:
+        timed = list(map(_without_rooms, timed))
     spans = [times(event) for event in timed]
     columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
     return _EVENTS.records(timed, wanted, columns)
@@ -84,6 +90,20 @@ def is_busy(event: Event) -> bool:
         person.self and person.response_status == "declined" for person in event.attendees
     )
     return not declined and event.transparency != "transparent" and _start(event) is not None
+
+
+def _without_rooms(event: Event) -> Event:
+    """Return an event without the rooms among its attendees, and without one as organizer."""
+    rooms = {person.email for person in event.attendees if person.resource}
+    people = [person for person in event.attendees if not _is_room(person, rooms)]
+    organizer = event.organizer
+    if organizer is not None and _is_room(organizer, rooms):
+        organizer = None
+    return structs.replace(event, attendees=tuple(people), organizer=organizer)
+
+
+def _is_room(person: Person, rooms: Container[str | None]) -> bool:
+    return person.email in rooms or (person.email or "").lower().endswith(_ROOM_DOMAIN)
 
 
 def _start(event: Event) -> EventTime | None:

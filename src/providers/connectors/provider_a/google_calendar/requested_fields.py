@@ -9,7 +9,7 @@ _MEMBERS = {
     "location": ("location",),
     "status": ("status",),
     "organizer": ("organizer(email)",),
-    "attendees": ("attendees(email,displayName,responseStatus)",),
+    "attendees": ("attendees(email,displayName,responseStatus,resource)",),
     "join_url": ("hangoutLink", "conferenceData(entryPoints(entryPointType,uri))"),
     "is_recurring_event": ("recurringEventId", "recurrence"),
 }

@@ -11,9 +11,10 @@ class EventTime(GoogleStruct):
 
 
 class Person(GoogleStruct):
-    """A person; *self* is true for the account's owner."""
+    """A person; *self* is true for the account's owner, *resource* for a room or a device."""
 
     self: bool = False
+    resource: bool = False
     email: str | None = None
     display_name: str | None = None
     response_status: str | None = None

@@ -23,7 +23,7 @@ from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
 
-PAGE = 500  # events; Graph allows a thousand
+PAGE = 1000  # events, the maximum
 MAX_RANGE = timedelta(days=1825)  # of one calendar view; Graph refuses longer ones
 
 # Sent with every page, because links to further pages do not contain it.

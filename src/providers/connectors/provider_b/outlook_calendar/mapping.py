@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from msgspec import structs
+
 from providers.columnar import RecordBuilder, attribute, computed
 from providers.connectors.provider_b.outlook_calendar.response_types import (
     Attendee,
@@ -13,7 +15,7 @@ from providers.connectors.provider_b.outlook_calendar.response_types import (
 )
 from providers.connectors.provider_b.outlook_mail.response_types import Recipient
 from providers.failures import Broken
-from providers.ports.calendar import Span
+from providers.ports.calendar import ROOMS, Span
 from providers.records.calendar import Attendee as AttendeeRecord
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
@@ -40,11 +42,14 @@ def events(native: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecor
 
     Args:
         native: Read with `selected_fields.event` for at least *wanted*.
-        wanted: Attributes of the record; others stay None, except the id and the times.
+        wanted: Attributes of the record; others stay None, except the id and the times. Without
+            `ROOMS`, meeting rooms are left out.
 
     Raises:
         Broken: The times of an event are missing or invalid.
     """
+    if ROOMS not in wanted:
+        native = list(map(_without_rooms, native))
     spans = [times(event) for event in native]
     columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
     return _EVENTS.records(native, wanted, columns)
@@ -70,6 +75,24 @@ def is_busy(event: Event) -> bool:
     """Whether an event takes time: docs/spec/upstream/outlook-calendar.md#free-and-busy-times."""
     declined = event.response_status is not None and event.response_status.response == "declined"
     return not (event.is_cancelled or declined or event.show_as in _FREE)
+
+
+def _without_rooms(event: Event) -> Event:
+    """Return an event without the rooms among its attendees, and without one as organizer."""
+    rooms = {
+        _address(attendee) for attendee in event.attendees or () if attendee.type == "resource"
+    }
+    if not rooms:
+        return event
+    people = [person for person in event.attendees or () if _address(person) not in rooms]
+    organizer = event.organizer
+    if organizer is not None and _address(organizer) in rooms:
+        organizer = None
+    return structs.replace(event, attendees=tuple(people), organizer=organizer)
+
+
+def _address(person: Recipient) -> str:
+    return (person.email_address.address or "").casefold()
 
 
 def _instant(event_time: EventTime | None) -> datetime:

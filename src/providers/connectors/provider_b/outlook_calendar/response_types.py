@@ -18,6 +18,7 @@ class ResponseStatus(CamelStruct):
 
 
 class Attendee(Recipient):
+    type: str | None = None
     status: ResponseStatus | None = None
 
 

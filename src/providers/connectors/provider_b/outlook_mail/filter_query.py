@@ -1,7 +1,7 @@
 """
 Mail queries as `$filter` or `$search`: docs/spec/upstream/outlook-mail.md#two-search-modes.
 
-Neither excludes a matching message; `query_matching` checks the results exactly.
+A search finds words and their beginnings; `query_matching` checks the results exactly.
 """
 
 import re
@@ -38,9 +38,13 @@ class MailFilter:
 
 
 def needs_search_index(query: MailQuery) -> bool:
-    """Whether the query needs `$search`."""
-    recipient = (query.recipient or "").strip()
-    return _searches_words(query) or query_matching.is_address(recipient)
+    """Whether the query needs `$search`: for words, and for people but by a sender's address."""
+    sender = (query.sender or "").strip()
+    return (
+        _searches_words(query)
+        or any(_subject(query))
+        or any(_people(query, is_exact_sender=query_matching.is_address(sender)))
+    )
 
 
 def needs_text_check(query: MailQuery) -> bool:
@@ -56,7 +60,7 @@ def needs_text_check(query: MailQuery) -> bool:
 
 def search(query: MailQuery, after: MailPosition | None) -> str:
     """Return the `$search` value, quotes included."""
-    parts = [*_words(query), *_people(query)]
+    parts = [*_words(query), *_subject(query), *_people(query)]
     if query.has_attachment is not None:
         parts.append(f"hasAttachments:{str(query.has_attachment).lower()}")
     parts += _days(query, after)
@@ -77,8 +81,7 @@ def mail_filter(
     """
     dates = list(_dates(query, after))
     sender = (query.sender or "").strip()
-    exact_sender = query_matching.is_address(sender)
-    if exact_sender:
+    if query_matching.is_address(sender):
         dates.append(f"from/emailAddress/address eq {_literal(sender)}")
     rest = []
     if hidden_folders:
@@ -88,14 +91,11 @@ def mail_filter(
         rest.append("isRead eq false")
     if query.has_attachment is not None:
         rest.append(f"hasAttachments eq {str(query.has_attachment).lower()}")
-    ascii_subject = not query.subject or query.subject.isascii()
-    if query.subject and ascii_subject:
-        rest.append(f"contains(subject,{_literal(query.subject)})")
-    has_label = bool(query.label) and not query_matching.folder_label(query)
-    partial_sender = bool(query.sender) and not exact_sender
-    is_selective = ascii_subject and not (
-        partial_sender or has_label or query.recipient or query.text
-    )
+    if query.label and not query_matching.folder_label(query):
+        rest.append(f"categories/any(c:c eq {_literal(' '.join(query.label.split()))})")
+    # The rest are texts that Graph cannot search for.
+    partial_sender = bool(sender) and not query_matching.is_address(sender)
+    is_selective = not (partial_sender or query.recipient or query.subject or query.text)
     return MailFilter(
         text=" and ".join((*dates, *rest)),
         simplified=" and ".join(dates),
@@ -120,12 +120,23 @@ def _words(query: MailQuery) -> Iterator[str]:
         yield _any(names, value)
 
 
-def _people(query: MailQuery) -> Iterator[str]:
-    sender, recipient = (query.sender or "").strip(), (query.recipient or "").strip()
-    if query_matching.is_address(sender):
-        yield f"from:{_quote(sender)}"
-    if query_matching.is_address(recipient):
-        yield _any(["to", "cc"] if query.recipient_in_cc else ["to"], _quote(recipient))
+def _subject(query: MailQuery) -> Iterator[str]:
+    for phrase in search_text.upstream_phrases(query.subject or ""):
+        yield f"subject:{_beginning(phrase)}"
+
+
+def _people(query: MailQuery, *, is_exact_sender: bool = False) -> Iterator[str]:
+    to = ["to", "cc"] if query.recipient_in_cc else ["to"]
+    sender = None if is_exact_sender else query.sender
+    for value, names in ((sender, ["from"]), (query.recipient, to)):
+        person = (value or "").strip()
+        if query_matching.is_address(person):
+            yield _any(names, _quote(person))
+        elif re.fullmatch(r"@[A-Za-z0-9.-]+", person):
+            yield _any(names, _quote(person[1:]))
+        else:
+            for phrase in search_text.upstream_phrases(person):
+                yield _any(names, _beginning(phrase))
 
 
 def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
@@ -159,6 +170,13 @@ def _literal(text: str) -> str:
     """Write a text as a filter literal: quotes doubled, control characters blanked."""
     cleaned = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
     return "'" + cleaned.replace("'", "''") + "'"
+
+
+def _beginning(phrase: str) -> str:
+    """Write words of which the last may be incomplete; in small letters: OR is an operator."""
+    if _SIMPLE.fullmatch(phrase):
+        return f"{phrase.lower()}*"
+    return f'"{_UNSAFE.sub(" ", phrase.lower()).strip()}*"'
 
 
 def _quote(value: str) -> str:

@@ -6,7 +6,12 @@ from functools import partial
 
 from providers import search_text
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
-from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
+from providers.connectors.provider_b.outlook_mail import (
+    attachments,
+    filter_query,
+    mapping,
+    selected_fields,
+)
 from providers.connectors.provider_b.outlook_mail.reading import (
     MessageReader,
     SearchScope,
@@ -22,6 +27,7 @@ from providers.mail import delivery, query_matching, scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
+    AttachmentFile,
     Draft,
     Forward,
     MailChange,
@@ -53,7 +59,7 @@ class OutlookMailbox:
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Return matching messages after a position; see `MailPort.search`."""
-        if query.text and not search_text.terms(query.text):
+        if not query_matching.can_match(query):
             return _NOTHING
         if filter_query.needs_search_index(query):
             return await self._search(query, after, wanted)
@@ -70,7 +76,9 @@ class OutlookMailbox:
         trash, _ = await self._cache.folders(self._upstream)
         scope = SearchScope(
             path=("messages",),
-            is_visible=lambda message: not message.is_draft and message.parent_folder_id != trash,
+            is_visible=lambda message: (
+                not message.is_draft and message.parent_folder_id not in trash
+            ),
         )
         reader = MessageReader(self._upstream, scope)
         emails = await reader.conversation(thread_id, wanted, max_messages=MAX_IN_THREAD)
@@ -78,6 +86,12 @@ class OutlookMailbox:
             raise Missing
         emails.sort(key=lambda email: (-scanning.position(email).rank[0], email.id))
         return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+
+    async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
+        """Find an attachment; see `MailPort.attachment`."""
+        _require_valid_id(message_id)
+        _require_valid_id(attachment_id)
+        return await attachments.find(self._upstream, message_id, attachment_id)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once; see `MailPort.send`."""
@@ -126,28 +140,26 @@ class OutlookMailbox:
     async def _search(
         self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Search by `$search`: sort all results, then read the details of one page."""
+        """Search by `$search`: check and sort results, then read the details of one page."""
         text = filter_query.needs_text_check(query)
         compared = query_matching.needed_attributes(query, text=text)
         reader = MessageReader(self._upstream, await self._scope(query))
-        results, reached = await reader.search(filter_query.search(query, after), compared)
-        matches = [
-            message
-            for message in _matching(
-                scanning.sorted_after(results, after), query, compared, text=text
-            )
-            if reached is None or scanning.position(message).rank < reached.rank
-        ]
-        if reached is not None and after is not None and reached.rank <= after.rank:
-            reached = None  # Graph returns no more results
-        messages = matches[: query.limit]
-        is_last = len(matches) <= query.limit
+
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            return _matching(messages, query, compared, text=text)
+
+        scan = await scanning.scan(
+            reader.search(filter_query.search(query, after), compared),
+            after=after,
+            limit=query.limit,
+            keep=keep,
+        )
         return MailSlice(
-            emails=await self._records(reader, messages, wanted, compared),
-            scanned_to=reached if is_last else None,
-            exhausted=is_last and reached is None,
-            total=len(matches),
-            total_exact=reached is None,
+            emails=await self._records(reader, scan.emails, wanted, compared),
+            scanned_to=scan.scanned_to,
+            exhausted=scan.exhausted,
+            total=scan.counted,
+            total_exact=scan.is_complete,
         )
 
     async def _filter(
@@ -156,24 +168,32 @@ class OutlookMailbox:
         """Search by `$filter`: Graph orders and counts; its pages are checked one by one."""
         scope = await self._scope(query)
         whole_mailbox = scope.path == ("messages",)
-        folders = await self._cache.folders(self._upstream) if whole_mailbox else ()
-        hidden_folders = tuple(filter(None, folders))
+        trash, junk = await self._cache.folders(self._upstream) if whole_mailbox else ((), ())
+        hidden_folders = (*trash[:1], *junk[:1])
         mail_filter = filter_query.mail_filter(query, after, hidden_folders=hidden_folders)
         is_selective = mail_filter.is_selective
         compared = query_matching.needed_attributes(query, text=True)
         scanned = frozenset(compared | wanted if is_selective else compared)
-        size = query.limit + 2 if is_selective else page_size(scanned)
+        size = scanning.first_page_size(query.limit, after) if is_selective else page_size(scanned)
         reader = MessageReader(self._upstream, scope)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
             return _matching(messages, query, compared, text=True)
 
-        scan = await scanning.scan(
-            reader.pages(mail_filter, scanned, size), after=after, limit=query.limit, keep=keep
+        pages = reader.pages(
+            mail_filter,
+            scanned,
+            size,
+            count=is_selective and after is None and self._cache.may_count,
         )
-        total, exact = scan.counted, scan.exhausted
+        scan = await scanning.scan(pages, after=after, limit=query.limit, keep=keep)
+        if reader.count_timed_out:
+            self._cache.stop_counting()
+        total, exact = scan.counted, scan.is_complete
         if not exact and is_selective and reader.counted is not None:
-            total, exact = max(total, reader.counted), mail_filter.is_exact and after is None
+            counts_hidden = len(hidden_folders) < len(trash) + len(junk)
+            total = max(total, reader.counted)
+            exact = mail_filter.is_exact and after is None and not counts_hidden
         return MailSlice(
             emails=await self._records(reader, scan.emails, wanted, scanned),
             scanned_to=scan.scanned_to,
@@ -199,7 +219,8 @@ class OutlookMailbox:
         if folder is not None:
             path = ("mailFolders", _FOLDERS[folder], "messages")
             return SearchScope(path=path, is_visible=lambda _: True)
-        hidden = set(await self._cache.folders(self._upstream))
+        trash, junk = await self._cache.folders(self._upstream)
+        hidden = {*trash, *junk}
         return SearchScope(
             path=("messages",),
             is_visible=lambda message: (
@@ -225,7 +246,7 @@ class OutlookMailbox:
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
         trash, _ = await self._cache.folders(self._upstream)
-        if message.parent_folder_id == trash:
+        if message.parent_folder_id in trash:
             raise Missing
         return message
 
@@ -265,12 +286,12 @@ def _matching(
 
 
 def _changed_labels(current: Sequence[str], change: MailChange) -> list[str]:
-    removed = set(map(search_text.fold, change.remove_labels))
-    labels = [label for label in current if search_text.fold(label) not in removed]
-    known = {search_text.fold(label) for label in labels}
+    removed = set(map(search_text.fold_label, change.remove_labels))
+    labels = [label for label in current if search_text.fold_label(label) not in removed]
+    known = {search_text.fold_label(label) for label in labels}
     for name in change.add_labels:
-        if search_text.fold(name) not in known:
-            known.add(search_text.fold(name))
+        if search_text.fold_label(name) not in known:
+            known.add(search_text.fold_label(name))
             labels.append(name)
     return labels
 

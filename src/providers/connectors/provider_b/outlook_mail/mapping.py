@@ -10,6 +10,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     Attachment,
     Body,
     Message,
+    Recipient,
 )
 from providers.ids import are_provider_b_ids
 from providers.records import mail as mail_records
@@ -56,21 +57,26 @@ def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]
     ]
 
 
+def reply_addresses(message: Message) -> tuple[Participant, ...]:
+    """Return the people to whom a reply goes: Reply-To, else the author."""
+    author = _author(message)
+    return _participants(message.reply_to) or ((author,) if author else ())
+
+
 def _people(path: str) -> Column:
     """Return the column of recipients at *path*, those without an address left out."""
     recipients = attrgetter(path)
-    return lambda messages: [
-        tuple(
-            [
-                Participant(who.address, (who.name or None) if who.name != who.address else None)
-                for person in people
-                if (who := person.email_address).address
-            ]
-        )
-        if people
-        else ()
-        for people in map(recipients, messages)
-    ]
+    return lambda messages: list(map(_participants, map(recipients, messages)))
+
+
+def _participants(people: Sequence[Recipient] | None) -> tuple[Participant, ...]:
+    return tuple(
+        [
+            Participant(who.address, _name(who))
+            for person in people or ()
+            if (who := person.email_address).address
+        ]
+    )
 
 
 def _author(message: Message) -> Participant | None:
@@ -96,15 +102,13 @@ def _body_type(body: Body | None) -> str | None:
 
 
 def _attachments(files: Sequence[Attachment] | None) -> tuple[AttachmentRecord, ...]:
-    if not files:
-        return ()
-    return tuple(
-        [
-            AttachmentRecord(
-                file.id, file.name or "noname", file.content_type, file.size, file.is_inline
-            )
-            for file in files
-        ]
+    return tuple(map(attachment, files)) if files else ()
+
+
+def attachment(file: Attachment) -> AttachmentRecord:
+    """Make a record of an attachment."""
+    return AttachmentRecord(
+        file.id, file.name or "noname", file.content_type, file.size, file.is_inline
     )
 
 

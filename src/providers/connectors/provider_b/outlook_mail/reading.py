@@ -10,16 +10,18 @@ from providers.connectors.provider_b.outlook_mail import mapping, selected_field
 from providers.connectors.provider_b.outlook_mail.filter_query import MailFilter
 from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
 from providers.connectors.provider_b.paging import pages
-from providers.failures import Broken, Refused
+from providers.failures import Broken, Refused, TimedOut
 from providers.http.client import Upstream
 from providers.mail import scanning
 from providers.paging import PageIterator
-from providers.ports.mail import MailPosition
 from providers.records import mail as mail_records
 
 MAX_SEARCH_HITS = 1000  # of one `$search`, over all its pages
-WIDE_PAGE = 1000  # messages
+WIDE_PAGE = 250  # messages; larger pages of large mailboxes time out
 BODIES_PAGE = 100  # messages with bodies, so that no page is too large
+# `$search` sorts by the sent time; a message that was under way for longer may be missed.
+MAX_DELIVERY_MS = 2 * 24 * 3600 * 1000
+COUNT_SECONDS = 5.0  # until a call that counts is made again without the count
 _TOO_COMPLEX = "InefficientFilter"
 
 
@@ -43,40 +45,24 @@ class MessageReader:
 
     Attributes:
         counted: Graph's count of the messages that a filter finds; None when it does not tell.
+        count_timed_out: Whether Graph did not answer a call that counts.
     """
 
     def __init__(self, upstream: Upstream, scope: SearchScope) -> None:
         self._upstream = upstream
         self._scope = scope
         self.counted: int | None = None
+        self.count_timed_out = False
 
     def pages(
-        self, mail_filter: MailFilter, wanted: AbstractSet[str], size: int
+        self, mail_filter: MailFilter, wanted: AbstractSet[str], size: int, *, count: bool
     ) -> "FilteredPages":
         """Return the pages of a filter, newest first."""
-        return FilteredPages(self, mail_filter, wanted, size)
+        return FilteredPages(self, mail_filter, wanted, size, count=count)
 
-    async def search(
-        self, text: str, wanted: AbstractSet[str]
-    ) -> tuple[list[Message], MailPosition | None]:
-        """
-        Return the results of a `$search`, in no order, and the position where they end.
-
-        The position is None when there are no more results; Graph returns at most a thousand.
-        """
-        messages: list[Message] = []
-        more = False
-        size = ("$top", str(page_size(wanted)))
-        params = (("$search", text), size, *selected_fields.message(frozenset(wanted)))
-        async for listing in self.listings(params):
-            messages += listing.value
-            more = listing.next_link is not None
-            if len(messages) >= MAX_SEARCH_HITS:
-                break
-        complete = not more and len(messages) < MAX_SEARCH_HITS
-        floor_ms = min((message.received_ms for message in messages), default=0)
-        by_id = {message.id: message for message in self.visible(messages)}
-        return list(by_id.values()), None if complete else scanning.end_of_millisecond(floor_ms + 1)
+    def search(self, text: str, wanted: AbstractSet[str]) -> "SearchPages":
+        """Return the pages of a `$search`, newest first by the sent time."""
+        return SearchPages(self, text, wanted)
 
     async def details(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
@@ -103,9 +89,18 @@ class MessageReader:
             raise Broken
         return visible
 
-    def listings(self, params: Sequence[tuple[str, str]]) -> PageIterator[MessagePage]:
-        """Return the pages of the scope, with messages that may not be shown."""
-        return pages(self._upstream, self._scope.path, params, MessagePage, headers=PREFER)
+    def listings(
+        self, params: Sequence[tuple[str, str]], *, first_seconds: float | None = None
+    ) -> PageIterator[MessagePage]:
+        """Return the pages of the scope, with messages that may not be shown; see `pages`."""
+        return pages(
+            self._upstream,
+            self._scope.path,
+            params,
+            MessagePage,
+            headers=PREFER,
+            first_seconds=first_seconds,
+        )
 
     async def conversation(
         self, thread_id: str, wanted: AbstractSet[str], *, max_messages: int
@@ -129,11 +124,55 @@ def page_size(wanted: AbstractSet[str]) -> int:
     return BODIES_PAGE if "body" in wanted else WIDE_PAGE
 
 
+class SearchPages(AsyncIterator[scanning.Page[Message]]):
+    """The pages of a `$search`, newest first by the sent time; Graph returns a thousand at most."""
+
+    def __init__(self, reader: MessageReader, text: str, wanted: AbstractSet[str]) -> None:
+        self._reader = reader
+        params = (
+            ("$search", text),
+            ("$top", str(page_size(wanted))),
+            *selected_fields.message(frozenset({*wanted, "sent_at"})),
+        )
+        self._listings = reader.listings(params)
+        self._hits = 0
+        self._oldest_ms: int | None = None
+
+    async def __anext__(self) -> scanning.Page[Message]:
+        """Read the next page."""
+        listing = await anext(self._listings)
+        self._hits += len(listing.value)
+        is_full = self._hits >= MAX_SEARCH_HITS
+        received = [message.received_ms for message in listing.value]
+        received += [] if self._oldest_ms is None else [self._oldest_ms]
+        self._oldest_ms = min(received, default=None)
+        last = listing.next_link is None and not is_full
+        floor_ms = self._oldest_ms if is_full or last else _search_floor(listing)
+        return scanning.Page(
+            emails=self._reader.visible(listing.value),
+            floor_ms=floor_ms,
+            last=last,
+            is_budget_spent=is_full,
+        )
+
+
+def _search_floor(listing: MessagePage) -> int | None:
+    """Return the received time that no later result reaches, but one that was long under way."""
+    sent = min((message.sent_ms for message in listing.value), default=None)
+    return None if sent is None else sent + MAX_DELIVERY_MS
+
+
 class FilteredPages(AsyncIterator[scanning.Page[Message]]):
     """The pages of a filter, newest first."""
 
     def __init__(
-        self, reader: MessageReader, mail_filter: MailFilter, wanted: AbstractSet[str], size: int
+        self,
+        reader: MessageReader,
+        mail_filter: MailFilter,
+        wanted: AbstractSet[str],
+        size: int,
+        *,
+        count: bool,
     ) -> None:
         self._reader = reader
         self._filter = mail_filter
@@ -142,18 +181,13 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
             ("$top", str(size)),
             *selected_fields.message(frozenset(wanted)),
         )
-        self._listings = self._pages(mail_filter.text, ("$count", "true"))
+        self._counts = count
+        self._listings = self._pages()
 
     async def __anext__(self) -> scanning.Page[Message]:
-        """Read the next page; restart with the simplified filter if Graph calls it too complex."""
-        try:
-            listing = await anext(self._listings)
-        except Refused as refusal:
-            if refusal.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
-                raise
-            self._filter = replace(self._filter, text=self._filter.simplified)
-            self._listings = self._pages(self._filter.simplified)
-            listing = await anext(self._listings)
+        """Read the next page."""
+        listing = await self._read()
+        self._counts = False
         if listing.count is not None:
             self._reader.counted = listing.count
         return scanning.Page(
@@ -162,8 +196,28 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
             last=listing.next_link is None,
         )
 
-    def _pages(self, text: str, *options: tuple[str, str]) -> PageIterator[MessagePage]:
-        return self._reader.listings((("$filter", text), *options, *self._params))
+    async def _read(self) -> MessagePage:
+        """Read the next page; start again without the count or the clauses that Graph refuses."""
+        while True:
+            try:
+                return await anext(self._listings)
+            except TimedOut:
+                if not self._counts:
+                    raise
+                self._reader.count_timed_out = True
+            except Refused as refusal:
+                if refusal.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
+                    raise
+                self._filter = replace(self._filter, text=self._filter.simplified)
+            self._counts = False
+            self._listings = self._pages()
+
+    def _pages(self) -> PageIterator[MessagePage]:
+        count = (("$count", "true"),) if self._counts else ()
+        return self._reader.listings(
+            (("$filter", self._filter.text), *count, *self._params),
+            first_seconds=COUNT_SECONDS if self._counts else None,
+        )
 
 
 def _oldest(listing: MessagePage) -> int | None:

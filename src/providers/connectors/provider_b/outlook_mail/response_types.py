@@ -24,7 +24,10 @@ class Body(CamelStruct):
 
 
 class Attachment(CamelStruct):
+    """An attachment; *kind* is absent in lists that hold nothing but files."""
+
     id: str
+    kind: str = msgspec.field(default="", name="@odata.type")
     name: str | None = None
     content_type: str | None = None
     size: int = 0
@@ -43,6 +46,7 @@ class Message(CamelStruct):
     to_recipients: tuple[Recipient, ...] | None = None
     cc_recipients: tuple[Recipient, ...] | None = None
     bcc_recipients: tuple[Recipient, ...] | None = None
+    reply_to: tuple[Recipient, ...] | None = None
     body_preview: str | None = None
     body: Body | None = None
     sent_date_time: str | None = None
@@ -54,6 +58,12 @@ class Message(CamelStruct):
     categories: tuple[str, ...] | None = None
     importance: str | None = None
     parent_folder_id: str | None = None
+
+    @property
+    def sent_ms(self) -> int:
+        """The sent time in milliseconds since the epoch; the received time without one."""
+        sent = parse_utc(self.sent_date_time) if self.sent_date_time else None
+        return self.received_ms if sent is None else to_epoch_ms(sent)
 
     @property
     def received_at(self) -> datetime | None:
@@ -80,8 +90,14 @@ class MessagePage(CamelStruct):
 
 class Folder(CamelStruct):
     id: str
+    child_folder_count: int = 0
+
+
+class FolderPage(CamelStruct):
+    value: tuple[Folder, ...] = ()
 
 
 class Account(CamelStruct):
     mail: str | None = None
     user_principal_name: str | None = None
+    proxy_addresses: tuple[str, ...] = ()

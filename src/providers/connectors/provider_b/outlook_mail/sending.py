@@ -1,12 +1,14 @@
 """
 Sending of new messages, replies and forwards: docs/spec/upstream/outlook-mail.md#send.
 
-A draft is created with the gateway's Message-ID, then sent once. Graph composes replies and
-forwards, and does not return the ids of sent messages.
+A draft is created with the gateway's Message-ID, its id is committed, then it is sent once. Graph
+composes replies and forwards, and does not return the ids of sent messages.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,11 +16,28 @@ from typing import Any
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
-from providers.failures import Broken, OutcomeUnknown, ProviderFailure, Unreachable
+from providers.failures import (
+    Broken,
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    Refused,
+    Unreachable,
+)
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 from providers.mail import delivery, quoting
-from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
+from providers.ports.mail import (
+    WITHDRAWN,
+    Draft,
+    Forward,
+    HiddenReplyRecipients,
+    NoReplyRecipient,
+    OutgoingFile,
+    Reply,
+    SendAttempt,
+    UnsafeMessage,
+)
 from providers.records import mail as mail_records
 from providers.records.mail import Participant
 
@@ -41,7 +60,7 @@ class Sender:
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once."""
-        _check(draft.message_id, draft.subject, (*draft.to, *draft.cc, *draft.bcc))
+        _check(draft.attempt.message_id, draft.subject, (*draft.to, *draft.cc, *draft.bcc))
 
         async def create_draft() -> str:
             message = {
@@ -51,84 +70,119 @@ class Sender:
                 "toRecipients": mapping.recipients(draft.to),
                 "ccRecipients": mapping.recipients(draft.cc),
                 "bccRecipients": mapping.recipients(draft.bcc),
-                "internetMessageId": f"<{draft.message_id}>",
+                "internetMessageId": f"<{draft.attempt.message_id}>",
             }
             return (await self._post("messages", json=message)).id
 
-        return await self._send_once(draft.message_id, create_draft, maybe_sent=draft.maybe_sent)
+        return await self._send_once(draft.attempt, create_draft, draft.files)
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Reply to a message once, by Graph's own reply."""
-        _check(reply.message_id, "", ())
+        _check(reply.attempt.message_id, "", ())
 
         async def create_draft() -> str:
-            body = _body(reply.body, reply.body_type)
-            request: Json = {} if reply.quote else {"message": {"body": body}}
+            if "to" in reply.hidden:
+                await self._require_other_author(message_id)
+            body = await self._body_of_reply(message_id, reply)
+            request: Json = {"message": {"body": body}} if body else {}
             action = "createReplyAll" if reply.reply_all else "createReply"
             draft = await self._post("messages", message_id, action, json=request)
-            if reply.quote:
-                body = _insert_text(reply.body, reply.body_type, draft)
-            changes: Json = {"body": body}
-            changes |= await self._recipient_changes(message_id, draft)
-            return await self._complete(draft.id, reply.message_id, changes)
+            changes: Json = {"body": body or _insert_text(reply.body, reply.body_type, draft)}
+            changes |= await self._recipient_changes(message_id, draft, reply)
+            return await self._complete(draft.id, reply.attempt.message_id, changes)
 
-        return await self._send_once(reply.message_id, create_draft, maybe_sent=reply.maybe_sent)
+        return await self._send_once(reply.attempt, create_draft, reply.files)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
         """Forward a message once; Graph keeps its attachments."""
-        _check(forward.message_id, "", (*forward.to, *forward.cc))
+        _check(forward.attempt.message_id, "", (*forward.to, *forward.cc))
 
         async def create_draft() -> str:
-            draft = await self._post("messages", message_id, "createForward", json={})
+            content = await self._content_of_forward(message_id, forward) if forward.hidden else {}
+            request: Json = {"message": content} if content else {}
+            draft = await self._post("messages", message_id, "createForward", json=request)
             changes: Json = {
                 "toRecipients": mapping.recipients(forward.to),
                 "ccRecipients": mapping.recipients(forward.cc),
+                **(content or {"body": _insert_text(forward.body, forward.body_type, draft)}),
             }
-            if forward.hidden.isdisjoint(quoting.QUOTED_ATTRIBUTES):
-                changes["body"] = _insert_text(forward.body, forward.body_type, draft)
-            else:
-                changes |= await self._forward_without_hidden(message_id, forward)
-            return await self._complete(draft.id, forward.message_id, changes)
+            return await self._complete(draft.id, forward.attempt.message_id, changes)
 
-        return await self._send_once(
-            forward.message_id, create_draft, maybe_sent=forward.maybe_sent
-        )
+        return await self._send_once(forward.attempt, create_draft, forward.files)
 
     # -- drafts
 
     async def _send_once(
-        self, message_id: str, create_draft: CreateDraft, *, maybe_sent: bool
+        self, attempt: SendAttempt, create_draft: CreateDraft, files: Sequence[OutgoingFile]
     ) -> mail_records.SentMessage:
         """
-        Create a draft and send it; a draft that an earlier try left is sent instead.
+        Create a draft and send it; a draft that an earlier attempt left is sent instead.
 
         Raises:
             OutcomeUnknown: The message may have been sent.
+            TakenOver: Another attempt has begun, and sends the message.
             ProviderFailure: The message was not sent.
         """
-        draft = ""
-        if maybe_sent:
-            messages = await self._find(message_id)
-            if not all(message.is_draft for message in messages):
-                return _WITHOUT_IDS
-            draft = messages[0].id if messages else ""
-        draft = draft or await self._create_or_find(message_id, create_draft)
-
-        async def send() -> mail_records.SentMessage:
-            await self._call("POST", *MESSAGES, draft, "send")
+        draft = attempt.draft_id
+        if draft == WITHDRAWN:
+            raise OutcomeUnknown
+        if draft is not None and await self._was_sent(draft):
             return _WITHOUT_IDS
+        with delivery.time_for_look_ups():
+            if draft is None:
+                draft = await self._create_or_find(attempt.message_id, create_draft)
+                await self._attach(draft, files)
+                await delivery.commit_draft(attempt, draft, self._discard)
+            try:
+                await self._call("POST", *MESSAGES, draft, "send")
+            except ProviderFailure as problem:
+                failure = problem
+            else:
+                return _WITHOUT_IDS
+        return await self._settle(draft, attempt, failure)
 
-        async def look_up() -> mail_records.SentMessage | None:
-            messages = await self._find(message_id)
-            return None if all(message.is_draft for message in messages) else _WITHOUT_IDS
+    async def _settle(
+        self, draft: str, attempt: SendAttempt, failure: ProviderFailure
+    ) -> mail_records.SentMessage:
+        """
+        Find out whether a draft was sent whose send failed; delete it when it was not.
 
+        The draft stays for a later attempt when this one surely did not reach Graph.
+        """
+        if delivery.is_ambiguous(failure):
+            looked_up: list[bool] = []
+
+            async def sent_or_none() -> bool | None:
+                looked_up.append(await self._was_sent(draft))
+                return looked_up[-1] or None
+
+            if await delivery.poll(sent_or_none):
+                return _WITHOUT_IDS
+            if not (isinstance(failure, Broken) and failure.failed and looked_up):
+                raise OutcomeUnknown from failure
+        elif isinstance(failure, Refused | Missing):
+            if await self._was_sent(draft):  # by another call, which is why this one was refused
+                return _WITHOUT_IDS
+        elif attempt.store_draft is not None:
+            raise delivery.not_sent(failure)
+        await attempt.store(None)
+        await self._discard(draft)
+        raise delivery.not_sent(failure)
+
+    async def _was_sent(self, draft: str) -> bool:
+        """
+        Tell whether a draft is a sent message now; its immutable id stays the same.
+
+        Raises:
+            OutcomeUnknown: It is neither, or not yet: a sent message appears after a delay.
+        """
         try:
-            return await delivery.send_once(send, look_up, maybe_sent=False)
-        except OutcomeUnknown:
-            raise
-        except ProviderFailure:
-            await self._discard(draft)
-            raise
+            response = await self._call(
+                "GET", *MESSAGES, draft, params=(("$select", "id,isDraft"),)
+            )
+        except Missing:
+            raise OutcomeUnknown from None
+        return not response.decode(Message).is_draft
 
     async def _create_or_find(self, message_id: str, create_draft: CreateDraft) -> str:
         """Create the draft; when the response was lost, find the draft that was created."""
@@ -164,6 +218,28 @@ class Sender:
             raise
         return draft
 
+    async def _attach(self, draft: str, files: Sequence[OutgoingFile]) -> None:
+        """
+        Attach files to a new draft, whose id is not committed yet.
+
+        After a failure it is not known which files the draft has, so it is never sent.
+
+        Raises:
+            ProviderFailure: Nothing was sent; the draft is deleted if possible.
+        """
+        for file in files:
+            attachment = {
+                "@odata.type": "#microsoft.graph.fileAttachment",
+                "name": file.name,
+                "contentType": file.media_type,
+                "contentBytes": b64encode(file.content).decode(),
+            }
+            try:
+                await self._call("POST", *MESSAGES, draft, "attachments", json=attachment)
+            except ProviderFailure as failure:
+                await self._discard(draft)
+                raise delivery.not_sent(failure) from failure
+
     async def _discard(self, draft: str) -> None:
         """Try to delete a draft that will not be sent."""
         with suppress(ProviderFailure):
@@ -191,21 +267,45 @@ class Sender:
 
     # -- content of drafts
 
-    async def _recipient_changes(self, message_id: str, draft: Message) -> Json:
+    async def _require_other_author(self, message_id: str) -> None:
+        """
+        Check that a reply would not go to the recipients of the original, which are hidden.
+
+        Raises:
+            HiddenReplyRecipients: The original is the account's own.
+        """
+        own = await self._cache.own_addresses(self._upstream)
+        response = await self._call(
+            "GET", *MESSAGES, message_id, params=(("$select", "id,from,sender,replyTo"),)
+        )
+        if not _others(mapping.reply_addresses(response.decode(Message)), own):
+            raise HiddenReplyRecipients
+
+    async def _body_of_reply(self, message_id: str, reply: Reply) -> Json | None:
+        """Return the body to send; None when Graph may quote the original after the text."""
+        body = (reply.body, reply.body_type)
+        if not reply.quote:
+            return _body(*body)
+        if not reply.hidden:
+            return None
+        original = await self._original(message_id, quoting.QUOTED_ATTRIBUTES - reply.hidden)
+        return _body(*quoting.quote_in_reply(body, original, hidden=reply.hidden))
+
+    async def _recipient_changes(self, message_id: str, draft: Message, reply: Reply) -> Json:
         """
         Return the changes that remove the account itself from the recipients of a reply.
 
-        Without another recipient, the reply goes to the recipients of the original.
+        Without another recipient, the reply goes to the recipients of the original if visible.
 
         Raises:
             NoReplyRecipient: The original has none either; the draft is deleted.
         """
-        own_address = await self._cache.own_address(self._upstream)
+        own = await self._cache.own_addresses(self._upstream)
         chosen = mapping.email(draft, frozenset({"to", "cc"}))
-        to, cc = _others(chosen.to, own_address), _others(chosen.cc, own_address)
-        if not to and not cc:
+        to, cc = _others(chosen.to, own), _others(chosen.cc, own)
+        if not to and not cc and "to" not in reply.hidden:
             original = await self._original(message_id, frozenset({"to"}))
-            to = _others(original.to, own_address)
+            to = _others(original.to, own)
         if not to and not cc:
             await self._discard(draft.id)
             raise NoReplyRecipient
@@ -216,16 +316,18 @@ class Sender:
             changes["ccRecipients"] = mapping.recipients(cc)
         return changes
 
-    async def _forward_without_hidden(self, message_id: str, forward: Forward) -> Json:
-        """Return the changes that replace Graph's quotation, which contains hidden fields."""
+    async def _content_of_forward(self, message_id: str, forward: Forward) -> Json:
+        """Return the members that replace those of Graph's forward, which show hidden fields."""
         original = await self._original(message_id, quoting.QUOTED_ATTRIBUTES - forward.hidden)
         text, body_type = quoting.quote_in_forward(
             (forward.body, forward.body_type), original, hidden=forward.hidden
         )
-        changes: Json = {"body": _body(text, body_type)}
+        content: Json = {"body": _body(text, body_type)}
         if "subject" in forward.hidden:
-            changes["subject"] = "FW:"
-        return changes
+            content["subject"] = "FW:"
+        if "importance" in forward.hidden:
+            content["importance"] = "normal"
+        return content
 
     async def _original(self, message_id: str, wanted: frozenset[str]) -> mail_records.Email:
         response = await self._call(
@@ -234,9 +336,9 @@ class Sender:
         return mapping.email(response.decode(Message), wanted)
 
 
-def _others(people: People | None, own_address: str) -> People:
-    own = own_address.casefold()
-    return tuple(person for person in people or () if person.email.casefold() != own)
+def _others(people: People | None, own: AbstractSet[str]) -> People:
+    """Return *people* without those at an address of the account; *own* is folded."""
+    return tuple(person for person in people or () if person.email.casefold() not in own)
 
 
 def _body(text: str, body_type: str) -> Json:

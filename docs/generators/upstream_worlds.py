@@ -1,0 +1,182 @@
+"""
+A gateway over the demo world, with or without volume accounts, whose upstream calls are counted.
+
+Time stands still in it, so that the same code costs the same.
+"""
+
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from gateway.app import assemble
+from gateway.demo import launcher
+from gateway.demo.profiles import profiles
+from gateway.demo.world import register_client
+from gateway.http.sandbox_mount import PATH
+from gateway.secrets.keyring import Keyring
+from gateway.store.database import Database
+from sandbox import quota_units
+from sandbox.app import Sandbox
+from sandbox.collab import resource_units
+from sandbox.http import Request
+from sandbox.state import SandboxState, open_state
+from sandbox.volume import accounts
+from sandbox.world.calendar import events
+from sandbox.world.collab import sites
+from sandbox.world.mail import mailboxes
+from sandbox.world.tasks import boards, projects
+
+ADMIN = "admin"
+ORIGIN = "http://127.0.0.1:8000"
+NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+_SECRETS = ("demo-admin-of-the-measurement", "a secret key of the measurement and of nothing else")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """
+    The cost of one call of the gateway upstream.
+
+    Attributes:
+        calls: HTTP requests; a batch is one.
+        parts: Requests, with the parts of batches one by one.
+        units: Gmail quota units and SharePoint resource units.
+        bytes: Size of the upstreams' answers.
+    """
+
+    calls: int
+    parts: int
+    units: int
+    bytes: int
+
+
+class CountingSandbox(Sandbox):
+    """The sandbox, counting the bytes of its answers."""
+
+    received = 0
+
+    async def _answer(self, scope: Any, receive: Any) -> Any:
+        answer = await super()._answer(scope, receive)
+        if not scope["path"].startswith((f"{PATH}/calls", f"{PATH}/faults", f"{PATH}/oauth")):
+            self.received += len(answer.body)
+        return answer
+
+
+@dataclass(slots=True, kw_only=True)
+class MeasuredWorld:
+    """
+    The gateway and what tokens and ids there are.
+
+    Attributes:
+        tokens: The demo's profiles, also as ``full secondTasks`` and ``masked selectedSites``
+            for accounts of further resources, and `ADMIN`.
+    """
+
+    folder: Path
+    sandbox: CountingSandbox
+    tokens: Mapping[str, str]
+
+    @asynccontextmanager
+    async def client(self, token: str) -> AsyncIterator[httpx.AsyncClient]:
+        """Open a gateway that has read nothing yet, and a client of a token."""
+        settings = launcher.settings(self.folder, _SECRETS, ORIGIN).model_copy(
+            update={"rate_limits": "off", "not_found_step_ms": 0}
+        )
+        gateway = assemble(settings, sandbox=self.sandbox, clock=NOW.timestamp)
+        headers = {"authorization": f"Bearer {self.tokens[token]}"}
+        transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
+        async with (
+            gateway.running(),
+            httpx.AsyncClient(
+                transport=transport, base_url=ORIGIN, headers=headers, timeout=300
+            ) as client,
+        ):
+            yield client
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        for upstream in self.sandbox.upstreams.values():
+            upstream.calls.clear()
+        self.sandbox.received = 0
+
+    def cost(self) -> Cost:
+        """Return what was spent since `forget`; calls for credentials do not count."""
+        calls = [
+            (name, call)
+            for name, upstream in self.sandbox.upstreams.items()
+            if name != "oauth"
+            for call in upstream.calls
+        ]
+        on_wire = [call for _, call in calls if not call["batch"]]
+        inner = [(name, call) for name, call in calls if not _is_batch(call)]
+        return Cost(
+            calls=len(on_wire),
+            parts=len(inner),
+            units=sum(_units(name, call) for name, call in inner),
+            bytes=self.sandbox.received,
+        )
+
+
+def _is_batch(call: Mapping[str, Any]) -> bool:
+    path: str = call["path"]
+    return path.startswith("/batch") or path.lower().endswith(("/$batch", "/%24batch"))
+
+
+def _units(upstream: str, call: Mapping[str, Any]) -> int:
+    query = tuple((name, value) for name, values in call["query"].items() for value in values)
+    segments = tuple(filter(None, call["path"].split("/")))
+    request = Request(method=call["method"], segments=segments, query=query)
+    if upstream == "collab":
+        return resource_units.units(request)
+    return quota_units.price(request) if upstream == "providerA" else 0
+
+
+def open_sandbox_state(*, volume: bool) -> tuple[SandboxState, accounts.VolumeAccounts | None]:
+    """Make the demo world of `NOW` in memory, with the volume accounts on request."""
+    state = open_state(None, clock=NOW.timestamp)
+    with state.database.transaction():
+        mailboxes.seed(state.database, state.mails, NOW)
+        events.seed(state.database, state.calendars, NOW)
+        boards.seed(state.database, NOW)
+        projects.seed(state.database, NOW)
+        sites.seed(state.database, state.content, NOW)
+    return state, accounts.fill(state, NOW) if volume else None
+
+
+@asynccontextmanager
+async def opened(
+    *, volume: bool
+) -> AsyncIterator[tuple[MeasuredWorld, accounts.VolumeAccounts | None]]:
+    """Open the demo world, or this world with volume accounts, and return these."""
+    state, made = open_sandbox_state(volume=volume)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, suppress(GeneratorExit):
+        folder = Path(name)
+        sandbox = CountingSandbox(state, public_base=f"{ORIGIN}{PATH}")
+        register_client(sandbox, ORIGIN)
+        quota = sandbox.upstreams["providerA"].quota
+        if quota is not None:
+            quota.allowance = None  # more is measured in a minute than one user may spend
+        database = Database.open(launcher.settings(folder, _SECRETS, ORIGIN).database)
+        await database.migrate()
+        filled = await launcher.fill(database, Keyring([_SECRETS[1]]), sandbox)
+        await database.close()
+        tokens = {**filled.tokens, ADMIN: _SECRETS[0]}
+        world = MeasuredWorld(folder=folder, sandbox=sandbox, tokens=tokens)
+        async with world.client(ADMIN) as admin:
+            for resource in ("secondTasks", "selectedSites"):
+                for profile in ("full", "masked"):
+                    new = {
+                        "name": resource,
+                        "operatorId": filled.operator_id,
+                        "resourceIds": [filled.resources[resource]],
+                        "settings": dict(profiles()[profile]),
+                    }
+                    token = (await admin.post("/api/access-tokens", json=new)).json()["token"]
+                    tokens[f"{profile} {resource}"] = token
+        yield world, made

@@ -1,0 +1,115 @@
+"""Infrastructure of the process below its services: it knows neither tokens nor requests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateway.audit import recorder
+from gateway.auth.token_lookup import RowReader, open_row_reader
+from gateway.connections.health import LastSuccess
+from gateway.http.sandbox_mount import SandboxApp, in_process
+from gateway.ratelimit.memory import MemoryLimiter
+from gateway.ratelimit.windows import UnlimitedCounter
+from gateway.settings import Settings
+from gateway.store.background import BackgroundJobs
+from gateway.store.database import Database
+from gateway.store.leases import Leases
+from gateway.telemetry.metrics import Metrics
+from policy.quota import RequestCounter
+from providers.http.events import CallEvent
+from providers.http.origins import Origins
+
+if TYPE_CHECKING:
+    from gateway.telemetry.tracing import Tracing
+
+Clock = Callable[[], float]  # seconds since the epoch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Infrastructure:
+    """Infrastructure below the services; it knows neither tokens nor requests."""
+
+    database: Database
+    reader: RowReader
+    leases: Leases
+    background: BackgroundJobs
+    clients: Origins
+    clock: Clock
+    last_success: LastSuccess
+    metrics: Metrics
+    tracing: "Tracing | None"
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        *,
+        sandbox: SandboxApp | None,
+        clock: Clock,
+        origins: Origins | None,
+    ) -> "Infrastructure":
+        """Build it, and have every upstream call counted and traced; nothing is connected yet."""
+        database = Database.open(
+            settings.database,
+            connections=settings.database_connections,
+            pooler=settings.database_pooler,
+        )
+        metrics, tracing = Metrics(), open_tracing(settings)
+        last_success = LastSuccess(database, clock=milliseconds(clock))
+        clients = origins or Origins(
+            apps=in_process(settings.origin, sandbox), processes=settings.limiting_processes
+        )
+        listeners = [
+            metrics.count_upstream_call,
+            recorder.count_upstream_call,
+            last_success.record,
+            *([tracing.record_upstream_call] if tracing else []),
+        ]
+
+        def notify(event: CallEvent) -> None:
+            for listener in listeners:
+                listener(event)
+
+        clients.listener = notify
+        return cls(
+            database=database,
+            reader=open_row_reader(database),
+            leases=Leases(database),
+            background=BackgroundJobs(),
+            clients=clients,
+            clock=clock,
+            last_success=last_success,
+            metrics=metrics,
+            tracing=tracing,
+        )
+
+
+def open_tracing(settings: Settings) -> "Tracing | None":
+    """Open the exporter of traces; None when the settings name no collector."""
+    if settings.traces_endpoint is None:
+        return None
+    from gateway.telemetry.tracing import Tracing  # noqa: PLC0415 - heavy, and rarely used
+
+    return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
+
+
+def open_counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
+    """Open the counter of rate limits: in Redis, in this process, or one without limits."""
+    if settings.rate_limits == "off":
+        return UnlimitedCounter()
+    if settings.redis_url:
+        url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix or ""
+        from gateway.ratelimit.redis import RedisLimiter  # noqa: PLC0415 - a heavy client
+
+        return RedisLimiter(url, processes=settings.limiting_processes, prefix=prefix, clock=clock)
+    return MemoryLimiter(clock=clock)
+
+
+def milliseconds(clock: Clock) -> Callable[[], int]:
+    """Return *clock* in whole milliseconds."""
+    return lambda: int(clock() * 1000)
+
+
+def secret_text(setting: Any) -> str:
+    """Return the text of a secret setting; empty when it is not set."""
+    return str(setting.get_secret_value()) if setting is not None else ""

@@ -1,0 +1,173 @@
+"""
+The access that a restore would bring back: tokens and connections wider in the copy than now.
+
+Both sides are read as plain rows, because a copy may be of an older schema version. See
+docs/spec/management.md#restore.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import orjson
+
+from gateway.store.backups import Rows
+from policy.containment import widened_settings
+from policy.grants import Grant
+
+# Tables that decide access; `access_of` reads their rows.
+TABLES = ("access_tokens", "token_resources", "collab_rules", "operator_resources", "connections")
+
+
+class WiderAccess(TypedDict):
+    """A token or connection that allows more after the restore; `reasons` are phrases."""
+
+    kind: str  # "token" or "connection"
+    id: int
+    name: str
+    reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Token:
+    name: str
+    operator: str
+    usable_until: float  # milliseconds; -1 when revoked
+    secrets: frozenset[str]  # digests that are accepted
+    grant: Grant
+    resources: frozenset[int]
+    allowed: frozenset[tuple[str, str]]  # rule type and pattern
+    blocked: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The tokens and connections of one state of the store, by id."""
+
+    tokens: Mapping[int, _Token]
+    connections: Mapping[int, tuple[str, str, int, bool]]  # account, operator, resource, writes
+    links: frozenset[tuple[str, int]]  # operator and resource
+
+
+def access_of(rows: Rows, now: int) -> Access:
+    """Read the access that *rows* of `TABLES` give at *now*, in milliseconds."""
+    resources: dict[int, set[int]] = {}
+    for row in rows["token_resources"]:
+        resources.setdefault(int(row["token_id"]), set()).add(int(row["resource_id"]))
+    rules: dict[tuple[int, str], set[tuple[str, str]]] = {}
+    for row in rows["collab_rules"]:
+        listed = rules.setdefault((int(row["token_id"]), row["action"]), set())
+        listed.add((row["rule_type"], row["pattern"]))
+    tokens = {
+        (token_id := int(row["id"])): _Token(
+            name=row["name"],
+            operator=row["operator_id"],
+            usable_until=_usable_until(row),
+            secrets=frozenset(_accepted_digests(row, now)),
+            grant=Grant.read(_settings(row["settings"])),
+            resources=frozenset(resources.get(token_id, ())),
+            allowed=frozenset(rules.get((token_id, "allow"), ())),
+            blocked=frozenset(rules.get((token_id, "block"), ())),
+        )
+        for row in rows["access_tokens"]
+    }
+    connections = {
+        int(row["id"]): (
+            row["account_email"],
+            row["operator_id"],
+            int(row["resource_id"]),
+            row["can_write"] in (True, 1, "t", "1"),
+        )
+        for row in rows["connections"]
+    }
+    links = {(row["operator_id"], int(row["resource_id"])) for row in rows["operator_resources"]}
+    return Access(tokens, connections, frozenset(links))
+
+
+def wider_access(before: Access, after: Access, now: int) -> list[WiderAccess]:
+    """List what allows more in *after* than in *before*: tokens, then connections, by id."""
+    tokens = (
+        WiderAccess(kind="token", id=token_id, name=token.name, reasons=reasons)
+        for token_id, token in sorted(after.tokens.items())
+        if token.usable_until > now
+        and (reasons := list(_token_reasons(before, after, token_id, token, now)))
+    )
+    connections = (
+        WiderAccess(kind="connection", id=connection_id, name=connection[0], reasons=reasons)
+        for connection_id, connection in sorted(after.connections.items())
+        if (reasons := list(_connection_reasons(before.connections.get(connection_id), connection)))
+    )
+    return [*tokens, *connections]
+
+
+def _token_reasons(
+    before: Access, after: Access, token_id: int, token: _Token, now: int
+) -> Iterator[str]:
+    present = before.tokens.get(token_id)
+    if present is None:
+        yield "it does not exist now"
+        return
+    if present.usable_until < 0:
+        yield "it is revoked now"
+    elif present.usable_until <= now:
+        yield "it has expired now"
+    elif token.usable_until > present.usable_until:
+        yield "it expires later"
+    if token.secrets - present.secrets:
+        yield "a token text that is replaced now is valid again"
+    if token.operator != present.operator:
+        yield "its operator is another one"
+    if settings := widened_settings(present.grant, token.grant):
+        yield f"settings allow more: {', '.join(settings)}"
+    if resources := _reach(after, token) - _reach(before, present):
+        yield f"it reaches more resources: {', '.join(map(str, sorted(resources)))}"
+    if rules := len(token.allowed - present.allowed) + len(present.blocked - token.blocked):
+        yield f"collab rules allow more: {rules}"
+
+
+def _reach(access: Access, token: _Token) -> set[int]:
+    return {item for item in token.resources if (token.operator, item) in access.links}
+
+
+def _connection_reasons(
+    present: tuple[str, str, int, bool] | None, connection: tuple[str, str, int, bool]
+) -> Iterator[str]:
+    if present is None:
+        yield "it does not exist now"
+        return
+    if connection[:3] != present[:3]:
+        yield "its account, operator or resource is another one"
+    if connection[3] and not present[3]:
+        yield "it may write"
+
+
+def _usable_until(row: Mapping[str, Any]) -> float:
+    if row["revoked_at"] is not None:
+        return -1
+    return float("inf") if row["expires_at"] is None else float(row["expires_at"])
+
+
+def _accepted_digests(row: Mapping[str, Any], now: int) -> Iterator[str]:
+    yield _hex(row["digest"])
+    until = row.get("previous_until")
+    if until is not None and int(until) > now:
+        yield _hex(row["previous_digest"])
+
+
+def _hex(stored: Any) -> str:
+    """Return a digest as hexadecimal digits, without the prefix of PostgreSQL's copies."""
+    return stored.removeprefix("\\x") if isinstance(stored, str) else bytes(stored).hex()
+
+
+def _settings(stored: Any) -> dict[str, Any]:
+    if isinstance(stored, str | bytes):
+        stored = orjson.loads(stored)
+    return dict(stored)
+
+
+def phrases(wider: Sequence[WiderAccess]) -> list[str]:
+    """Write one line for each entry."""
+    return [
+        f"{entry['kind']} {entry['id']} ({entry['name']}): {'; '.join(entry['reasons'])}"
+        for entry in wider
+    ]

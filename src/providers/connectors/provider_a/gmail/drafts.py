@@ -1,0 +1,178 @@
+"""
+Drafts that are sent once: docs/spec/upstream/gmail.md#send.
+
+Gmail replaces the Message-ID of what is sent, so that a message cannot be looked up by it. A draft
+has an id of its own, which is committed before the draft is sent. Sending a draft removes it: a
+draft that is gone was sent.
+"""
+
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from providers.connectors.provider_a.batch import ROOT
+from providers.connectors.provider_a.gmail import compose
+from providers.connectors.provider_a.gmail.compose import OutgoingMessage
+from providers.connectors.provider_a.gmail.response_types import DraftReference, MessageReference
+from providers.failures import Broken, Missing, OutcomeUnknown, ProviderFailure, Refused
+from providers.http.client import Response, Upstream
+from providers.ids import is_provider_a_id
+from providers.mail import delivery
+from providers.ports.mail import WITHDRAWN, SendAttempt
+from providers.records import mail as mail_records
+
+DRAFTS = (*ROOT, "drafts")
+JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
+MAX_MESSAGE_BYTES = 36_700_160
+_WITHOUT_IDS = mail_records.SentMessage()
+
+# A message, and the thread that it joins; None: a new one.
+Compose = Callable[[], Awaitable[tuple[OutgoingMessage, str | None]]]
+
+
+class DraftSender:
+    """Sends the drafts of one account."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def send_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """
+        Send what *write* composes; the draft that an earlier attempt stored is sent instead.
+
+        Returns:
+            The ids of the message; without ids when an earlier call has sent it.
+
+        Raises:
+            OutcomeUnknown: It may have been sent.
+            TakenOver: Another attempt has begun, and sends the message.
+            ProviderFailure: It was not sent.
+        """
+        if attempt.draft_id == WITHDRAWN:
+            raise OutcomeUnknown
+        if attempt.draft_id is not None and await self._is_gone(attempt.draft_id):
+            return _WITHOUT_IDS
+        try:
+            with delivery.time_for_look_ups():
+                draft = attempt.draft_id or await self._create(attempt, write)
+                return await self._send(draft)
+        except _Unsent as problem:
+            return await self._settle(draft, attempt, problem.failure)
+
+    async def _create(self, attempt: SendAttempt, write: Compose) -> str:
+        """Create a draft and commit its id."""
+        message, thread_id = await write()
+        raw = compose.serialize(message)
+        if len(raw) > MAX_MESSAGE_BYTES:
+            raise Refused("The message is too large for the provider.", status=413)
+        try:
+            draft = await self._post(raw, thread_id)
+        except ProviderFailure as failure:
+            raise delivery.not_sent(failure) from failure  # at worst a draft remains
+        await delivery.commit_draft(attempt, draft, self._delete)
+        return draft
+
+    async def _post(self, raw: bytes, thread_id: str | None) -> str:
+        if len(raw) > JSON_BYTES:
+            response = await self._upload(raw, thread_id)
+        else:
+            message = {"raw": urlsafe_b64encode(raw).decode()}
+            if thread_id is not None:
+                message["threadId"] = thread_id
+            response = await self._upstream.call("POST", *DRAFTS, json={"message": message})
+        draft = response.decode(DraftReference).id
+        if not is_provider_a_id(draft):
+            raise Broken
+        return draft
+
+    async def _upload(self, raw: bytes, thread_id: str | None) -> Response:
+        """Create a draft of a large message; only an upload of two parts can name a thread."""
+        kind, content_type, content = "media", "message/rfc822", raw
+        if thread_id is not None:
+            metadata = msgspec.json.encode({"message": {"threadId": thread_id}})
+            boundary = f"=_{secrets.token_hex(16)}".encode()
+            kind, content_type = "multipart", f'multipart/related; boundary="{boundary.decode()}"'
+            content = b"".join(
+                (
+                    b"--%b\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n" % boundary,
+                    metadata,
+                    b"\r\n--%b\r\nContent-Type: message/rfc822\r\n\r\n" % boundary,
+                    raw,
+                    b"\r\n--%b--\r\n" % boundary,
+                )
+            )
+        return await self._upstream.call(
+            "POST",
+            "upload",
+            *DRAFTS,
+            params=(("uploadType", kind),),
+            content=content,
+            headers={"content-type": content_type},
+        )
+
+    async def _send(self, draft: str) -> mail_records.SentMessage:
+        try:
+            response = await self._upstream.call("POST", *DRAFTS, "send", json={"id": draft})
+            return sent_message(response.decode(MessageReference))
+        except Missing:  # another call has sent it
+            return _WITHOUT_IDS
+        except ProviderFailure as failure:
+            raise _Unsent(failure) from failure
+
+    async def _settle(
+        self, draft: str, attempt: SendAttempt, failure: ProviderFailure
+    ) -> mail_records.SentMessage:
+        """
+        Find out whether a draft was sent whose send failed; delete it when it was not.
+
+        The draft stays for a later attempt when this one surely did not reach Gmail.
+        """
+        in_doubt = delivery.is_ambiguous(failure)
+        if in_doubt and await delivery.poll(lambda: self._gone_or_none(draft)):
+            return _WITHOUT_IDS
+        if not in_doubt and not isinstance(failure, Refused) and attempt.store_draft is not None:
+            raise delivery.not_sent(failure)
+        await attempt.store(WITHDRAWN)
+        try:
+            await self._delete(draft)
+        except Missing:
+            return _WITHOUT_IDS
+        except ProviderFailure:
+            if in_doubt:
+                raise OutcomeUnknown from failure
+        await attempt.store(None)
+        raise delivery.not_sent(failure)
+
+    async def _is_gone(self, draft: str) -> bool:
+        try:
+            await self._upstream.call(
+                "GET", *DRAFTS, draft, params=(("format", "minimal"), ("fields", "id"))
+            )
+        except Missing:
+            return True
+        return False
+
+    async def _gone_or_none(self, draft: str) -> bool | None:
+        return await self._is_gone(draft) or None
+
+    async def _delete(self, draft: str) -> None:
+        await self._upstream.call("DELETE", *DRAFTS, draft)
+
+
+class _Unsent(Exception):
+    """A send that failed; *failure* says how."""
+
+    def __init__(self, failure: ProviderFailure) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+def sent_message(sent: MessageReference) -> mail_records.SentMessage:
+    """Return the ids of a sent message; invalid ids become None, since the message was sent."""
+    thread_id = sent.thread_id
+    return mail_records.SentMessage(
+        email_id=sent.id if is_provider_a_id(sent.id) else None,
+        thread_id=thread_id if thread_id and is_provider_a_id(thread_id) else None,
+    )

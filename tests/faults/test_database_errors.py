@@ -1,0 +1,185 @@
+"""
+PostgreSQL refuses for a while, in the ways that servers do: what can be stored later is not lost.
+
+A restart, a full server, a failover to a standby, a refused login, a cancelled statement: see
+docs/spec/reliability.md#database-failures.
+"""
+
+import asyncio
+
+import httpx
+import pytest
+import pytest_asyncio
+from database_servers import postgres_server
+from decision_rows import decision_row
+from postgres_faults import STATEMENTS, FaultyPostgres
+from sqlalchemy import text
+from sqlmodel import select
+
+from gateway.app import assemble
+from gateway.audit.log import DecisionLog
+from gateway.auth.token_lookup import PooledRowReader
+from gateway.connections import rows as connection_rows
+from gateway.connections.credentials import CredentialRepository
+from gateway.secrets.keyring import Keyring
+from gateway.settings import Settings
+from gateway.store.background import last_runs
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.tables import ConnectionRow, Operator, Resource
+from providers.oauth.token_endpoint import Tokens
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+KEYS = Keyring(["a secret key of the tests"])
+ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
+    with postgres_server() as postgres:
+        server = FaultyPostgres(postgres)
+        await server.prepare()
+        yield server
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(server):
+    database = Database.open(server.url)
+    yield database
+    await database.close()
+
+
+def decision(name):
+    return decision_row(name, at=1_700_000_000_000)
+
+
+async def stored_decisions(database, prefix):
+    async with database.reading() as session:
+        query = text("SELECT request_id FROM decisions WHERE request_id LIKE :prefix ORDER BY id")
+        rows = await (await session.connection()).execute(query, {"prefix": f"{prefix}%"})
+        return [name for (name,) in rows]
+
+
+@pytest.mark.parametrize("state", STATEMENTS)
+async def test_no_row_of_the_decision_log_is_lost(server, database, state):
+    decisions = DecisionLog(database, KEYS, days=30)
+    decisions.write(decision(f"{state}-before"), change=True)
+    await decisions.flush()
+
+    async with server.fault(state):
+        decisions.write(decision(f"{state}-during"), change=True)
+        # A closed connection is replaced by the next statement; a fast one needs no millisecond.
+        if state not in {"57P01", "57014"}:
+            with pytest.raises(StorageUnavailable):
+                await decisions.flush()
+    await decisions.flush()
+
+    assert decisions.dropped == 0
+    expected = [f"{state}-before", f"{state}-during"]
+    assert await stored_decisions(database, state) == expected
+
+
+class Endpoint:
+    """A provider that rotates: each refresh token is accepted once."""
+
+    def __init__(self):
+        self.accepted = "refresh-0"
+        self.count = 0
+
+    async def refresh(self, refresh_token):
+        assert refresh_token == self.accepted, "a revoked refresh token was offered"
+        self.count += 1
+        self.accepted = f"refresh-{self.count}"
+        return Tokens(access_token=f"access-{self.count}", refresh_token=self.accepted)
+
+
+@pytest.mark.parametrize("state", STATEMENTS)
+async def test_no_rotated_refresh_token_is_lost(server, database, state):
+    async with database.writing() as session:
+        for row in await session.exec(select(Operator)):
+            await session.delete(row)
+        await session.flush()
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        resource = Resource(name="r", created_at=0)
+        session.add(resource)
+        await session.flush()
+        row = ConnectionRow(
+            resource_id=resource.id,
+            operator_id="o",
+            kind="email",
+            provider="PROVIDER_B",
+            account_email="o@example.org",
+            granted_scopes=[],
+            status="active",
+            selected_site_ids=[],
+            created_at=0,
+            updated_at=0,
+            can_write=False,
+        )
+        session.add(row)
+        await session.flush()
+        first = {"accessToken": "access-0", "refreshToken": "refresh-0"}
+        connection_rows.replace(row, first, KEYS)
+        session.add(row)
+    endpoint = Endpoint()
+    repository = CredentialRepository(
+        PooledRowReader(database.reader), database, KEYS, endpoints=lambda *_: endpoint
+    )
+    credentials = repository.for_connection(row.id)
+    failed = asyncio.Event()
+
+    async with repository.running():
+        assert await credentials.token() == "access-0"
+        refresh = endpoint.refresh
+
+        async def refresh_while_the_database_fails(refresh_token):
+            tokens = await refresh(refresh_token)
+            await server.run(STATEMENTS[state][0])
+            failed.set()
+            return tokens
+
+        endpoint.refresh = refresh_while_the_database_fails
+        assert await credentials.token(rejected="access-0") == "access-1"
+        await asyncio.sleep(0.6)  # two attempts to store, at least
+        await server.run(STATEMENTS[state][1])
+        endpoint.refresh = refresh
+        async with asyncio.timeout(10):
+            while repository._unsaved:  # noqa: ASYNC110 - it is stored by another task
+                await asyncio.sleep(0.05)
+
+    assert failed.is_set()
+    # Another process, which knows only what is stored, goes on with the newest tokens.
+    other = CredentialRepository(
+        PooledRowReader(database.reader), database, KEYS, endpoints=lambda *_: endpoint
+    )
+    assert await other.for_connection(row.id).token(rejected="access-1") == "access-2"
+    assert endpoint.count == 2
+
+
+@pytest.mark.parametrize("state", [state for state in STATEMENTS if state != "57P01"])
+async def test_calls_are_503_and_recover_and_every_background_task_lives(server, state):
+    settings = Settings(
+        _env_file=None,
+        database_url=server.url,
+        admin_token="the-admin-token-of-the-tests",
+        secret_keys="a secret key of the tests",
+        rate_limits="off",
+    )
+    new = {"email": "ada@example.org", "displayName": "Ada"}
+    last_runs.clear()
+    async with assemble(settings).running() as gateway:
+        transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://gateway.test", headers=ADMIN
+        ) as client:
+            assert (await client.post("/api/operators", json=new)).status_code == 201
+            async with server.fault(state):
+                refused = await client.post("/api/operators", json=new)
+                ready = (await client.get("/readyz")).json()
+            answer = await client.post("/api/operators", json=new)
+            tasks = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}
+
+    if state not in {"55P03", "57014"}:  # a lock on other tables; the statement may be fast enough
+        assert (refused.status_code, refused.json()["error"]) == (503, "OVERLOADED")
+        assert "lost" in ready["checks"].values()
+    assert answer.status_code == 201
+    assert "PeriodicTask.run" in tasks

@@ -1,0 +1,154 @@
+"""A server that is told to stop answers everything that reaches it before it ends."""
+
+import asyncio
+import signal
+import socket
+
+import pytest
+import uvicorn
+
+from gateway.graceful_stop import Server, Stop
+from gateway.http.protocol import GuardedProtocol
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
+
+
+class App:
+    """Answers `slow` paths once `released` is set; counts drains."""
+
+    def __init__(self):
+        self.drains = 0
+        self.entered, self.released = asyncio.Event(), asyncio.Event()
+
+    def begin_drain(self):
+        self.drains += 1
+
+    async def __call__(self, scope, receive, send):
+        if scope["path"] == "/slow":
+            self.entered.set()
+            await self.released.wait()
+        headers = [(b"content-length", b"2")]
+        if self.drains:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+class Served:
+    """A server in this loop."""
+
+    def __init__(self, drain_seconds):
+        self.app = App()
+        config = uvicorn.Config(
+            self.app,
+            http=GuardedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            proxy_headers=False,
+        )
+        started = asyncio.Event()
+        self.server = Server(config, Stop(drain_seconds, 60), started.set)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self.ended = asyncio.create_task(self.server._serve([listener]))
+        self.started = started
+
+    async def connect(self):
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    def stop(self):
+        self.server.handle_exit(signal.SIGTERM, None)
+
+
+async def answer(reader):
+    """Read up to the end of the connection."""
+    return await asyncio.wait_for(reader.read(), 30)
+
+
+async def until(condition):
+    """Wait for a state of the server, which has no event for it."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def make():
+    made = []
+
+    async def make(drain_seconds):
+        made.append(Served(drain_seconds))
+        await made[-1].started.wait()
+        return made[-1]
+
+    yield make
+    for served in made:
+        served.app.released.set()
+        served.server.should_exit = True
+        await asyncio.wait_for(served.ended, 60)
+
+
+async def test_new_connections_are_answered_and_closed_while_it_drains(make):
+    served = await make(600)
+    served.stop()
+    served.stop()  # a worker may be told twice
+    reader, writer = await served.connect()
+    writer.write(REQUEST)
+
+    text = await answer(reader)
+    writer.close()
+
+    assert text.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"connection: close\r\n" in text
+    assert served.app.drains == 1
+    assert not served.ended.done()
+
+
+async def test_it_ends_after_the_pause(make):
+    served = await make(0.01)
+    served.stop()
+
+    await asyncio.wait_for(served.ended, 60)
+
+    assert served.app.drains == 1
+
+
+async def test_the_keyboard_stops_it_without_a_pause(make):
+    served = await make(600)
+    served.server.handle_exit(signal.SIGINT, None)
+
+    await asyncio.wait_for(served.ended, 60)
+
+    assert served.app.drains == 0
+
+
+async def test_a_running_request_is_answered(make):
+    served = await make(0.01)
+    reader, writer = await served.connect()
+    writer.write(REQUEST.replace(b"/ ", b"/slow ", 1))
+    await served.app.entered.wait()
+    served.stop()
+    await until(lambda: not served.server.servers[0].is_serving())
+    served.app.released.set()
+
+    text = await answer(reader)
+    writer.close()
+
+    assert text.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert text.endswith(b"ok")
+
+
+@pytest.mark.parametrize("sent", [b"", REQUEST[:20]], ids=["nothing", "half a head"])
+async def test_a_connection_whose_request_is_on_the_way_is_answered(make, sent):
+    served = await make(0.01)
+    reader, writer = await served.connect()
+    writer.write(sent)
+    await until(lambda: served.server.server_state.connections)
+    served.stop()
+    await until(lambda: not served.server.servers[0].is_serving())
+    writer.write(REQUEST[len(sent) :])
+
+    text = await answer(reader)
+    writer.close()
+
+    assert text.startswith(b"HTTP/1.1 200 OK\r\n")

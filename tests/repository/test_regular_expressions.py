@@ -1,0 +1,272 @@
+"""
+Every regular expression of the code takes linear time, whatever text it meets.
+
+Callers, strangers' mail and upstreams write the texts. The expressions are listed by their syntax
+trees, so a new one is covered at once; the texts are built from the expression: its own pieces,
+repeated, in near misses.
+"""
+
+import ast
+import importlib
+import re
+from collections import defaultdict
+from functools import cache, partial
+from re import _parser as sre_parser
+
+import pytest
+from cpu_growth import least_seconds, super_linear
+from paths import REPOSITORY
+
+SRC = REPOSITORY / "src"
+FUNCTIONS = {
+    "compile",
+    "match",
+    "fullmatch",
+    "search",
+    "sub",
+    "subn",
+    "split",
+    "findall",
+    "finditer",
+}
+METHODS = FUNCTIONS - {"compile"}
+
+# An expression built from values that exist only inside a function: values to try it with.
+VALUES = {
+    "content/field_selection.py": {"names": ["Title", "aa", "a a"]},
+    "content/file_lister.py": {"part": "aa"},
+    "providers/search_text.py": {"kind": "script"},
+    "gmail/messages.py": {"name": "script"},
+    "search/query.py": {"words": ["aa", "a a"]},
+    "google_calendar/events.py": {"normalized": "aa aa"},
+    "outlook_mail/rfc822.py": {"name": "Subject"},
+}
+
+# Sizes on the way up: an exponential expression fails before it takes forever.
+LADDER = (*range(10, 100, 4), 200, 1000, 4000)  # an exponential growth shows at a short text
+LADDER_SECONDS = 0.01
+
+
+def modules():
+    for path in sorted(SRC.rglob("*.py")):
+        if "migrations/versions" not in str(path):
+            yield path, ast.parse(path.read_text("utf-8"))
+
+
+def is_re_call(node):
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in FUNCTIONS
+    )
+
+
+@cache
+def methods_by_name():
+    """The methods called on each name anywhere: `_TAG.sub(…)`, `search_text.WORD.findall(…)`."""
+    methods = defaultdict(set)
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in METHODS:
+                owner = node.value
+                if isinstance(owner, ast.Name):
+                    methods[str(path), owner.id].add(node.attr)
+                elif isinstance(owner, ast.Attribute):
+                    methods[owner.attr].add(node.attr)
+    return methods
+
+
+def passed_on(tree):
+    """The methods called on parameters: a function of the module is handed the expression."""
+    parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in METHODS - {"split"}
+        and isinstance(node.value, ast.Name)
+        and node.value.id in parameters
+    }
+
+
+def expressions():
+    """Each expression: where it stands, compiled, and the methods it is used with."""
+    for path, tree in modules():
+        calls = [node for node in ast.walk(tree) if is_re_call(node)]
+        if not calls:
+            continue
+        names = {
+            node.value: node.targets[0].id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+        relative = path.relative_to(SRC)
+        module = importlib.import_module(
+            ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
+        )
+        values = next((v for end, v in VALUES.items() if str(relative).endswith(end)), {})
+        for call in calls:
+            place = f"{relative}:{call.lineno}"
+            methods = {call.func.attr}
+            if methods == {"compile"}:
+                name = names.get(call)
+                used = methods_by_name()
+                methods = used[str(path), name] | used[name] or passed_on(tree) or METHODS
+            yield pytest.param(evaluated(call, vars(module) | values), frozenset(methods), id=place)
+
+
+def evaluated(call, namespace):
+    arguments = [call.args[0]]
+    flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
+    position = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(call.func.attr, 2)
+    arguments += flags or call.args[position : position + 1]
+    pattern, *flags = (
+        eval(compile(ast.Expression(argument), "<expression>", "eval"), namespace)
+        for argument in arguments
+    )
+    return re.compile(pattern, *flags)
+
+
+# --- hostile texts
+
+
+def characters(items):
+    """A few members of a character class."""
+    kinds = {
+        "CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " \n", "CATEGORY_WORD": "a1_",
+        "CATEGORY_NOT_DIGIT": "a", "CATEGORY_NOT_SPACE": "a", "CATEGORY_NOT_WORD": " .",
+    }  # fmt: skip
+    chars, negated = set(), False
+    for op, value in items:
+        match str(op):
+            case "NEGATE":
+                negated = True
+            case "LITERAL":
+                chars.add(chr(value))
+            case "RANGE":
+                chars |= {chr(value[0]), chr(value[1])}
+            case "CATEGORY":
+                chars |= set(kinds[str(value)])
+    if negated:
+        return [char for char in "a1 \n<\"'.,;=" if char not in chars]
+    return sorted(chars)
+
+
+class Pieces:
+    """
+    What the hostile texts of an expression are made of.
+
+    Attributes:
+        units: Texts to repeat: members of its classes, its literals, bodies of its repetitions.
+        starts: Texts that match up to one of its repetitions.
+        whole: A text that matches all of it, or nearly.
+    """
+
+    def __init__(self, pattern):
+        self.units = {}
+        self.starts = {"": None}
+        tree = sre_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+        self.whole = self.walk(tree, "")
+
+    def walk(self, tree, before):
+        """Return a text that matches *tree*; *before* matches what stands before it."""
+        text = ""
+        for op, value in tree:
+            text += self.piece(str(op), value, before + text)
+        return text
+
+    def piece(self, op, value, before):
+        match op:
+            case "LITERAL":
+                self.units[chr(value)] = None
+                return chr(value)
+            case "NOT_LITERAL":
+                return "b" if chr(value) == "a" else "a"
+            case "ANY":
+                self.units |= dict.fromkeys("a ")
+                return "a"
+            case "IN":
+                members = characters(value)
+                self.units |= dict.fromkeys(members[:6])
+                return members[0] if members else "a"
+            case "BRANCH":
+                texts = [self.walk(branch, before) for branch in value[1]]
+                self.units |= dict.fromkeys(filter(None, texts))
+                return texts[0]
+            case "SUBPATTERN":
+                return self.walk(value[-1], before)
+            case "ATOMIC_GROUP":
+                return self.walk(value, before)
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                low, high, body = value
+                self.starts[before] = None
+                text = self.walk(body, before)
+                if text:
+                    self.units[text] = None
+                return text * max(int(low), min(1, int(high)))
+            case "ASSERT" | "ASSERT_NOT":
+                self.walk(value[1], before)
+                return ""
+            case _:  # positions and references to groups
+                return ""
+
+
+def hostile_texts(pattern, *, whole):
+    """Triples: a fixed beginning, a unit to repeat, and an ending that hardly matches."""
+    pieces = Pieces(pattern)
+    starts = dict.fromkeys([*pieces.starts, pieces.whole])
+    longer = [start for start in starts if start]
+    longer += [start + unit for start in starts for unit in [*pieces.units][:6]]
+    texts = [(start, unit) for start in starts for unit in pieces.units]
+    texts += [("", unit) for unit in longer]
+    ends = ("\0", "\0" + pieces.whole) if whole else ("", "\0")
+    return [(*text, end) for text in dict.fromkeys(texts) for end in ends]
+
+
+def built(start, unit, end, size, *, is_text):
+    text = start + unit * (size // len(unit)) + end
+    return text if is_text else text.encode("latin-1", "replace")
+
+
+# --- measurement
+
+APPLIED = {
+    "match": lambda pattern, text: pattern.match(text),
+    "fullmatch": lambda pattern, text: pattern.fullmatch(text),
+    "search": lambda pattern, text: pattern.search(text),
+    "all": lambda pattern, text: sum(1 for _ in pattern.finditer(text)),
+}
+
+
+def non_linear(pattern, methods):
+    """Hostile texts that take this expression more than linear time."""
+    applied = {method if method in APPLIED else "all" for method in methods}
+    is_text = isinstance(pattern.pattern, str)
+    for method in sorted(applied):
+        call = partial(APPLIED[method], pattern)
+        for start, unit, end in hostile_texts(pattern, whole=method in ("match", "fullmatch")):
+            text_of = partial(built, start, unit, end, is_text=is_text)
+            for size in LADDER:
+                spent = least_seconds(call, text_of(size), enough=LADDER_SECONDS)
+                if spent > LADDER_SECONDS:
+                    yield method, start, unit, end, f"{spent:.3f} s for {size} characters"
+                    return
+            growth = super_linear(call, text_of)
+            if growth is not None:
+                yield method, start, unit, end, growth
+                return
+
+
+@pytest.mark.parametrize(("pattern", "methods"), [*expressions()])
+def test_every_expression_takes_linear_time(pattern, methods):
+    assert list(non_linear(pattern, methods)) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [("<[^>]*>", "sub"), ("(?:a|b|ab)*c", "match"), ("<body[^>]*>", "search")],
+)
+def test_the_hostile_texts_find_what_is_not_linear(pattern, method):
+    assert len(list(non_linear(re.compile(pattern), {method}))) == 1

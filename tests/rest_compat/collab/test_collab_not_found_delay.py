@@ -1,0 +1,147 @@
+"""404 responses are delayed: their time does not tell blocked files from missing ones."""
+
+import asyncio
+import random
+import statistics
+import time
+
+import pytest
+
+from graph.execution import not_found_delay
+
+STEP = 0.05
+RULE = ("mime_type", "application/zip", "allow")
+FILES = ("notes", "sketch", "inner", "plan")
+CALLS = 500  # of each kind
+SAMPLES = 20
+TRIALS = 4000
+# The bound of the specification, and three standard deviations of a coin that is tossed for
+# the 25 groups of each kind, which the trials share.
+MOST_RIGHT = 0.55 + 0.1
+
+
+@pytest.fixture
+def stepped(content):
+    """The world with the delay of a deployment."""
+    content.world.gateway.services.entry._not_found_step = STEP
+    return content
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The delays, in seconds; none is waited for."""
+    recorded = []
+
+    async def record(seconds):
+        recorded.append(seconds)
+
+    monkeypatch.setattr(not_found_delay.asyncio, "sleep", record)
+    return recorded
+
+
+@pytest.mark.parametrize(
+    ("code", "step", "elapsed", "waited"),
+    [
+        ("BLOCKED", 0.1, 0.0, [0.05]),
+        ("BLOCKED", 0.1, 0.01, [0.14]),
+        ("NOT_FOUND", 0.1, 0.12, [0.13]),
+        ("EVENT_NOT_FOUND", 0.1, 0.12, [0.13]),
+        ("CALENDAR_NOT_FOUND", 0.1, 0.12, [0.13]),
+        ("OPERATION_NOT_ALLOWED", 0.1, 0.12, []),
+        ("PROVIDER_ERROR", 0.1, 0.12, []),
+        ("BLOCKED", 0, 0.12, []),
+    ],
+)
+async def test_a_404_waits_for_the_next_step_and_a_part(  # noqa: PLR0917 - a row of the table
+    waits, monkeypatch, code, step, elapsed, waited
+):
+    monkeypatch.setattr(not_found_delay.time, "monotonic", lambda: 100 + elapsed)
+    monkeypatch.setattr(not_found_delay._random, "uniform", lambda low, high: (low + high) / 2)
+    before = []
+    errors = [{"extensions": {"code": code}}]
+    await not_found_delay.delay(errors, 100, step, lambda: before.append(len(waits)))
+
+    assert waits == pytest.approx(waited, abs=1e-9)
+    assert before == [0] * len(waits)
+
+
+async def test_a_404_that_waits_holds_no_slot(stepped, monkeypatch):
+    free = []
+
+    async def record(_errors, _started, _step, before):
+        admission = stepped.world.gateway.middleware._admission
+        before()
+        free.append((admission._free, admission._detached))
+
+    monkeypatch.setattr(not_found_delay, "delay", record)
+    admission = stepped.world.gateway.middleware._admission
+    token = await stepped.block_all_token(RULE)
+    slots = admission._free
+
+    assert (await stepped.get(f"/files/{stepped.id('notes')}", token)).status_code == 404
+    assert free == [(slots, 1)]
+    assert (admission._free, admission._detached) == (slots, 0)
+
+
+async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeypatch):
+    delayed = []
+
+    async def record(errors, _started, step, _before):
+        delayed.append(([error["extensions"]["code"] for error in errors], step))
+
+    monkeypatch.setattr(not_found_delay, "delay", record)
+    token = await stepped.block_all_token(RULE)
+    missing = f"collab:drive:{stepped.resources['documents'].drive_id}:item:01NOTHING"
+    for file in (stepped.id("notes"), missing):
+        assert (await stepped.get(f"/files/{file}", token)).status_code == 404
+        query = "query($id: String!) { collabFile(fileId: $id) { __typename } }"
+        assert "BLOCKED" in str(await stepped.graphql(query, token, id=file))
+
+    assert delayed == [(["BLOCKED"], STEP)] * 4
+
+
+async def test_a_token_from_which_nothing_is_hidden_is_not_delayed(stepped, monkeypatch):
+    steps = []
+
+    async def record(_errors, _started, step, _before):
+        steps.append(step)
+
+    monkeypatch.setattr(not_found_delay, "delay", record)
+    missing = f"collab:drive:{stepped.resources['documents'].drive_id}:item:01NOTHING"
+
+    assert (await stepped.get(f"/files/{missing}", await stepped.token())).status_code == 404
+    assert steps == [0.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [0.0, STEP])
+async def test_time_does_not_tell_blocked_files_from_missing_ones(content, step):
+    content.world.gateway.services.entry._not_found_step = step
+    token = await content.block_all_token(RULE)
+    drive = content.resources["documents"].drive_id
+    real = [content.id(name) for name in FILES]
+    invented = [f"collab:drive:{drive}:item:01NOTHING{number}" for number in range(len(real))]
+    times = {"real": [], "invented": []}
+    for number in range(CALLS):
+        for kind, ids in random.sample((("real", real), ("invented", invented)), 2):
+            started = time.perf_counter()
+            response = await content.get(f"/files/{ids[number % len(ids)]}", token)
+            times[kind].append(time.perf_counter() - started)
+            assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
+            await asyncio.sleep(0)
+    right = share_right(times["real"], times["invented"])
+    medians = {kind: round(statistics.median(values) * 1000, 2) for kind, values in times.items()}
+    print(f"\nstep {step}: medians {medians} ms, right {right:.3f}")  # noqa: T201
+
+    assert not step or right <= MOST_RIGHT
+
+
+def share_right(real, invented):
+    """Return how often the slower of two medians of SAMPLES times is that of the real id."""
+    generator = random.Random(1)
+    right = 0.0
+    for _ in range(TRIALS):
+        first = statistics.median(generator.sample(real, SAMPLES))
+        second = statistics.median(generator.sample(invented, SAMPLES))
+        right += 0.5 if first == second else first > second
+    return max(right, TRIALS - right) / TRIALS

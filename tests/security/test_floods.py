@@ -1,0 +1,147 @@
+"""
+Floods of hostile requests over 16 connections, and an honest caller beside them.
+
+The honest caller has another token and other addresses; each of its calls is answered, 99 % of them
+within a second, and the memory that a flood took is given back, but for what its first second took:
+the allocator keeps that for the next. A busy machine is slow without any flood: calls before the
+flood show how slow, and the second is longer by as much. `FLOOD_SECONDS` sets the length of each
+flood; `FLOOD_RATE_LIMITS=off` takes away the limits of requests.
+"""
+
+import asyncio
+import contextlib
+import os
+from itertools import count
+
+import demo_process
+import httpx
+import pytest
+from background_traffic import traffic
+from flood import CONNECTIONS, flooding
+from gateway_processes import tell
+from hostile_requests import KINDS, PATTERNS
+from raw_http import request
+
+pytestmark = pytest.mark.slow
+
+SECONDS = float(os.environ.get("FLOOD_SECONDS", "4"))
+RATE_LIMITS = os.environ.get("FLOOD_RATE_LIMITS", "on")
+HOSTILE_ADDRESS = "10.255.0.1"
+WARM_UPS = 5  # at most; a busy machine may answer nothing in a second
+MEMORY_BACK = 50 * 1024 * 1024
+HONEST = "/api/access/email/messages?limit=5"
+P99_SECONDS = 1.0
+QUIET_SECONDS = 0.02  # a call takes less on an idle machine without a flood
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    settings = {"AGW_RATE_LIMITS": RATE_LIMITS, "AGW_TRUSTED_PROXIES": "127.0.0.1"}
+    with demo_process.running(tmp_path_factory.mktemp("floods"), **settings) as manifest:
+        yield manifest
+
+
+@pytest.fixture(scope="module")
+def hostile(demo):
+    """A token that may do everything, with rules whose patterns are wildcards."""
+    headers = {"Authorization": f"Bearer {demo['adminToken']}"}
+    with httpx.Client(base_url=f"{demo['baseUrl']}/api", headers=headers, timeout=60) as admin:
+        tokens = admin.get("/access-tokens").json()["tokens"]
+        full = next(token for token in tokens if token["name"] == "full")
+        wanted = ("operatorId", "resourceIds", "settings")
+        body = {"name": "hostile", **{name: full[name] for name in wanted}}
+        made = admin.post("/access-tokens", json=body)
+        rules = [
+            {"ruleType": "mime_type", "pattern": pattern, "action": "block"} for pattern in PATTERNS
+        ]
+        path = f"/access-tokens/{made.json()['id']}/collab-rules"
+        admin.put(path, json={"rules": rules}).raise_for_status()
+        return made.json()["token"]
+
+
+@pytest.fixture(scope="module")
+def honest(demo):
+    """Writes the honest call, each time from another address: limits are no part of this."""
+    numbers = count(1)
+
+    def written():
+        number = next(numbers)
+        address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+        token = demo["tokens"]["full"]
+        return request(HONEST, {"Authorization": f"Bearer {token}", "X-Forwarded-For": address})
+
+    return written
+
+
+@contextlib.asynccontextmanager
+async def largest_memory(pid):
+    """Yield a list whose only entry is the most memory that the process held."""
+    peak = [0]
+
+    async def watch():
+        while True:
+            peak[0] = max(peak[0], demo_process.resident(pid))
+            await asyncio.sleep(0.1)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield peak
+    finally:
+        task.cancel()
+
+
+async def settled(pid, before):
+    """Wait until the process gave its memory back, 30 seconds at most; return what it holds."""
+    for _ in range(60):
+        if demo_process.resident(pid) <= before + MEMORY_BACK:
+            break
+        await asyncio.sleep(0.5)
+    return demo_process.resident(pid)
+
+
+async def honest_calls(port, honest, seconds):
+    """Call for some seconds, and until a call that began then is answered; return all calls."""
+    async with traffic([port], {"honest": honest}, each=1, pause=0.05) as calls:
+        await asyncio.sleep(seconds)
+        await calls.until(lambda call: call.status == 200)
+    return calls
+
+
+def percentile(calls, share):
+    times = sorted(call.ended - call.began for call in calls.seen)
+    return times[int(len(times) * share)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_honest_calls_are_answered_beside_a_flood(demo, hostile, honest, kind):
+    port, pid = int(demo["baseUrl"].rpartition(":")[2]), demo["pid"]
+    quiet = await honest_calls(port, honest, 0.5)
+    for _ in range(WARM_UPS):  # what is made once is made
+        with flooding(port, kind, hostile, HOSTILE_ADDRESS) as answered:
+            await honest_calls(port, honest, 1)
+        if sum(answered.values()) >= CONNECTIONS:
+            break
+    await honest_calls(port, honest, 1)  # what the flood left behind is worked off
+    before = demo_process.resident(pid)
+    with flooding(port, kind, hostile, HOSTILE_ADDRESS) as statuses:
+        async with largest_memory(pid) as peak:
+            calls = await honest_calls(port, honest, SECONDS)
+    after = await settled(pid, before)
+    slowness = max(1, percentile(quiet, 0.5) / QUIET_SECONDS)
+    p99 = percentile(calls, 0.99)
+    tell(
+        kind=kind,
+        honest=len(calls.seen),
+        p50=round(percentile(calls, 0.5), 3),
+        p99=round(p99, 3),
+        quiet=[round(percentile(quiet, 0.5), 3), round(percentile(quiet, 0.99), 3)],
+        statuses=dict(sorted(statuses.items())),
+        megabytes=[size >> 20 for size in (before, peak[0], after)],
+        load=round(os.getloadavg()[0], 1),
+    )
+
+    assert calls.statuses() == {"honest": {200: len(calls.seen)}}
+    assert {*statuses} & {500, 502, 504} == set()
+    assert sum((statuses + answered).values()) > 0
+    assert after <= before + MEMORY_BACK
+    assert p99 < P99_SECONDS * slowness
