@@ -68,8 +68,9 @@ async def answer(reader):
 
 async def until(condition):
     """Wait for a state of the server, which has no event for it."""
-    while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
