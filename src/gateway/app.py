@@ -50,6 +50,7 @@ from gateway.store.background import BackgroundJobs
 from gateway.store.cleanup import HourlyCleanup
 from gateway.store.conflicts import retried
 from gateway.store.idempotency import IdempotencyStore
+from gateway.store.serving import ServingLease
 from graph import schema
 from graph.documents.operations import Graph
 from policy.vocabulary import Surface
@@ -278,6 +279,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         ConnectionRecheck(base.database, base.leases, accounts.test),
         HourlyCleanup(base.leases, base.leases.sweep, services.oauth.sweep),
         base.last_success,
+        ServingLease(base.database),
     )
 
 

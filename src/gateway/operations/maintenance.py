@@ -16,7 +16,8 @@ from gateway.operations.restored_access import WiderAccess
 from gateway.settings import Settings
 from gateway.store import backups, revisions
 from gateway.store.database import Database
-from gateway.store.tables import AccessToken
+from gateway.store.serving import TERM_SECONDS, forget_serving_processes, serving_processes
+from gateway.store.tables import AccessToken, ConnectionRow
 from gateway.store.timestamps import now_ms
 
 Progress = Callable[[int, int | None], None]  # units done, and their total if it is known
@@ -38,14 +39,20 @@ async def upgrade() -> dict[str, Any]:
         return {**await _status(database), "before": before}
 
 
-async def downgrade(version: str) -> dict[str, Any]:
-    """Downgrade the schema to *version*; return as `current`, and the version `before`."""
+async def downgrade(version: str, *, force: bool = False) -> dict[str, Any]:
+    """
+    Downgrade the schema to *version*; return as `current`, and the version `before`.
+
+    Raises:
+        CommandError: There is no such version, or gateways serve and there is no *force*.
+    """
     if version not in (versions := revisions.known()):
         raise CommandError(f"There is no version {version}, only {', '.join(reversed(versions))}.")
     async with _open_database() as database:
         before = await _known_version(database)
         if before is None or before < version:
             raise CommandError(f"The database is at {before or 'nothing'}: that is no way back.")
+        await _require_idle(database, force=force)
         await revisions.downgrade(database, version)
         return {**await _status(database), "before": before}
 
@@ -75,17 +82,35 @@ async def compare(copy: Path) -> list[WiderAccess] | None:
         return await _compare(database, copy)
 
 
-async def restore(copy: Path, progress: Progress) -> dict[str, Any]:
+async def require_idle(*, force: bool) -> None:
+    """
+    Check that no gateway serves the database; with *force*, check nothing.
+
+    Raises:
+        CommandError: Some do; the message names them.
+    """
+    async with _open_database() as database:
+        await _require_idle(database, force=force)
+
+
+async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dict[str, Any]:
     """
     Replace the store by *copy* and upgrade it to the newest version.
 
     Returns:
-        As `current`; `wider`, as `compare` lists it; and the ids of `revived` tokens: revoked
-        before, but not in the copy.
+        As `current`; the `file` and its version (`before`); the numbers of `tokens` that are not
+        revoked and of `connections`; the processes that are `serving`, which only *force* allows;
+        `wider`, as `compare` lists it; and the ids of `revived` tokens: revoked before, but not in
+        the copy.
+
+    Raises:
+        CommandError: *copy* is no backup that this program can restore, or gateways serve and there
+            is no *force*.
     """
     async with _open_database() as database:
         url = database.url
-        _check_copy(url, copy)
+        before = _check_copy(url, copy)
+        serving = await _require_idle(database, force=force)
         wider = await _compare(database, copy)
         revoked, highest_rev = await _revoked_tokens(database)
     if database.path is not None:
@@ -101,14 +126,43 @@ async def restore(copy: Path, progress: Progress) -> dict[str, Any]:
             unrevoked = await session.exec(
                 select(AccessToken.id).where(col(AccessToken.revoked_at).is_(None))
             )
-            revived = sorted(revoked & {token_id or 0 for token_id in unrevoked})
-        return {**await _status(database), "revived": revived, "wider": wider}
+            usable = {token_id or 0 for token_id in unrevoked}
+            connections = (await session.exec(select(func.count(col(ConnectionRow.id))))).one()
+        await forget_serving_processes(database)  # the leases of the copy's time
+        return {
+            **await _status(database),
+            "file": str(copy),
+            "before": before,
+            "tokens": len(usable),
+            "connections": connections,
+            "serving": serving,
+            "revived": sorted(revoked & usable),
+            "wider": wider,
+        }
 
 
-def _check_copy(url: str, copy: Path) -> None:
+async def _require_idle(database: Database, *, force: bool) -> list[str]:
+    """Return the processes that serve *database*; without *force*, refuse if there are any."""
+    try:
+        if await revisions.current(database) is None:
+            return []
+        serving = await serving_processes(database)
+    except DatabaseError:  # a damaged store, or one older than leases
+        return []
+    if serving and not force:
+        raise CommandError(
+            f"Gateways serve this database: {', '.join(serving)}. Stop them first; one that was "
+            f"killed counts for {TERM_SECONDS:.0f} seconds more. --force does it all the same."
+        )
+    return serving
+
+
+def _check_copy(url: str, copy: Path) -> str:
+    """Return the version of *copy*, which must be known."""
     version = backups.version_of(url, copy)
     if version not in revisions.known():
         raise CommandError(f"{copy} is of version {version}, which this program does not know.")
+    return version
 
 
 async def _compare(database: Database, copy: Path) -> list[WiderAccess] | None:

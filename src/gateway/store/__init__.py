@@ -10,6 +10,7 @@ The database of the process: engines, tables and the shared state that lives in 
     clock        the time that all processes on one database share
     clock_check  comparison of the machine's clock with the database's
     leases       locks in the database, for one process at a time
+    serving      the leases of the processes that serve
     idempotency  the entries of `Idempotency-Key` requests
     event_ids    public ids of calendars and events
     background   jobs and loops that run beside the requests

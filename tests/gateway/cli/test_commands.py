@@ -261,7 +261,11 @@ def test_a_running_gateway_is_queried_and_backed_up(tmp_path):
         refused = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
         assert (refused.returncode, '"data"' in refused.stdout) == (1, False)
         # The server keeps its connections; what is restored under them holds at the next request.
-        restored = run("db", "restore", "copy", "--yes", "--json")
+        running = run("db", "restore", "copy", "--yes")
+        assert (running.returncode, running.stdout) == (1, "")
+        assert running.stderr.startswith("Gateways serve this database: "), running.stderr
+        restored = run("db", "restore", "copy", "--yes", "--json", "--force")
+        assert "Restart what served meanwhile: " in restored.stderr
         assert json.loads(restored.stdout)["revived"] == [1], restored.stderr
         again = run("query", "{ accessToken { name } }", "--url", manifest["baseUrl"])
         assert json.loads(again.stdout)["data"] == {"accessToken": {"name": "full"}}, again.stderr

@@ -1,7 +1,9 @@
 """`db`: the schema's version, and whole copies, made while others write."""
 
+import asyncio
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from sqlmodel import select
 
 from gateway.store import backups, revisions
 from gateway.store import sqlite as sqlite3
+from gateway.store.database import Database
+from gateway.store.serving import TERM_SECONDS, ServingLease, serving_processes
 from gateway.store.tables import (
     AccessToken,
     CollabRule,
@@ -168,6 +172,62 @@ def test_a_store_of_a_newer_gateway_is_left_alone(run, deployed, tmp_path):
     assert read_json(run("db", "current", "--json"), code=1)["missing"] == []
 
 
+# -- while gateways serve --------------------------------------------------------------------------
+
+
+async def _renew_lease(url, *, later_ms=0):
+    database = Database.open(url)
+    clock = database.clock.now
+    await ServingLease(database, clock=lambda: clock() + later_ms).renew()
+    await database.close()
+
+
+@on_both
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("restore", "copy"), id="restore"),
+        pytest.param(("downgrade", "0010"), id="downgrade"),
+    ],
+)
+def test_what_replaces_data_is_refused_while_gateways_serve(run, deployed, rows, file, words):
+    read_json(run("db", "backup", file, "--json"))
+    rows.add(Resource(name="later", created_at=0))
+    asyncio.run(_renew_lease(deployed))
+    before = read_json(run("db", "current", "--json"))
+    refused = run("db", *words, "--yes")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    process = f"{socket.gethostname()} (process {os.getpid()})"
+    assert refused.stderr.startswith(f"Gateways serve this database: {process}. Stop them first;")
+    assert rows.all(select(Resource.name)) == ["later"]
+    assert read_json(run("db", "current", "--json")) == before
+    assert run("db", *words, "--yes", "--force").exit_code == 0
+
+
+@on_both
+def test_a_process_that_was_killed_counts_until_its_lease_ends(run, deployed, rows, file):
+    read_json(run("db", "backup", file, "--json"))
+    asyncio.run(_renew_lease(deployed, later_ms=-round(TERM_SECONDS * 1000)))
+
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["serving"] == []
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_process_counts_from_its_start_to_its_stop(database, ends):
+    lease = ServingLease(database)
+    async with lease.running():
+        for _ in range(500):
+            if await serving_processes(database):
+                break
+            await asyncio.sleep(0.01)
+        assert len(await serving_processes(database)) == 1
+        if not ends:
+            lease._holder = "another"  # a later process of this name took the lease over
+
+    assert len(await serving_processes(database)) == (0 if ends else 1)
+
+
 # -- copies ----------------------------------------------------------------------------------------
 
 
@@ -184,6 +244,7 @@ def test_a_restore_recovers_the_backup(run, deployed, rows, file):
     done = run("db", "restore", file, "--yes", "--json")
 
     status = read_json(done)
+    assert (status["file"], status["tokens"], status["connections"]) == (str(file), 2, 0)
     assert status["revived"] == [1, 2]
     assert status["wider"] == [
         {"kind": "token", "id": number, "name": name, "reasons": ["it is revoked now"]}
@@ -340,6 +401,21 @@ def test_a_truncated_copy_is_not_restored(run, deployed, rows, file):
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert refused.stderr.count("\n") == 1, refused.stderr
     assert len(rows.all(select(Resource.id))) == 10
+
+
+def test_a_restore_tells_what_it_did(run, deployed, rows, file):
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    rows.add(Resource(name="first", created_at=0), a_token(1), a_token(2))
+    rows.add(a_connection(1, can_write=True))
+    read_json(run("db", "backup", file, "--json"))
+    rows.change(update(AccessToken).where(AccessToken.id == 2).values(revoked_at=5))
+    done = run("db", "restore", file, "--yes")
+
+    assert done.stderr.splitlines()[2:] == [
+        f"Restored {file}: every row of {deployed} is now that of the copy.",
+        "Tokens that are not revoked: 2; connections: 1.",
+        "Tokens that were revoked and are valid again: 2.",
+    ]
 
 
 def test_restore_without_a_terminal_needs_yes(run, deployed, file):

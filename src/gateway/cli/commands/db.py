@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
+WhileServing = Annotated[
+    bool, typer.Option("--force", help="Do it even while gateways serve the database.")
+]
+
 
 @app.command("current")
 def current(as_json: AsJson = False) -> None:
@@ -37,13 +41,19 @@ def upgrade(as_json: AsJson = False) -> None:
 def downgrade(
     version: Annotated[str, typer.Argument(help="The version to go back to, such as 0003.")],
     yes: Yes = False,
+    force: WhileServing = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go back to an older version; what it has no place for is lost. Stop the gateways before."""
+    """
+    Go back to an older version; what it has no place for is lost.
+
+    Stop the gateways before: the command refuses while they serve.
+    """
     from gateway.operations import maintenance
 
+    run_async(lambda: maintenance.require_idle(force=force))
     confirm("What the older version has no place for will be lost. Go on?", yes=yes)
-    _show(run_async(lambda: maintenance.downgrade(version)), as_json=as_json)
+    _show(run_async(lambda: maintenance.downgrade(version, force=force)), as_json=as_json)
 
 
 @app.command("backup")
@@ -74,21 +84,37 @@ def back_up(
 def restore(
     file: Annotated[Path, typer.Argument(help="What `db backup` wrote.")],
     yes: Yes = False,
+    force: WhileServing = False,
     as_json: AsJson = False,
 ) -> None:
     """
     Replace everything in the store by a copy. Stop the gateways before.
 
+    The command refuses while gateways serve the database, and names them.
     Changes since the copy are undone: first, the tokens and connections are listed that allow more
     in the copy than now. PostgreSQL needs pg_restore and psql on the path.
     """
     from gateway.operations import maintenance
 
+    run_async(lambda: maintenance.require_idle(force=force))
     _write_wider(run_async(lambda: maintenance.compare(file)))
     confirm("Everything in the store will be replaced. Go on?", yes=yes)
     with progress("Restoring") as show_progress:
-        status = run_async(lambda: maintenance.restore(file, show_progress))
-    _show(status, as_json=as_json)
+        status = run_async(lambda: maintenance.restore(file, show_progress, force=force))
+    report(status, lambda: _write_restored(status), as_json=as_json)
+    if status["serving"]:
+        info(f"Restart what served meanwhile: {', '.join(status['serving'])}.")
+
+
+def _write_restored(status: dict[str, Any]) -> None:
+    info(f"Restored {status['file']}: every row of {status['database']} is now that of the copy.")
+    info(f"Tokens that are not revoked: {status['tokens']}; connections: {status['connections']}.")
+    if status["revived"]:
+        revived = ", ".join(map(str, status["revived"]))
+        info(f"Tokens that were revoked and are valid again: {revived}.")
+    if status["before"] != status["version"]:
+        info(f"Migrated from version {status['before']} of the copy to {status['version']}.")
+    _write_status(status)
 
 
 def _write_wider(wider: "list[WiderAccess] | None") -> None:

@@ -1,0 +1,113 @@
+"""
+Leases of the processes that serve the database, so that `db restore` can refuse meanwhile.
+
+A lease works alike on SQLite, on PostgreSQL and behind a connection pooler, whose sessions outlive
+the processes. A process that was killed counts as serving for at most `TERM_SECONDS`.
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from sqlalchemy import delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import col, select
+
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.clock import StatementClock
+from gateway.store.conflicts import retried
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.tables import LeaseRow
+
+TERM_SECONDS = 30.0
+RENEWAL_SECONDS = 10.0
+_RELEASE_SECONDS = 2.0  # that a stop waits for the deletion of the lease
+_PREFIX = "serving:"
+_MAX_HOST = 70  # characters; a lease's name has at most 100
+
+
+class ServingLease:
+    """The lease of this process. One per process."""
+
+    def __init__(self, database: Database, *, clock: StatementClock | None = None) -> None:
+        """*clock* is the database's; tests have their own."""
+        self._database = database
+        self._now = clock or database.clock.now
+        self._holder = secrets.token_hex(16)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Renew the lease periodically, and delete it at the end."""
+        task = PeriodicTask(
+            name="serving_lease",
+            work=self._renew_if_possible,
+            pause_seconds=RENEWAL_SECONDS,
+            first_pause_seconds=0,
+            failure_message="the lease of this process could not be renewed",
+        )
+        try:
+            async with running_tasks(task):
+                yield
+        finally:
+            with suppress(StorageUnavailable, TimeoutError):
+                async with asyncio.timeout(_RELEASE_SECONDS):
+                    await self.release()
+
+    @retried
+    async def renew(self) -> None:
+        """
+        Store that this process serves for the next `TERM_SECONDS`.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        name = f"{_PREFIX}{socket.gethostname()[:_MAX_HOST]}:{os.getpid()}"
+        until = self._now() + round(TERM_SECONDS * 1000)
+        dialect = sqlite if self._database.path is not None else postgresql
+        insert = dialect.insert(LeaseRow).values(name=name, holder=self._holder, until=until)
+        renewal = insert.on_conflict_do_update(
+            index_elements=["name"],
+            set_={"holder": insert.excluded.holder, "until": insert.excluded.until},
+        )
+        async with self._database.writing() as session:
+            await session.exec(renewal)
+
+    @retried
+    async def release(self) -> None:
+        """
+        Delete the lease.
+
+        Raises:
+            StorageUnavailable: The database did not answer.
+        """
+        async with self._database.writing() as session:
+            await session.exec(delete(LeaseRow).where(col(LeaseRow.holder) == self._holder))
+
+    async def _renew_if_possible(self) -> None:
+        # `/readyz` reports a database that takes no writes; the lease adds nothing to that.
+        with suppress(StorageUnavailable):
+            await self.renew()
+
+
+async def serving_processes(database: Database) -> list[str]:
+    """Return the processes whose leases are valid as phrases: "host (process 7)", by name."""
+    async with database.reading() as session:
+        valid = (col(LeaseRow.name).startswith(_PREFIX), col(LeaseRow.until) > database.clock.now())
+        names = await session.exec(select(LeaseRow.name).where(*valid).order_by(LeaseRow.name))
+        parts = [name.removeprefix(_PREFIX).rpartition(":") for name in names]
+    return [f"{host} (process {process})" for host, _, process in parts]
+
+
+@retried
+async def forget_serving_processes(database: Database) -> None:
+    """
+    Delete every such lease; processes that serve store theirs again.
+
+    Raises:
+        StorageUnavailable: The database did not answer.
+    """
+    async with database.writing() as session:
+        await session.exec(delete(LeaseRow).where(col(LeaseRow.name).startswith(_PREFIX)))
