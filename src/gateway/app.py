@@ -268,7 +268,8 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
     accounts = services.accounts
     return (
         caller_pacing.MeteredTasks(),
-        DeploymentPrefix(base.database, services.counter),
+        DeploymentPrefix(base.database, services.counter, base.slots),
+        *([base.slots] if base.slots is not None else []),
         services.decisions,
         services.credentials,
         services.idempotency,
@@ -294,6 +295,7 @@ def _closers(services: Services, base: Infrastructure) -> tuple[Callable[[], Awa
         base.background.drain,
         close_reader,
         base.clients.aclose,
+        *([base.slots.aclose] if base.slots is not None else []),
         *([counter.aclose] if isinstance(counter, SharedCounter) else []),
         base.database.close,
         *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),

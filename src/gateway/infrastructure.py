@@ -20,6 +20,7 @@ from providers.http.events import CallEvent
 from providers.http.origins import Origins
 
 if TYPE_CHECKING:
+    from gateway.ratelimit.redis_slots import RedisSlots
     from gateway.telemetry.tracing import Tracing
 
 Clock = Callable[[], float]  # seconds since the epoch
@@ -34,6 +35,7 @@ class Infrastructure:
     leases: Leases
     background: BackgroundJobs
     clients: Origins
+    slots: "RedisSlots | None"
     clock: Clock
     last_success: LastSuccess
     metrics: Metrics
@@ -56,8 +58,11 @@ class Infrastructure:
         )
         metrics, tracing = Metrics(), open_tracing(settings)
         last_success = LastSuccess(database, clock=milliseconds(clock))
+        slots = open_slots(settings)
         clients = origins or Origins(
-            apps=in_process(settings.origin, sandbox), processes=settings.limiting_processes
+            apps=in_process(settings.origin, sandbox),
+            processes=settings.limiting_processes,
+            shared_slots=None if slots is None else slots.open,
         )
         listeners = [
             metrics.count_upstream_call,
@@ -77,6 +82,7 @@ class Infrastructure:
             leases=Leases(database),
             background=BackgroundJobs(),
             clients=clients,
+            slots=slots,
             clock=clock,
             last_success=last_success,
             metrics=metrics,
@@ -103,6 +109,16 @@ def open_counter(settings: Settings, clock: Callable[[], float]) -> RequestCount
 
         return RedisLimiter(url, processes=settings.limiting_processes, prefix=prefix, clock=clock)
     return MemoryLimiter(clock=clock)
+
+
+def open_slots(settings: Settings) -> "RedisSlots | None":
+    """Open the slots of upstream accounts that processes share; None without Redis."""
+    if not settings.redis_url:
+        return None
+    url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix or ""
+    from gateway.ratelimit.redis_slots import RedisSlots  # noqa: PLC0415 - a heavy client
+
+    return RedisSlots(url, processes=settings.limiting_processes, prefix=prefix)
 
 
 def milliseconds(clock: Clock) -> Callable[[], int]:

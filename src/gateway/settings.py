@@ -66,8 +66,8 @@ class Settings(BaseSettings):
     )
     redis_url: SecretStr | None = Field(
         default=None,
-        description="Redis for the rate limits that several processes share. Default: counted in "
-        "each process.",
+        description="Redis for the rate limits, and the concurrent upstream calls of an account, "
+        "that several processes share. Default: counted in each process.",
     )
     redis_prefix: str | None = Field(
         default=None,

@@ -76,7 +76,7 @@ def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentia
         origins,
         info.base_url,
         connection=info.id,
-        account=(info.provider, info.account_email.casefold()) if info.account_email else None,
+        account=(info.provider, info.account_email.casefold() or info.id),
         name=info.provider,
         credentials=credentials,
         classify=CLASSIFIERS[info.provider],

@@ -115,7 +115,11 @@ class Upstream:
 
     def _logged(self, request: Request, fault: str | None) -> dict[str, Any]:
         call = _logged(request, fault, shows_document=self.name == "tasks")
-        return call if self.quota is None else {**call, "units": quota_units.price(request)}
+        if self.quota is not None:
+            call["units"] = quota_units.price(request)
+        if self.concurrency is not None:
+            call["running"] = self.concurrency.running
+        return call
 
     async def _run(self, request: Request) -> Response:
         error_response = ERROR_BUILDERS[self.name]

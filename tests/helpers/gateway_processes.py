@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,12 +105,20 @@ class Upstreams:
 
 
 @contextmanager
-def upstreams(folder: Path, *, latency: float = 0.0) -> Iterator[Upstreams]:
-    """Run the sandbox; with a *latency* (seconds), responses are computed once, then replayed."""
+def upstreams(
+    folder: Path, *, latency: float = 0.0, fill: Callable[[SandboxState], None] | None = None
+) -> Iterator[Upstreams]:
+    """
+    Run the sandbox; *fill* adds to its world.
+
+    With a *latency* (seconds), responses are computed once, then replayed.
+    """
     store = folder / "sandbox"
     store.mkdir()
     state = open_state(store)
     mailboxes.seed(state.database, state.mails)
+    if fill is not None:
+        fill(state)
     tokens = {
         provider: state.tokens.issue(name, account, scopes)
         for provider, (name, account, scopes) in MAIL.items()

@@ -1,8 +1,10 @@
 """
-Rate limits: true sliding windows, charged all at once or not at all.
+Rate limits, and the concurrent upstream calls of an account, of one process or of several.
 
-    windows    the configured windows, the state of one window, the verdict on a charge
-    memory     the limiter of one process
-    redis      the limiter of several processes, over Redis
-    prefix     the prefix of a deployment's keys in Redis
+    windows        the configured windows, the state of one window, the verdict on a charge
+    memory         the limiter of one process
+    redis          the limiter of several processes, over Redis
+    prefix         the prefix of a deployment's keys in Redis
+    redis_client   the client of Redis, and for how long it is waited for
+    redis_slots    slots of an upstream account, shared over Redis by leases
 """

@@ -8,26 +8,28 @@ from sqlmodel import select
 from gateway.ratelimit.windows import SharedCounter
 from gateway.store.database import Database
 from gateway.store.tables import DeploymentRow
-from policy.quota import RequestCounter
 
 
 class DeploymentPrefix:
-    """Gives the limiter the id of the deployment. One per process."""
+    """Gives what is shared in Redis the id of the deployment. One per process."""
 
-    def __init__(self, database: Database, counter: RequestCounter) -> None:
+    def __init__(self, database: Database, *shared: object) -> None:
+        """*shared*: only a `SharedCounter` has a prefix."""
         self._database = database
-        self._counter = counter
+        self._shared = [each for each in shared if isinstance(each, SharedCounter)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """
-        Set the prefix of a limiter without one, before the process serves.
+        Set the prefix where there is none, before the process serves.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        if isinstance(self._counter, SharedCounter) and not self._counter.prefix:
+        unnamed = [each for each in self._shared if not each.prefix]
+        if unnamed:
             async with self._database.reading() as session:
                 deployment = (await session.exec(select(DeploymentRow.id))).one()
-            self._counter.prefix = f"agw:{deployment}"
+            for each in unnamed:
+                each.prefix = f"agw:{deployment}"
         yield

@@ -11,25 +11,22 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from gateway.ratelimit.memory import HitLog, MemoryLimiter
+from gateway.ratelimit.redis_client import (
+    CONNECTIONS,
+    RETRY_SECONDS,
+    TIMEOUT_SECONDS,
+    open_client,
+    silence_limit,
+)
 from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, SharedCounter, WindowState, judge
 from policy.quota import Charge, RateLimitResult
-
-TIMEOUT_SECONDS = 0.1  # for Redis to answer; a client's default is to wait for ever
-RETRY_SECONDS = 1.0  # without asking Redis after it failed
-CONNECTIONS = 8  # Redis runs one script at a time anyway
-_STEPS = 20  # timers per timeout; a new connection alone takes half a dozen exchanges
-
 
 # KEYS: the epoch, then a log per charge. ARGV: the epoch that the caller knows, one for a store
 # that has none, the name of this call; then per log its cost, its longest window in microseconds,
@@ -112,17 +109,7 @@ class RedisLimiter(SharedCounter):
     ) -> None:
         """*processes* is how many count together, on all machines, under keys with *prefix*."""
         self.prefix = prefix
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=CONNECTIONS,
-            timeout=timeout_seconds,
-            socket_timeout=None,  # `_silence_limit` bounds the whole exchange
-            socket_connect_timeout=None,
-            retry=Retry(NoBackoff(), 0),
-            decode_responses=True,
-            protocol=2,
-        )
-        self._redis: Redis = Redis.from_pool(pool)
+        self._redis = open_client(url, timeout_seconds=timeout_seconds)
         self._script: Callable[..., Any] = self._redis.register_script(SCRIPT)
         # Waiting for the semaphore, unlike waiting for the pool, does not count as a loss.
         self._turns = asyncio.Semaphore(CONNECTIONS)
@@ -145,7 +132,7 @@ class RedisLimiter(SharedCounter):
         async with self._turns:
             if time.monotonic() >= self._retry_at:
                 try:
-                    async with _silence_limit(self._timeout_seconds):
+                    async with silence_limit(self._timeout_seconds):
                         return await self._count(charged, name)
                 except (RedisError, OSError) as failure:
                     self._lose(failure)
@@ -199,34 +186,6 @@ class RedisLimiter(SharedCounter):
         if self.lost:
             self.lost = False
             log.warning("rate limits: the shared count is back")
-
-
-@asynccontextmanager
-async def _silence_limit(seconds: float) -> AsyncIterator[None]:
-    """
-    Raise TimeoutError after *seconds* in which the loop could have read an answer.
-
-    A loop that was busy runs late timers before it reads its sockets. One timer would take that
-    for the silence of Redis; of several in a row, each gives the loop a chance to read.
-    """
-    loop = asyncio.get_running_loop()
-    left = _STEPS
-    timer: asyncio.TimerHandle
-
-    def step() -> None:
-        nonlocal left, timer
-        left -= 1
-        if left:
-            timer = loop.call_later(seconds / _STEPS, step)
-        else:
-            limit.reschedule(loop.time())
-
-    timer = loop.call_later(seconds / _STEPS, step)
-    try:
-        async with asyncio.timeout(None) as limit:
-            yield
-    finally:
-        timer.cancel()
 
 
 def _window_arguments(charge: Charge, own: HitLog) -> list[str | int]:

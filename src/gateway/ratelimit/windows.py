@@ -28,18 +28,18 @@ def configured_windows(
 
 class SharedCounter:
     """
-    Base of counters that many processes share; it needs no client library to be recognised.
+    Base of what many processes share in Redis; it needs no client library to be recognised.
 
     Attributes:
         prefix: Of the deployment's keys; empty until it is known.
-        lost: Whether the shared count is out of reach.
+        lost: Whether Redis is out of reach.
     """
 
     prefix: str
     lost: bool
 
     async def aclose(self) -> None:
-        """Close the connections to the shared count."""
+        """Close the connections to Redis."""
         raise NotImplementedError
 
 

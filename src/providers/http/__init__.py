@@ -4,6 +4,7 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     client        `Upstream`: the calls of one connection; what connectors use
     call          one call: token, slot, circuit breaker, deadline, retry
     resilience    circuit breaker, retry budget and throttle of each connection
+    slots         concurrent calls of each account
     retry_after   the Retry-After header
     errors        failures of statuses and of transport errors
     response      a whole or a streamed response

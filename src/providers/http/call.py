@@ -227,7 +227,7 @@ async def _attempt(call: Call, token: str | None) -> AsyncIterator[httpx.Respons
     """Send once, in slots of the account and with a permit of the connection's breaker."""
     health = call.health
     call.sent = call.broken = False
-    slots = await health.slots.acquire(call.weight)
+    release_slots = await health.slots.acquire(call.weight)
     try:
         health.throttle.check()
         permit = health.breaker.admit()
@@ -256,7 +256,7 @@ async def _attempt(call: Call, token: str | None) -> AsyncIterator[httpx.Respons
                     CallEvent(call.upstream, call.method, outcome, began, ended, call.connection)
                 )
     finally:
-        health.slots.release(slots)
+        release_slots()
 
 
 def _outcome(call: Call, status: str) -> str:

@@ -75,7 +75,8 @@ class Upstream:
             origins: The process's clients.
             base_url: http(s), perhaps with a path prefix; no userinfo, query or fragment.
             connection: Key of the health: calls with the same key share it.
-            account: Key of the concurrency limit; None: *connection*.
+            account: Key of the concurrency limit; None: the connection has its own, in this
+                process alone.
             name: As `CallEvent.upstream`.
             credentials: None: calls are sent without.
             classify: Returns the failure of a non-2xx response; None: its status says it all.
@@ -89,7 +90,7 @@ class Upstream:
         self._origins = origins
         self._base_url = BaseUrl.parse(base_url)
         self._connection = connection
-        self._account = connection if account is None else account
+        self._account = account
         self._name = name
         self._credentials = credentials
         self._classify = classify

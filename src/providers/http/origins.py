@@ -11,7 +11,8 @@ import httpx
 
 from providers.bounded_map import BoundedMap
 from providers.http.events import CallListener
-from providers.http.resilience import Clock, Health, Slots, SystemClock
+from providers.http.resilience import Clock, Health, SystemClock
+from providers.http.slots import AccountSlots, SharedSlots, Slots
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
 from providers.http.urls import origin_of, parse_url
 
@@ -32,6 +33,7 @@ class Origins:
         clock: Clock | None = None,
         listener: CallListener | None = None,
         processes: int = 1,
+        shared_slots: SharedSlots | None = None,
     ) -> None:
         """
         Start without any connection.
@@ -46,6 +48,7 @@ class Origins:
             clock: None: the system's.
             listener: Receives an event for every attempt at a call.
             processes: How many processes call the same accounts; each has its share of the slots.
+            shared_slots: Opens the slots that these processes share instead; None: there are none.
         """
         # The client's log lines hold whole URLs, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -55,10 +58,11 @@ class Origins:
         self._apps = apps
         self.listener = listener
         self._processes = processes
+        self._shared_slots = shared_slots
         self._clients = BoundedMap[str, httpx.AsyncClient](_MAX_CLIENTS)
         self._health: dict[tuple[object, str], Health] = {}
         # Each lives as long as a connection or a call of the account uses it.
-        self._slots = WeakValueDictionary[tuple[object, str], Slots]()
+        self._slots = WeakValueDictionary[tuple[object, str], AccountSlots]()
 
     def client(self, origin: str) -> httpx.AsyncClient:
         """Return the client of *origin*, written ``scheme://host:port``."""
@@ -83,18 +87,25 @@ class Origins:
         """
         Return the state of *connection* at *origin*.
 
-        Connections of one *account* share its slots there; when they are new, their number is this
-        process's share of *concurrency*, at least one.
+        Connections of one *account* share its slots there: *concurrency* of them, shared with the
+        other processes, or else this process's share of them, at least one. The slots of a
+        connection without an account (None) belong to this process.
         """
         key = (connection, origin)
         health = self._health.get(key)
         if health is None:
-            slots = self._slots.get((account, origin))
+            owner = connection if account is None else account
+            slots = self._slots.get((owner, origin))
             if slots is None:
-                share = max(1, concurrency // self._processes)
-                slots = self._slots[account, origin] = Slots(share)
+                slots = self._open_slots(account, origin, concurrency)
+                self._slots[owner, origin] = slots
             health = self._health[key] = Health(self.clock, slots)
         return health
+
+    def _open_slots(self, account: object, origin: str, concurrency: int) -> AccountSlots:
+        if account is not None and self._shared_slots is not None:
+            return self._shared_slots(account, origin, concurrency)
+        return Slots(max(1, concurrency // self._processes))
 
     def forget(self, connection: object) -> None:
         """Drop the state of a connection that was removed or reconnected."""

@@ -1,5 +1,5 @@
 """
-Circuit breaker, retry budget, throttle and concurrency limit of one connection at one origin.
+Circuit breaker, retry budget and throttle of one connection at one origin.
 
 They keep this process from making an upstream's bad day worse. The rules are those of
 docs/spec/reliability.md#circuit-breaker, #retries and #throttles.
@@ -14,6 +14,7 @@ from typing import Protocol
 
 from providers.failures import Throttled, Unreachable
 from providers.http.retry_after import MAX_SECONDS
+from providers.http.slots import AccountSlots
 
 
 class Clock(Protocol):
@@ -186,60 +187,10 @@ class Throttle:
         self._guess = max(self._guess, self._guess_before)
 
 
-class Slots:
-    """
-    The calls that an account may have under way at one origin, by weight.
-
-    Calls that wait get their slots in the order of arrival, so that a heavy one is not passed by
-    light ones for ever.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._free = count
-        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
-
-    async def acquire(self, weight: int) -> int:
-        """
-        Take *weight* slots, at most all that there are; wait for them when there is no room.
-
-        Returns:
-            How many were taken, for `release`.
-        """
-        weight = min(weight, self._count)
-        if not self._waiters and self._free >= weight:
-            self._free -= weight
-            return weight
-        waiter = asyncio.get_running_loop().create_future()
-        entry = weight, waiter
-        self._waiters.append(entry)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.cancelled():
-                self._waiters.remove(entry)
-                self.release(0)
-            else:  # it had got its slots already
-                self.release(weight)
-            raise
-        return weight
-
-    def release(self, weight: int) -> None:
-        """Give back *weight* slots."""
-        self._free += weight
-        while self._waiters and self._waiters[0][0] <= self._free:
-            wanted, waiter = self._waiters[0]
-            if waiter.cancelled():  # it removes itself
-                return
-            self._waiters.popleft()
-            self._free -= wanted
-            waiter.set_result(None)
-
-
 class Health:
     """State of one connection at one origin; *slots* belong to its account there."""
 
-    def __init__(self, clock: Clock, slots: Slots) -> None:
+    def __init__(self, clock: Clock, slots: AccountSlots) -> None:
         self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)

@@ -8,7 +8,7 @@ import pytest
 
 from providers import registry
 from providers.http.client import Origins, Upstream
-from providers.http.resilience import Slots
+from providers.http.slots import Slots
 from providers.ports.connection import ConnectionInfo
 
 BASE = "http://upstream.example"
@@ -34,53 +34,58 @@ async def settle():
 
 
 async def started(slots, weight, log):
-    taken = await slots.acquire(weight)
+    release = await slots.acquire(weight)
     log.append(weight)
-    return taken
+    return release
 
 
 async def test_a_heavy_call_waits_for_all_and_is_not_passed():
     slots, log = Slots(4), []
-    assert await slots.acquire(1) == 1
+    release_first = await slots.acquire(1)
     heavy = asyncio.create_task(started(slots, 4, log))
     await settle()
     light = asyncio.create_task(started(slots, 1, log))
     await settle()
     assert log == []
 
-    slots.release(1)
+    release_first()
     await settle()
     assert log == [4]
 
-    slots.release(await heavy)
-    assert await light == 1
+    (await heavy)()
+    await light
     assert log == [4, 1]
 
 
 async def test_a_weight_above_the_limit_takes_all():
     slots = Slots(4)
-    assert await slots.acquire(8) == 4
-    slots.release(4)
-    assert await slots.acquire(4) == 4
+    release = await slots.acquire(8)
+    waiting = asyncio.create_task(slots.acquire(1))
+    await settle()
+    assert not waiting.done()
+
+    release()
+    await asyncio.wait_for(waiting, 1)
 
 
 @pytest.mark.parametrize("released_first", [False, True])
 async def test_cancelled_waiters_keep_no_slots(released_first):
     slots, log = Slots(4), []
-    await slots.acquire(2)
+    release_first = await slots.acquire(2)
     heavy = asyncio.create_task(started(slots, 4, log))
     await settle()
     light = asyncio.create_task(started(slots, 2, log))
     await settle()
     if released_first:
-        slots.release(2)
+        release_first()
     heavy.cancel()
     await settle()
 
     assert heavy.cancelled()
-    assert await light == 2
-    slots.release(2 if released_first else 4)
-    assert await asyncio.wait_for(slots.acquire(4), 1) == 4
+    (await light)()
+    if not released_first:
+        release_first()
+    await asyncio.wait_for(slots.acquire(4), 1)
 
 
 def opened(origins, number, *, kind="email", provider="PROVIDER_B", email="me@example.com"):
