@@ -9,6 +9,7 @@ The process: it assembles the other packages and holds what operators manage.
     services      the objects that routes share
     settings      every setting, from environment variables
     unknown_variables  variables that no setting reads
+    provider_settings  tables of the settings by provider
     setting_types how the text of a variable becomes a value
     version       the version of the package
     errors        what a command or the database cannot do

@@ -1,7 +1,8 @@
 """Infrastructure of the process below its services: it knows neither tokens nor requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gateway.audit import recorder
@@ -10,7 +11,7 @@ from gateway.connections.health import LastSuccess
 from gateway.http.sandbox_mount import SandboxApp, in_process
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.windows import UnlimitedCounter
-from gateway.settings import Settings
+from gateway.settings import NotConfigured, Settings
 from gateway.store.background import BackgroundJobs
 from gateway.store.database import Database
 from gateway.store.leases import Leases
@@ -18,6 +19,8 @@ from gateway.telemetry.metrics import Metrics
 from policy.quota import RequestCounter
 from providers.http.events import CallEvent
 from providers.http.origins import Origins
+from providers.http.proxies import Proxies, environment_tls_context
+from providers.http.slots import SharedSlots
 
 if TYPE_CHECKING:
     from gateway.ratelimit.redis_slots import RedisSlots
@@ -59,9 +62,9 @@ class Infrastructure:
         metrics, tracing = Metrics(), open_tracing(settings)
         last_success = LastSuccess(database, clock=milliseconds(clock))
         slots = open_slots(settings)
-        clients = origins or Origins(
+        clients = origins or open_origins(
+            settings,
             apps=in_process(settings.origin, sandbox),
-            processes=settings.limiting_processes,
             shared_slots=None if slots is None else slots.open,
         )
         listeners = [
@@ -88,6 +91,34 @@ class Infrastructure:
             metrics=metrics,
             tracing=tracing,
         )
+
+
+def open_origins(
+    settings: Settings,
+    *,
+    apps: Mapping[str, Any] = MappingProxyType({}),
+    shared_slots: SharedSlots | None = None,
+) -> Origins:
+    """
+    Open the clients of the upstreams, with the proxy and the certificates of the environment.
+
+    Raises:
+        NotConfigured: The proxy is not one that they can use, or the certificates cannot be read.
+    """
+    try:
+        tls, proxies = environment_tls_context(), Proxies.from_environment()
+    except ValueError as problem:
+        raise NotConfigured(str(problem)) from None
+    except OSError:
+        raise NotConfigured("SSL_CERT_FILE or SSL_CERT_DIR cannot be read.") from None
+    return Origins(
+        apps=apps,
+        tls=tls,
+        proxies=proxies,
+        user_agent=settings.user_agent,
+        processes=settings.limiting_processes,
+        shared_slots=shared_slots,
+    )
 
 
 def open_tracing(settings: Settings) -> "Tracing | None":

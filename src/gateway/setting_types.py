@@ -35,9 +35,16 @@ def _networks(texts: tuple[str, ...]) -> tuple[str, ...]:
     return texts
 
 
+def _user_agent(text: str) -> str:
+    if not text.isascii() or not text.isprintable() or len(text) > 200:
+        raise ValueError("must be at most 200 printable ASCII characters")
+    return text if "gzip" in text else f"{text} (gzip)"
+
+
 BaseUrl = Annotated[str, AfterValidator(_without_slash)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
 ClientSecret = Annotated[
     SecretStr | None, Field(description="Its secret; none for a public client.")
 ]
+UserAgent = Annotated[str, AfterValidator(_user_agent)]
 Networks = Annotated[Words, AfterValidator(_networks)]

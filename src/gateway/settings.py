@@ -5,32 +5,13 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway.setting_types import BaseUrl, ClientSecret, Networks, Words, origin_of
+from gateway.provider_settings import CLIENT_SETTINGS, SANDBOX_PATHS, Cloud, cloud_urls
+from gateway.setting_types import BaseUrl, ClientSecret, Networks, UserAgent, Words, origin_of
 
 MIN_ADMIN_TOKEN = 16  # characters
-
-
-# Provider -> the path of its sandbox upstream and of its sandbox authorization server.
-SANDBOX_PATHS: Mapping[str, str] = {
-    "PROVIDER_A": "provider-a",
-    "PROVIDER_B": "provider-b",
-    "COLLAB": "collab",
-    "BOARDS": "tasks",
-    "PROJECTS": "projects",
-}
-
-
-# Provider -> the beginning of the names of its client's settings.
-_CLIENTS: Mapping[str, str] = {
-    "PROVIDER_A": "provider_a",
-    "PROVIDER_B": "provider_b",
-    "COLLAB": "provider_b",
-    "BOARDS": "tasks",
-    "PROJECTS": "projects",
-}
 
 
 class NotConfigured(Exception):
@@ -208,6 +189,11 @@ class Settings(BaseSettings):
         default="https://app.asana.com/-/oauth_authorize",
         description="Consent page of the task projects.",
     )
+    provider_b_cloud: Cloud = Field(
+        default="worldwide",
+        description="Microsoft's cloud of provider B and the collaboration content: it decides the "
+        "defaults of their base URLs and of their login service.",
+    )
     provider_b_tenant: str = Field(
         default="common",
         description="Tenant of provider B and the collaboration content that accounts are "
@@ -235,6 +221,11 @@ class Settings(BaseSettings):
         description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
         "may name over https, besides the hosts of the base URLs above under their own scheme. "
         "`http://host:port` allows a host without TLS.",
+    )
+    user_agent: UserAgent = Field(
+        default="access-gateway (gzip)",
+        description="`User-Agent` of upstream calls; ` (gzip)` is added to one without that word, "
+        "because Google compresses nothing otherwise.",
     )
     strict_parameters: bool = Field(
         default=False,
@@ -292,6 +283,11 @@ class Settings(BaseSettings):
         default="json", description="How log lines are written to standard error."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_cloud_urls(cls, values: dict[str, object]) -> dict[str, object]:
+        return {**cloud_urls(values.get("provider_b_cloud")), **values}
+
     @property
     def database(self) -> str:
         """The database URL with its default filled in; it may hold a password."""
@@ -341,7 +337,7 @@ class Settings(BaseSettings):
 
     def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""
-        prefix = _CLIENTS[provider]
+        prefix = CLIENT_SETTINGS[provider]
         secret: SecretStr | None = getattr(self, f"{prefix}_client_secret")
         client_id: str | None = getattr(self, f"{prefix}_client_id")
         return client_id, None if secret is None else secret.get_secret_value()
@@ -385,9 +381,3 @@ class Settings(BaseSettings):
                 "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."
             )
         return self
-
-
-def client_variables(provider: str) -> tuple[str, str]:
-    """Return the variables that hold id and secret of the OAuth client at *provider*."""
-    prefix = f"AGW_{_CLIENTS[provider].upper()}_CLIENT"
-    return f"{prefix}_ID", f"{prefix}_SECRET"

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import importlib
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -216,3 +217,34 @@ async def client(transport, stub):
         transport=transport, base_url=stub.url, trust_env=False, timeout=5
     ) as opened:
         yield opened
+
+
+class TlsServers:
+    """Starts TLS servers before the stub; *agreed* are the protocols of their connections."""
+
+    def __init__(self, serve):
+        self._serve, self.agreed, self.servers = serve, [], []
+
+    async def __call__(self, certificate):
+        """Start a server with the certificate and key in a file; return its port."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+
+        async def serve(reader, writer):
+            self.agreed.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
+            await self._serve(reader, writer)
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+        self.servers.append(server)
+        return server.sockets[0].getsockname()[1]
+
+
+@pytest.fixture
+async def serve_tls(stub):
+    starts = TlsServers(stub.serve)
+    yield starts
+    for server in starts.servers:
+        server.close()
+        await server.wait_closed()
+    await asyncio.sleep(0.02)

@@ -2,41 +2,14 @@
 
 import asyncio
 import ssl
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from certificates import certificate
 
 from providers.failures import Unreachable
 from providers.http.client import Origins, Upstream
 from providers.http.transport import PooledTransport, tls_context
-
-
-def certificate(name, address):
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    built = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    plain = serialization.NoEncryption()
-    return built.public_bytes(pem), key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
 
 
 @pytest.fixture(scope="module")
@@ -57,29 +30,13 @@ def trusting(path):
 
 
 @pytest.fixture
-async def secure(stub, server_files):
+def secure(serve_tls, server_files):
     """Starts a TLS door to the stub; returns its URL and the protocols it agreed on."""
-    servers = []
-    agreed = []
 
     async def start(name="right"):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(server_files[name])
-        context.set_alpn_protocols(["h2", "http/1.1"])
+        return f"https://127.0.0.1:{await serve_tls(server_files[name])}", serve_tls.agreed
 
-        async def serve(reader, writer):
-            agreed.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
-            await stub.serve(reader, writer)
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-        servers.append(server)
-        return f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", agreed
-
-    yield start
-    for server in servers:
-        server.close()
-        await server.wait_closed()
-    await asyncio.sleep(0.02)
+    return start
 
 
 async def test_one_handshake_serves_calls_in_a_row(secure, stub, server_files):

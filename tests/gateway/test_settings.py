@@ -42,6 +42,51 @@ def test_lists_are_comma_separated(monkeypatch):
     }
 
 
+@pytest.mark.parametrize(
+    ("variables", "graph", "login"),
+    [
+        ({}, "https://graph.microsoft.com", "https://login.microsoftonline.com"),
+        (
+            {"AGW_PROVIDER_B_CLOUD": "us_government"},
+            "https://graph.microsoft.us",
+            "https://login.microsoftonline.us",
+        ),
+        (
+            {"AGW_PROVIDER_B_CLOUD": "china", "AGW_OAUTH_B_URL": "https://login.example"},
+            "https://microsoftgraph.chinacloudapi.cn",
+            "https://login.example",
+        ),
+    ],
+    ids=["worldwide", "a national cloud", "a national cloud and a URL of its own"],
+)
+def test_a_national_cloud_is_one_setting(monkeypatch, variables, graph, login):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+
+    assert {settings.upstreams["email", "PROVIDER_B"], settings.collab_url} == {graph}
+    assert settings.oauth_b_url == login
+
+
+def test_an_unknown_cloud_is_refused():
+    with pytest.raises(ValidationError, match="provider_b_cloud"):
+        Settings(provider_b_cloud="mars")
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("NONISV|Me|agw/1 (gzip)", "NONISV|Me|agw/1 (gzip)"), ("me/1", "me/1 (gzip)")],
+)
+def test_the_user_agent_names_gzip(text, sent):
+    assert Settings(user_agent=text).user_agent == sent
+
+
+@pytest.mark.parametrize("text", ["a\r\nx: y", "é", "a" * 201])
+def test_a_user_agent_that_no_header_can_hold_is_refused(text):
+    with pytest.raises(ValidationError, match="user_agent"):
+        Settings(user_agent=text)
+
+
 def test_windows_are_json(monkeypatch):
     monkeypatch.setenv("AGW_RATE_LIMIT_WINDOWS", '{"email": [[5, 10]]}')
 

@@ -10,7 +10,7 @@ from gateway.connections.oauth_servers import (
     WRITE_SCOPES,
     loopback_uri,
 )
-from gateway.settings import client_variables
+from gateway.provider_settings import client_variables
 
 PAGES = {
     "PROVIDER_A": "google",

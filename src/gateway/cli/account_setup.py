@@ -21,6 +21,7 @@ from gateway.connections.oauth_flow import (
 from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
 from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.infrastructure import open_origins
 from gateway.operations import rows, views
 from gateway.operations.connections import ConnectionService, NewConnection, Status, test_view
 from gateway.operations.validation import validated
@@ -29,7 +30,6 @@ from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
 from providers.failures import ProviderFailure
-from providers.http.origins import Origins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +226,7 @@ async def _read(upstreams: _Upstreams, connection_id: int) -> ConnectionRow:
 @asynccontextmanager
 async def _open_upstreams() -> AsyncIterator[_Upstreams]:
     async with open_store() as (database, keyring, settings):
-        origins, row_reader = Origins(), open_row_reader(database)
+        origins, row_reader = open_origins(settings), open_row_reader(database)
         endpoints = TokenEndpoints(origins, settings)
         credentials = CredentialRepository(
             row_reader,

@@ -26,8 +26,8 @@ from gateway.connections.oauth_servers import (
     scopes_of,
 )
 from gateway.connections.token_endpoints import TokenEndpoints
+from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring
-from gateway.settings import client_variables
 from gateway.store import timestamps
 from gateway.store.clock import StatementClock, as_column
 from gateway.store.conflicts import retried

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
-from gateway.settings import SANDBOX_PATHS, Settings
+from gateway.provider_settings import SANDBOX_PATHS
+from gateway.settings import Settings
 from providers import registry
 from providers.connectors.boards.account import read_account
 from providers.connectors.provider_a import account_cache as provider_a

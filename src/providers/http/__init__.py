@@ -13,6 +13,7 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     events        what listeners are told of each call
     origins       httpx clients by origin, and health by connection
     transport     the httpx transport
+    proxies       outbound proxies and certificate authorities by environment variables
     pool          connections of one origin
     connection    one HTTP/1.1 connection
 """

@@ -70,6 +70,7 @@ class Call:
             had hardly any time.
         public: Whether upstream must not be a host of this network.
         step_timeouts: Seconds per step, as the transport takes them.
+        user_agent: The header.
         upstream: As in `CallEvent`.
         connection: As in `CallEvent`.
         fence: Asked before each attempt; None for reads and for requests without a lease.
@@ -93,6 +94,7 @@ class Call:
     timeout: asyncio.Timeout
     counts_timeout: bool
     public: bool
+    user_agent: str
     upstream: str
     listener: CallListener | None
     connection: int | str | None
@@ -272,7 +274,7 @@ async def _send(call: Call, token: str | None) -> httpx.Response:
     headers = {
         "accept": "application/json",
         "accept-encoding": "gzip",
-        "user-agent": "access-gateway",
+        "user-agent": call.user_agent,
         **call.headers,
     }
     if token is not None and call.credentials is not None:

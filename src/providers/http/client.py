@@ -324,6 +324,7 @@ class Upstream:
             timeout=asyncio.timeout(seconds),
             counts_timeout=seconds >= _MIN_FAIR_SECONDS,
             public=is_foreign and not self._origins.allow_private,
+            user_agent=self._origins.user_agent,
             upstream=self._name,
             listener=self._origins.listener,
             connection=self._connection if authorised else None,

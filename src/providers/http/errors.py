@@ -10,6 +10,10 @@ from providers import failures
 # Statuses after which the same call may succeed in a moment.
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
 
+_BEFORE_SENDING = (
+    *(httpx.ConnectError, httpx.ConnectTimeout),
+    *(httpx.PoolTimeout, httpx.ProxyError),
+)
 _REFUSALS: Mapping[int, type[failures.Refused]] = MappingProxyType(
     {409: failures.Conflicted, 412: failures.Stale, 423: failures.Locked, 507: failures.OutOfSpace}
 )
@@ -33,11 +37,13 @@ def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> failures
         return failures.TimedOut(sent=sent)
     if isinstance(error, httpx.RemoteProtocolError) and is_read:
         return failures.Broken()
+    if isinstance(error, httpx.ProxyError):
+        return failures.Unreachable("The outbound proxy refused the connection.", sent=sent)
     return failures.Unreachable(sent=sent)
 
 
 def may_have_sent(request: httpx.Request, error: Exception | None = None) -> bool:
     """Tell whether a byte of *request* may have left; True when the transport does not say."""
-    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+    if isinstance(error, _BEFORE_SENDING):
         return False
     return bool(request.extensions.get("sent", True))

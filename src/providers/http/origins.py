@@ -11,11 +11,15 @@ import httpx
 
 from providers.bounded_map import BoundedMap
 from providers.http.events import CallListener
+from providers.http.proxies import Proxies
 from providers.http.resilience import Clock, Health, SystemClock
 from providers.http.slots import AccountSlots, SharedSlots, Slots
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
 from providers.http.urls import origin_of, parse_url
 
+# Google compresses its answers only for agents that name gzip:
+# docs/spec/upstream/README.md#user-agent.
+USER_AGENT = "access-gateway (gzip)"
 _MAX_CLIENTS = 256  # upstreams choose some of the origins
 
 
@@ -28,6 +32,8 @@ class Origins:
         apps: Mapping[str, Any] = MappingProxyType({}),
         transport: httpx.AsyncBaseTransport | None = None,
         tls: ssl.SSLContext | None = None,
+        proxies: Proxies | None = None,
+        user_agent: str = USER_AGENT,
         max_connections: int = MAX_CONNECTIONS,
         allow_private: bool = False,
         clock: Clock | None = None,
@@ -43,6 +49,8 @@ class Origins:
                 up when an origin is first called, so entries may be added later.
             transport: Transport of all other origins; None: a `PooledTransport`.
             tls: None: the certificates of certifi.
+            proxies: Of https origins; None: there are none.
+            user_agent: Of all calls.
             max_connections: Connections per origin.
             allow_private: Whether pre-authenticated URLs may lead into this network (tests).
             clock: None: the system's.
@@ -53,7 +61,10 @@ class Origins:
         # The client's log lines hold whole URLs, search words included.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         self.clock: Clock = clock or SystemClock()
-        self.transport = transport or PooledTransport(tls=tls, max_connections=max_connections)
+        self.transport = transport or PooledTransport(
+            tls=tls, proxies=proxies, max_connections=max_connections
+        )
+        self.user_agent = user_agent
         self.allow_private = allow_private
         self._apps = apps
         self.listener = listener

@@ -17,6 +17,7 @@ from ssl import SSLContext
 import httpx
 
 from providers.http.connection import Connection
+from providers.http.proxies import Proxy, open_tunnel
 
 # NAT64, its networks for local use (RFC 8215), and the former IPv4-compatible addresses.
 _IPV4_AT_THE_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
@@ -30,13 +31,30 @@ class Endpoint:
 
     Attributes:
         tls: None: plain text.
-        public: Whether the host must resolve to public addresses alone.
+        public: Whether the host must resolve to public addresses alone. Through a proxy, which
+            resolves names itself, an address in the host's place must be public.
+        proxy: None: the server is connected to directly.
     """
 
     host: str
     port: int
     tls: SSLContext | None
     public: bool = False
+    proxy: Proxy | None = None
+
+    def check_address(self) -> None:
+        """
+        Check the host of a call through a proxy.
+
+        Raises:
+            ConnectionRefusedError: It must be public, and is the address of another network.
+        """
+        try:
+            is_foreign = self.public and not is_public(self.host)
+        except ValueError:  # a name
+            return
+        if is_foreign:
+            raise ConnectionRefusedError
 
     async def addresses(self) -> Sequence[str]:
         """
@@ -240,6 +258,14 @@ class Pool:
         loop = asyncio.get_running_loop()
         endpoint = self._endpoint
         failure: OSError | None = None
+        if endpoint.proxy is not None and endpoint.tls is not None:
+            endpoint.check_address()
+            await open_tunnel(
+                connection, endpoint.proxy, endpoint.host, endpoint.port, endpoint.tls
+            )
+            if not connection.alive:
+                raise ConnectionRefusedError
+            return
         for address in await endpoint.addresses():
             try:
                 await loop.create_connection(

@@ -12,6 +12,7 @@ import httpx
 
 from providers.http.connection import Connection, Exchange
 from providers.http.pool import Endpoint, Pool
+from providers.http.proxies import Proxies
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_CONNECTIONS = 100  # connections per origin
@@ -48,6 +49,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         idle_seconds: float = IDLE_SECONDS,
         write_reuse_seconds: float = WRITE_REUSE_SECONDS,
         tls: ssl.SSLContext | None = None,
+        proxies: Proxies | None = None,
     ) -> None:
         """
         Start without any connection.
@@ -57,11 +59,13 @@ class PooledTransport(httpx.AsyncBaseTransport):
             idle_seconds: How long an unused connection is kept.
             write_reuse_seconds: How long a connection may have been idle to be used for a write.
             tls: None: the certificates of certifi.
+            proxies: Of https origins; None: there are none.
         """
         self._max_connections = max_connections
         self._idle_seconds = idle_seconds
         self._write_reuse_seconds = write_reuse_seconds
         self._tls = tls
+        self._proxies = proxies or Proxies()
         self._pools: dict[tuple[str, str, int, bool], Pool] = {}
 
     @property
@@ -121,7 +125,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
             if url.scheme not in ("http", "https") or not url.host:
                 raise httpx.UnsupportedProtocol("Only http and https are spoken.")
             context = (self._tls or tls_context()) if tls else None
-            endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public)
+            proxy = self._proxies.proxy_for(key[1], key[2]) if tls else None
+            endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public, proxy=proxy)
             if len(self._pools) >= _MAX_POOLS:
                 self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
             pool = Pool(

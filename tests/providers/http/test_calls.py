@@ -81,7 +81,7 @@ async def test_a_read_sends_its_user_agent_and_accept_headers():
         "host": "up.test",
         "accept": "application/json",
         "accept-encoding": "gzip",
-        "user-agent": "access-gateway",
+        "user-agent": "access-gateway (gzip)",
         "authorization": "Bearer token",
     }
 

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 import graph
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
 from gateway.cli.console import settings_errors
+from gateway.provider_settings import client_variables
 from gateway.secrets.keyring import Keyring, WeakSecret
-from gateway.settings import NotConfigured, Settings, client_variables
+from gateway.settings import NotConfigured, Settings
 from gateway.store import sqlite
 from gateway.unknown_variables import unknown_variables
 from gateway.version import API_VERSION, VERSION
