@@ -30,6 +30,6 @@ def served(seed: Path) -> Iterator[dict]:
     finally:
         process.stdin.close()
         try:
-            process.wait(10)
+            process.wait(120)
         except subprocess.TimeoutExpired:
             process.kill()

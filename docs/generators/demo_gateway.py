@@ -118,7 +118,7 @@ def running(folder: Path) -> Iterator[DemoGateway]:
         )
     finally:
         os.killpg(server.pid, signal.SIGTERM)  # `faketime` does not pass a signal on
-        server.wait(30)
+        server.wait(120)
 
 
 def _when_ready(manifest: Path, server: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:

@@ -67,12 +67,12 @@ class Processes:
         assert self.gateway is not None
         with contextlib.suppress(ProcessLookupError):
             self.gateway.send_signal(by)
-        return self.gateway.wait(60)
+        return self.gateway.wait(120)
 
     def died(self) -> int:
         """Wait for the gateway to end by itself; return its exit status."""
         assert self.gateway is not None
-        return self.gateway.wait(60)
+        return self.gateway.wait(120)
 
     def admin(self) -> httpx.Client:
         """Return a client of the management API."""
@@ -158,7 +158,7 @@ def opened(folder: Path) -> Iterator[Processes]:
         sandbox.wait(60)
 
 
-def answering(url: str, process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+def answering(url: str, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
     """Wait until *url* is answered by *process*."""
     until = time.monotonic() + seconds
     while True:

@@ -65,7 +65,7 @@ def rows(folder):
 
 def until(condition):
     """Wait until *condition* is true; return its value."""
-    for _ in range(600):
+    for _ in range(2400):
         if result := condition():
             return result
         time.sleep(0.05)
@@ -150,7 +150,7 @@ def test_a_worker_that_cannot_start_ends_all_workers_with_a_message(tmp_path):
     (tmp_path / "sandbox.db").mkdir()
     settings = {"AGW_DATA_DIR": str(tmp_path), "AGW_SANDBOX": "true", "AGW_LOG_FORMAT": "console"}
     serving = begin("-m", "gateway", "serve", "--port", "0", "--workers", "2", **settings)
-    printed, talk = serving.communicate(timeout=60)
+    printed, talk = serving.communicate(timeout=180)
 
     assert (serving.returncode, printed) == (1, "")
     assert "error: a worker could not start kind=OperationalError\n" in talk
@@ -166,7 +166,7 @@ def test_workers_end_with_a_killed_parent(tmp_path):
     while started < 2:
         started += "Application startup complete." in serving.stderr.readline()
     serving.send_signal(signal.SIGKILL)
-    talk = serving.communicate(timeout=60)[1]  # ends when nobody is left who could write more
+    talk = serving.communicate(timeout=180)[1]  # ends when nobody is left who could write more
 
     assert serving.returncode == -signal.SIGKILL
     assert talk.count("info: Finished server process [") == 2

@@ -39,7 +39,7 @@ class Traffic:
             counts.setdefault(call.kind, Counter())[call.status] += 1
         return counts
 
-    async def until(self, wanted: Callable[[Seen], bool], seconds: float = 60) -> Seen:
+    async def until(self, wanted: Callable[[Seen], bool], seconds: float = 120) -> Seen:
         """Wait for a call that begins from now on and is as *wanted*."""
         now, at = time.monotonic(), len(self.seen)
         try:

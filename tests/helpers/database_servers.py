@@ -30,7 +30,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_for(port: int, seconds: float = 20) -> None:
+def wait_for(port: int, seconds: float = 60) -> None:
     """Return once something listens on *port*."""
     until = time.monotonic() + seconds
     while True:
@@ -67,7 +67,7 @@ class RedisServer:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(120)
 
 
 @contextmanager
@@ -102,7 +102,7 @@ class PostgresServer:
         where = ("-D", self.data, "-p", str(self.port), "-h", "127.0.0.1")
         settings = ("-c", "unix_socket_directories=", "-c", "fsync=off")
         self._process = self._begin("postgres", *where, *settings)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while self._begin("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)).wait():
             assert self._process.poll() is None, "PostgreSQL ended"
             assert time.monotonic() < until, "PostgreSQL does not answer"
@@ -111,12 +111,12 @@ class PostgresServer:
     def stop(self) -> None:
         """End it and its children at once; what is committed stays."""
         self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(30)
+        self._process.wait(120)
 
     def kill(self) -> None:
         """End it as a loss of power would."""
         self._signal(signal.SIGKILL)
-        self._process.wait(10)
+        self._process.wait(120)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -189,4 +189,4 @@ def pgbouncer(postgres: PostgresServer, *, database: str, user: str) -> Iterator
             yield port
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(120)

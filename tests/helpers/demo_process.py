@@ -23,7 +23,7 @@ def running(folder: Path, **settings: str) -> Iterator[dict]:
         yield {**_when_ready(manifest, server, folder / "log"), "pid": server.pid}
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(120)
 
 
 def resident(pid: int) -> int:

@@ -54,11 +54,11 @@ class Process:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(120)
 
     def end(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(120)
 
     def restart(self) -> None:
         """End it as a service manager does, and start it again."""

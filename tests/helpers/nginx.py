@@ -77,7 +77,7 @@ def running(folder: Path, ports: tuple[int, int]) -> Iterator[Proxy]:
         yield Proxy(f"https://127.0.0.1:{secure}", folder / "cert.pem", plain, folder)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def write_certificate(folder: Path) -> None:

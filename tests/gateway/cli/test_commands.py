@@ -102,7 +102,7 @@ def test_a_closed_pipe_causes_no_error_message():
     process.stdout.close()
 
     assert process.stderr.read() == ""
-    assert process.wait(60) in {0, 1}
+    assert process.wait(120) in {0, 1}
     process.stderr.close()
 
 
@@ -189,7 +189,7 @@ def on_a_terminal(*words, **settings):
             break
         shown += part
     os.close(terminal)
-    return process.wait(60), shown.decode()
+    return process.wait(120), shown.decode()
 
 
 @pytest.mark.slow

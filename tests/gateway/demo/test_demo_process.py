@@ -34,7 +34,7 @@ def start(folder, manifest):
 
 def stop(process):
     process.terminate()
-    printed, _ = process.communicate(timeout=30)
+    printed, _ = process.communicate(timeout=180)
     return printed
 
 
