@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
-from fastapi import Depends, FastAPI
+from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from gateway.audit.log import DecisionLog
@@ -26,19 +27,18 @@ from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.explain.explainer import Explainer
 from gateway.explain.runner import DryRunner
-from gateway.http import caller_pacing, graphql_endpoint, health, oauth_pages, pages
+from gateway.http import caller_pacing, graphql_endpoint, health
 from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.dispatch import Dispatcher
 from gateway.http.entry import AddressLimits, RequestEntry
 from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.late_application import LateApplication
 from gateway.http.middleware import CommonMiddleware
 from gateway.http.sandbox_mount import SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure, milliseconds, open_counter, secret_text
 from gateway.lifecycle import Lifecycle, Worker
-from gateway.management import error_handlers, routes
-from gateway.management.auth import require_admin
 from gateway.ratelimit.prefix import DeploymentPrefix
 from gateway.ratelimit.windows import SharedCounter, configured_windows
 from gateway.rule_intents.log import RuleIntentLog
@@ -60,6 +60,9 @@ from rest_compat.ports import Operation
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
 
+if TYPE_CHECKING:  # imported when it is first asked
+    from fastapi import FastAPI
+
 INTERNAL = "/internal"
 
 
@@ -69,19 +72,22 @@ class Gateway:
     The assembled process.
 
     Attributes:
-        app: The management API, the pages, the probes; unknown paths go to the REST table.
+        app: The management API and the pages; unknown paths go to the REST table.
         lifecycle: The state between start and end.
         middleware: The outermost layer, which the server calls.
         background: Small writes that no response waits for.
     """
 
     services: Services
-    app: FastAPI
+    app: "LateApplication[FastAPI]"
     middleware: CommonMiddleware
     lifecycle: Lifecycle
     background: BackgroundJobs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await Router(lifespan=self.lifecycle.run)(scope, receive, send)
+            return
         await self.middleware(scope, receive, send)
 
     @property
@@ -101,7 +107,7 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Gateway"]:
         """Start and stop without a server."""
-        async with self.app.router.lifespan_context(self.app):
+        async with self.lifecycle.run(self):
             yield self
 
 
@@ -131,12 +137,7 @@ def assemble(
         closers=_closers(services, base),
         migrates=settings.migrate,
     )
-    app = _application(lifecycle, services)
-    health.install(app, services, base.metrics, lifecycle)
     graphql = graphql_endpoint.endpoint(entry, _graph(), idempotency, mutation_rows(ENDPOINTS))
-    pages.install(
-        app, graphql=graphql, sandbox=sandbox and forgetting_faults(sandbox, base.clients)
-    )
     table = rest_app(
         _endpoints(settings),
         graph=_Documents(),
@@ -145,9 +146,23 @@ def assemble(
         observer=entry.recorder.record_rest,
         strict=settings.strict_parameters,
     )
-    app.router.default = table
+
+    def application() -> "FastAPI":
+        from gateway.management.application import build  # noqa: PLC0415 - FastAPI is heavy
+
+        mounted = sandbox and forgetting_faults(sandbox, base.clients)
+        return build(services, graphql=graphql, sandbox=mounted, default=table)
+
+    app = LateApplication(application)
     middleware = CommonMiddleware(
-        Dispatcher(app, table=table, graphql=graphql, entry=entry, admin_port=settings.admin_port),
+        Dispatcher(
+            app,
+            table=table,
+            graphql=graphql,
+            probes=health.probes(services, base.metrics, lifecycle),
+            entry=entry,
+            admin_port=settings.admin_port,
+        ),
         read_rate_state=entry.read_rate_state,
         admission=AdmissionControl(active=settings.max_active, queued=settings.max_queued),
         draining=lambda: lifecycle.draining,
@@ -300,26 +315,6 @@ def _closers(services: Services, base: Infrastructure) -> tuple[Callable[[], Awa
         base.database.close,
         *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),
     )
-
-
-def _application(lifecycle: Lifecycle, services: Services) -> FastAPI:
-    """Build the FastAPI application, without its own pages, redirects and telemetry."""
-    app = FastAPI(
-        title="access-gateway",
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        lifespan=lifecycle.run,
-        # Its spans would carry paths and queries.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-    )
-    app.state.services = services
-    error_handlers.install(app)
-    for router in routes.ROUTERS:
-        app.include_router(router, dependencies=[Depends(require_admin)])
-    app.include_router(oauth_pages.router)
-    return app
 
 
 @cache

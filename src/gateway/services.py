@@ -1,9 +1,7 @@
 """The objects of one process that its routes share, built once at start-up."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-from fastapi import Depends, Request
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gateway.audit.log import DecisionLog
@@ -46,13 +44,3 @@ class Services:
     idempotency: "IdempotencyStore"
     explainer: "Explainer"
     admin_digest: bytes
-
-
-# `async`, though it waits for nothing: FastAPI calls other dependencies in a thread each.
-async def of_request(request: Request) -> Services:
-    """Return the services of the process that answers *request*."""
-    services: Services = request.app.state.services
-    return services
-
-
-AppServices = Annotated[Services, Depends(of_request)]

@@ -8,6 +8,7 @@ parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A P
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from starlette.types import Scope
 
 from rest_compat import contents, errors, ports
 from rest_compat.binding import INPUT, bind, ignored_parameters
-from rest_compat.documents import root_members
+from rest_compat.documents import document, root_members
 from rest_compat.idempotency import make_intent, read_key, run_once
 from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.preferences import Preferences, read_preferences
@@ -32,26 +33,35 @@ OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
 _json = msgspec.json.Encoder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Responder:
     """
     Handler of one row of the table.
 
     Attributes:
-        body: The variable that the request body fills, or None.
+        graph: Prepares the document of the row.
         reader: Reads the request body.
         observer: Called when an admitted call is over.
         strict: Whether unknown query parameters are refused without being asked to.
     """
 
     endpoint: Endpoint
-    operation: ports.Operation
+    graph: ports.Graph
     entry: ports.RequestEntry
     ledger: Ledger
-    body: ports.Variable | None
     reader: BodyReader
     observer: ports.CallObserver | None = None
     strict: bool = False
+
+    @cached_property
+    def operation(self) -> ports.Operation:
+        """The operation of the row's document; the first request of the row prepares it."""
+        return self.graph.prepare(document(self.endpoint.document))
+
+    @cached_property
+    def body(self) -> ports.Variable | None:
+        """The variable that the request body fills; None when the row takes no body."""
+        return next((item for item in self.operation.variables if item.name == INPUT), None)
 
     async def respond(self, request: RestRequest, path: Mapping[str, str]) -> RestResponse:
         """Answer *request*, whose path parameters are *path*; refusals are responses too."""

@@ -12,10 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from policy.vocabulary import Code
 from rest_compat import errors
-from rest_compat.binding import INPUT
 from rest_compat.body import ClientGone
 from rest_compat.contents import send_stream
-from rest_compat.documents import document
 from rest_compat.endpoint import Responder
 from rest_compat.ledger import Ledger
 from rest_compat.ports import AdmittedRequest, CallObserver, Graph, Problem, RequestEntry
@@ -42,25 +40,23 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     an admitted call is over; *strict* refuses unknown query parameters, which a header names
     otherwise.
 
+    The document of a row is prepared for its first request.
+
     Raises:
-        Whatever ``graph.prepare`` raises: a document does not fit the schema.
         KeyError: A row names a reader that does not exist.
     """
-    rows = []
-    for endpoint in endpoints:
-        operation = graph.prepare(document(endpoint.document))
-        variables = {variable.name: variable for variable in operation.variables}
-        row = Responder(
+    rows = [
+        Responder(
             endpoint=endpoint,
-            operation=operation,
+            graph=graph,
             entry=entry,
             ledger=ledger,
-            body=variables.get(INPUT),
             reader=readers[endpoint.body],
             observer=observer,
             strict=strict,
         )
-        rows.append(row)
+        for endpoint in endpoints
+    ]
     return Router(rows, entry=entry, observer=observer)
 
 

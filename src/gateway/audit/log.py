@@ -14,8 +14,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy.dialects import postgresql, sqlite
-
 from gateway.audit.chain import Chain
 from gateway.audit.decision import Decision, looks_like_id
 from gateway.audit.retention import Retention
@@ -220,6 +218,5 @@ class DecisionLog:
 
 def _insert(database: Database) -> str:
     """Compile the statement for the driver; its parameters are in the order of the columns."""
-    dialect = sqlite if database.path is not None else postgresql
-    insert = dialect.insert(DecisionRow).on_conflict_do_nothing()
+    insert = database.insert(DecisionRow).on_conflict_do_nothing()
     return str(insert.compile(dialect=database.writer.dialect, column_keys=_COLUMNS))

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated
+from itertools import groupby
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -42,19 +43,27 @@ class _Grouped(TyperGroup):
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's own kind of context
         """Return the names, sorted by group."""
-        return sorted(
-            super().list_commands(ctx),
-            key=lambda name: _GROUPS.index(self.commands[name].rich_help_panel),  # type: ignore[attr-defined]  # typer's
-        )
+        return sorted(super().list_commands(ctx), key=lambda name: _GROUPS.index(self._group(name)))
+
+    def _group(self, name: str) -> str:
+        return str(self.commands[name].rich_help_panel)  # type: ignore[attr-defined]  # typer's
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, group by group."""
+        for group, names in groupby(self.list_commands(ctx), self._group):
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(name, self.commands[name].get_short_help_str(limit=200)) for name in names]
+                )
 
 
 def _show_version(asked: bool) -> None:
     if not asked:
         return
-    from gateway.store.database import newest_version
+    from gateway.store.schema_version import newest
     from gateway.version import API_VERSION, VERSION
 
-    print(f"{NAME} {VERSION} (API {API_VERSION}, database {newest_version()})")
+    print(f"{NAME} {VERSION} (API {API_VERSION}, database {newest()})")
     raise typer.Exit
 
 
@@ -66,6 +75,7 @@ app = typer.Typer(
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by the keyboard.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
+    rich_markup_mode=None,  # importing rich takes longer than the rest of a help page
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

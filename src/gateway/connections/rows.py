@@ -15,7 +15,6 @@ from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
-from providers.http.urls import BaseUrl
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "email": ("PROVIDER_A", "PROVIDER_B"),
@@ -61,6 +60,8 @@ def check_base_url(url: str, allowed: Container[str]) -> str:
         OriginNotAllowed: The origin is not among *allowed*, or *url* is no http(s) URL, or has a
             user, a query, a fragment or dot segments.
     """
+    from providers.http.urls import BaseUrl  # noqa: PLC0415 - httpx is heavy for a command
+
     try:
         origin = BaseUrl.parse(url).origin
     except ValueError as failure:

@@ -9,15 +9,17 @@ The HTTP side of the process, from the socket to the handler of a request.
     caller_pacing          fair shares of the loop's time for callers
     admission_control      bounded concurrency, a queue, load shedding
     dispatch               REST and GraphQL past the routes of the application
+    late_application       the application of management API and pages, built when first asked
     entry                  authentication, rate limits and context of a request
     attachment_links       signed links to attachments
     contents               the bytes of attachments for REST
     client_addresses       the address that limits count by
-    graphql_endpoint       /graphql
+    graphql_endpoint       POST /graphql
     graphql_idempotency    mutations under an Idempotency-Key
     health                 /healthz, /readyz and /metrics
     pages                  explorer, API reference, /openapi.json
     openapi                the OpenAPI document
+    request_services       the services of the process as a parameter of routes
     oauth_pages            the pages of an account's consent
     sandbox_mount          the sandbox upstreams at /sandbox of this process
 """

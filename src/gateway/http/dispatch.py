@@ -1,22 +1,26 @@
 """
-Dispatch of REST and GraphQL requests past the routes of the FastAPI application.
+Dispatch of REST and GraphQL requests and of probes past the routes of the FastAPI application.
 
 FastAPI would run its middleware stack and try its routes before either: 5 to 8 % of a whole REST
 request, see docs/adr/0016-rest-and-graphql-bypass-framework-routes.md.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import orjson
-from fastapi import FastAPI, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import Overloaded
 from gateway.http import attachment_links
+from gateway.http.health import METRICS, Probe
 from gateway.http.middleware import request_state
 from gateway.store.database import StorageUnavailable
 from graph import errors
 from policy.refusals import NotFound, Refusal
+from policy.vocabulary import Code
+from rest_compat import errors as rest_errors
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse, send_response
@@ -24,37 +28,37 @@ from rest_compat.router import Router
 
 REST_PREFIXES = ("/api/access/", "/internal/api/access/")  # paths of the REST table alone
 GRAPHQL = "/graphql"
-METRICS = "/metrics"
 PROBES = ("/healthz", "/readyz")
 NOTHING = "There is nothing at this path."
 
 
 class Dispatcher:
-    """Passes REST requests to *table*, POST /graphql to *graphql*, and the rest to *app*."""
+    """
+    Passes REST requests to *table*, POST /graphql to *graphql*, the rest to *probes* and *app*.
 
-    def __init__(
+    None of the first three needs FastAPI, which *app* imports with its first request.
+    """
+
+    def __init__(  # noqa: PLR0913 - what it passes requests to
         self,
-        app: FastAPI,
+        app: ASGIApp,
         *,
         table: Router,
         graphql: Callable[[Request], Awaitable[Response]],
+        probes: Mapping[str, Probe],
         entry: attachment_links.LinkEntry,
         admin_port: int | None = None,
     ) -> None:
         """
-        *entry* opens signed links to attachments, which are calls of *table*.
+        *probes* are handlers of GET by path; *entry* opens signed links to attachments, which are
+        calls of *table*.
 
         *admin_port* is that of the listener for administrators; None: there is only one.
         """
-
-        async def run(scope: Scope, receive: Receive, send: Send) -> None:
-            scope.setdefault("state", {})["route"] = GRAPHQL
-            response = await graphql(Request(scope, receive, send))
-            await response(scope, receive, send)
-
         self._app = app
         self._table = table
-        self._graphql = run
+        self._graphql = _route(GRAPHQL, graphql)
+        self._probes = {path: _route(path, probe) for path, probe in probes.items()}
         self._links = attachment_links.follow_links(entry, table)
         self._admin_port = admin_port
 
@@ -72,6 +76,11 @@ class Dispatcher:
             await endpoint(scope, receive, send)
         except ClientGone:
             return
+        except _MethodNotAllowed:
+            message = "This method is not possible here."
+            problem = rest_errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
+            response = self._table.refuse(scope, problem).with_headers(("Allow", "GET"))
+            await send_response(response, send, head=scope["method"] == "HEAD")
         except (StorageUnavailable, Refusal) as failure:
             if request_state(scope).status:  # the response has begun
                 raise
@@ -100,6 +109,8 @@ class Dispatcher:
         return path in PROBES or is_admin == (is_management or path == METRICS)
 
     def _endpoint(self, scope: Scope) -> ASGIApp | None:
+        if scope["type"] == "websocket":
+            return self._table  # which closes it
         if scope["type"] == "http":
             path: str = scope["path"]
             if path.startswith(attachment_links.PREFIX) and scope["method"] in ("GET", "HEAD"):
@@ -108,4 +119,25 @@ class Dispatcher:
                 return self._table
             if path == GRAPHQL and scope["method"] == "POST":
                 return self._graphql
+            if path in self._probes:
+                return self._probes[path] if scope["method"] == "GET" else _refuse_method
         return None
+
+
+class _MethodNotAllowed(Exception):
+    """A probe was asked with another method than GET."""
+
+
+async def _refuse_method(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise _MethodNotAllowed
+
+
+def _route(path: str, handle: Callable[[Request], Awaitable[Response]]) -> ASGIApp:
+    """Return *handle* as an ASGI application; logs and metrics name *path*."""
+
+    async def run(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["route"] = path
+        response = await handle(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return run

@@ -1,9 +1,9 @@
-"""`/graphql` over HTTP: POST runs a document; a browser that GETs it is sent to the explorer."""
+"""POST /graphql over HTTP."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import RedirectResponse
+from starlette.requests import Request
+from starlette.responses import Response
 
 from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import IdempotentMutation, Rows, to_refusal
@@ -91,14 +91,3 @@ async def _body(request: Request) -> bytes | Refusal:
         return await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
     except Problem as problem:
         return to_refusal(problem)
-
-
-def install(app: FastAPI, answer: GraphQLHandler) -> None:
-    """Add the endpoint to *app*; *answer* handles POST."""
-    app.post("/graphql", include_in_schema=False)(answer)
-
-    @app.get("/graphql", include_in_schema=False)
-    async def explore(request: Request) -> Response:
-        if "text/html" in request.headers.get("accept", ""):
-            return RedirectResponse("/explorer/", status_code=302)
-        raise HTTPException(405)

@@ -7,11 +7,12 @@ token or the admin token.
 
 import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable, Mapping
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
 from sqlalchemy import func
 from sqlmodel import col, select
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from gateway.lifecycle import Lifecycle
 from gateway.ratelimit.windows import SharedCounter
@@ -22,21 +23,23 @@ from gateway.store.tables import ConnectionRow
 from gateway.telemetry.metrics import CONTENT_TYPE, Metrics
 
 DATABASE_TIMEOUT_SECONDS = 2.0
+METRICS = "/metrics"
 OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 
 
-def install(app: FastAPI, services: Services, metrics: Metrics, lifecycle: Lifecycle) -> None:
-    """Add the endpoints to *app*."""
+Probe = Callable[[Request], Awaitable[Response]]
+
+
+def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mapping[str, Probe]:
+    """Return the handlers of GET by path."""
     digests = [services.admin_digest]
     if services.settings.metrics_token is not None:
         digests.append(_digest(services.settings.metrics_token.get_secret_value().encode()))
 
-    @app.get("/healthz", include_in_schema=False)
-    async def alive() -> dict[str, str]:
-        return {"status": "ok"}
+    async def alive(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
 
-    @app.get("/readyz", include_in_schema=False)
-    async def ready() -> Response:
+    async def ready(_: Request) -> Response:
         database = (
             OK if lifecycle.serving and await _connection_counts(services) is not None else LOST
         )
@@ -56,7 +59,6 @@ def install(app: FastAPI, services: Services, metrics: Metrics, lifecycle: Lifec
             {"status": status, "checks": checks}, status_code=200 if is_ready else 503
         )
 
-    @app.get("/metrics", include_in_schema=False)
     async def figures(request: Request) -> Response:
         await services.entry.check_secret(request.scope, digests)
         metrics.set_shared_limits_lost(lost=_shared_limits_state(services) == LOST)
@@ -65,6 +67,8 @@ def install(app: FastAPI, services: Services, metrics: Metrics, lifecycle: Lifec
         if counts is not None:
             metrics.set_connections(counts)
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+
+    return {"/healthz": alive, "/readyz": ready, METRICS: figures}
 
 
 async def _connection_counts(services: Services) -> dict[tuple[str, str], int] | None:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from gateway.connections import reconnect_links
 from gateway.connections.oauth_flow import ConsentFailed
 from gateway.connections.oauth_servers import CALLBACK
-from gateway.services import AppServices
+from gateway.http.request_services import AppServices
 from policy.refusals import InvalidInput, NotFound
 
 router = APIRouter(include_in_schema=False)

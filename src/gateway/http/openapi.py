@@ -17,7 +17,7 @@ from graph import schema
 from graph.masking import guards
 from rest_compat.openapi import document as rest_document
 from rest_compat.openapi.components import describe_error_response
-from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema
 from rest_compat.table import ENDPOINTS
 
 _ADMIN = {

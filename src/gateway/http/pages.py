@@ -10,13 +10,12 @@ import asyncio
 from pathlib import Path
 
 import orjson
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
-from gateway.http import graphql_endpoint
 from gateway.http.graphql_endpoint import GraphQLHandler
 from gateway.http.openapi import document
 
@@ -75,7 +74,14 @@ def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -
     async def explorer_starters() -> Response:
         return Response(starters, media_type="application/json")
 
-    graphql_endpoint.install(app, graphql)
+    app.post("/graphql", include_in_schema=False)(graphql)
+
+    @app.get("/graphql", include_in_schema=False)
+    async def explore(request: Request) -> Response:
+        if "text/html" in request.headers.get("accept", ""):  # a browser
+            return RedirectResponse("/explorer/", status_code=302)
+        raise HTTPException(405)
+
     for path, folder in (("/explorer", "explorer"), ("/docs", "docs")):
         if (_STATIC / folder).is_dir():
             _redirect(app, path)

@@ -9,4 +9,5 @@ The management API: routes that only the holder of the admin token may call.
     operators, resources, connections, tokens, rules, decisions, explain
                      one module per collection or call of the API
     routes           all of them
+    application      the FastAPI application of these routes and of the pages
 """

@@ -4,9 +4,9 @@ from fastapi import Request
 
 from gateway.auth import token_format
 from gateway.auth.authenticator import read_bearer
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.operations.validation import invalid_query
-from gateway.services import AppServices
 from policy.refusals import AccessDenied, Detail, Unauthenticated
 from policy.vocabulary import Code, UnauthorizedReason
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from gateway.operations.validation import UNKNOWN, details, invalid
 from policy.refusals import Detail
 from rest_compat.body import MAX_VALUES, parse, read_body
-from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema
 from rest_compat.readers import MAX_SHORT_BODY
 
 # Bytes above which a body is parsed in a thread, or other requests would wait for it.

@@ -6,6 +6,7 @@ from fastapi import Depends, Response
 from pydantic import Field
 
 from gateway.http.oauth_pages import callback_url
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
@@ -19,7 +20,6 @@ from gateway.operations.connections import (
     Status,
 )
 from gateway.operations.inputs import WholeNumberText
-from gateway.services import AppServices
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow
 

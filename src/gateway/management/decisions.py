@@ -5,12 +5,12 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router
 from gateway.operations import decisions, views
 from gateway.operations.decisions import DecisionQuery
-from gateway.services import AppServices
 from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
 

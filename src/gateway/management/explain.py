@@ -7,11 +7,11 @@ from fastapi import Depends
 from gateway.explain import views
 from gateway.explain.request import ExplainRequest
 from gateway.http import client_addresses
+from gateway.http.request_services import AppServices
 from gateway.management.bodies import body, described
 from gateway.management.router import Router, row_id
 from gateway.operations import rows
 from gateway.operations.validation import invalid
-from gateway.services import AppServices
 from gateway.store.tables import AccessToken
 
 router = Router(prefix="/api/access-tokens", tags=["access tokens"])

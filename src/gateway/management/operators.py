@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router
 from gateway.operations import operators, views
 from gateway.operations.operators import NewOperator, OperatorChange
-from gateway.services import AppServices
 from gateway.store import timestamps
 
 router = Router(prefix="/api/operators", tags=["operators"])

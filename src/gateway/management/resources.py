@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router, row_id
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
-from gateway.services import AppServices
 
 router = Router(prefix="/api/resources", tags=["resources"])
 

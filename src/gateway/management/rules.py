@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Response
 from pydantic import FailFast, Field
 
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
@@ -12,7 +13,6 @@ from gateway.management.router import Router, row_id
 from gateway.operations import rows, rules, views
 from gateway.operations.inputs import Input, WholeNumberText
 from gateway.operations.rules import NewRule, RuleChange
-from gateway.services import AppServices
 from gateway.store.tables import AccessToken
 from policy.vocabulary import RuleAction, RuleType
 from rest_compat.body import MAX_BODY

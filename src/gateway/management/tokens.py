@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import Depends, Response
 
 from gateway.auth.tokens import Status
+from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
 from gateway.management.router import Router, row_id
 from gateway.operations import settings_views, tokens, views
 from gateway.operations.tokens import NewToken, Rotation, TokenChange
-from gateway.services import AppServices
 
 router = Router(prefix="/api/access-tokens", tags=["access tokens"])
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from gateway.store import timestamps
-from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema
 
 
 class Input(BaseModel):

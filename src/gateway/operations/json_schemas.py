@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType, UnionType
 
-from rest_compat.openapi.json_schemas import JsonSchema, nullable
+from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _LEAVES: Mapping[typing.Any, JsonSchema] = MappingProxyType(
     {

@@ -14,7 +14,7 @@ from gateway.errors import CommandError
 from gateway.operations import restored_access
 from gateway.operations.restored_access import WiderAccess
 from gateway.settings import Settings
-from gateway.store import backups, revisions
+from gateway.store import backups, schema_version
 from gateway.store.database import Database
 from gateway.store.serving import TERM_SECONDS, forget_serving_processes, serving_processes
 from gateway.store.tables import AccessToken, ConnectionRow
@@ -46,21 +46,23 @@ async def downgrade(version: str, *, force: bool = False) -> dict[str, Any]:
     Raises:
         CommandError: There is no such version, or gateways serve and there is no *force*.
     """
-    if version not in (versions := revisions.known()):
+    if version not in (versions := schema_version.known()):
         raise CommandError(f"There is no version {version}, only {', '.join(reversed(versions))}.")
     async with _open_database() as database:
         before = await _known_version(database)
         if before is None or before < version:
             raise CommandError(f"The database is at {before or 'nothing'}: that is no way back.")
         await _require_idle(database, force=force)
-        await revisions.downgrade(database, version)
+        from gateway.store.revisions import downgrade as go_back  # noqa: PLC0415 - Alembic is heavy
+
+        await go_back(database, version)
         return {**await _status(database), "before": before}
 
 
 async def back_up(target: Path, progress: Progress) -> dict[str, Any]:
     """Copy the store to *target*; return the `file` and its `version`."""
     async with _open_database() as database:
-        if await revisions.current(database) is None:
+        if await schema_version.current(database) is None:
             raise CommandError(f"There is nothing to copy at {safe_url(database)}.")
         url = database.url
     backups.back_up(url, target, progress)
@@ -144,7 +146,7 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
 async def _require_idle(database: Database, *, force: bool) -> list[str]:
     """Return the processes that serve *database*; without *force*, refuse if there are any."""
     try:
-        if await revisions.current(database) is None:
+        if await schema_version.current(database) is None:
             return []
         serving = await serving_processes(database)
     except DatabaseError:  # a damaged store, or one older than leases
@@ -160,14 +162,14 @@ async def _require_idle(database: Database, *, force: bool) -> list[str]:
 def _check_copy(url: str, copy: Path) -> str:
     """Return the version of *copy*, which must be known."""
     version = backups.version_of(url, copy)
-    if version not in revisions.known():
+    if version not in schema_version.known():
         raise CommandError(f"{copy} is of version {version}, which this program does not know.")
     return version
 
 
 async def _compare(database: Database, copy: Path) -> list[WiderAccess] | None:
     try:
-        if await revisions.current(database) is None:
+        if await schema_version.current(database) is None:
             return None
         present = {table: await _rows(database, table) for table in restored_access.TABLES}
     except DatabaseError:  # a damaged store is the reason for a restore
@@ -203,7 +205,7 @@ async def _open_database() -> AsyncIterator[Database]:
 
 
 async def _status(database: Database) -> dict[str, Any]:
-    version, known = await revisions.current(database), revisions.known()
+    version, known = await schema_version.current(database), schema_version.known()
     return {
         "database": safe_url(database),
         "version": version,
@@ -219,8 +221,8 @@ def _missing(version: str | None, known: Sequence[str]) -> Sequence[str]:
 
 
 async def _known_version(database: Database) -> str | None:
-    version = await revisions.current(database)
-    if version is not None and version not in revisions.known():
+    version = await schema_version.current(database)
+    if version is not None and version not in schema_version.known():
         raise CommandError(
             f"The database is of version {version}, which this program does not know."
         )
@@ -230,7 +232,7 @@ async def _known_version(database: Database) -> str | None:
 async def _revoked_tokens(database: Database) -> tuple[set[int], int]:
     """Return the ids of revoked tokens and the highest policy revision; none if unreadable."""
     try:
-        if await revisions.current(database) != revisions.known()[0]:
+        if await schema_version.current(database) != schema_version.known()[0]:
             return set(), 0
     except DatabaseError:  # a damaged store is the reason for a restore
         return set(), 0

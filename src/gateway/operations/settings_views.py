@@ -5,7 +5,7 @@ from typing import Annotated, NotRequired, TypedDict
 from gateway.operations.json_schemas import Keywords, enum_of
 from policy import vocabulary as words
 from policy.settings import DEFAULTS, MAX_DAYS, MAX_LONG, MAX_REQUESTS, MAX_TEXT, MAX_WORDS
-from rest_compat.openapi.json_schemas import JsonSchema, nullable
+from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _SHORT = Keywords(maxItems=MAX_WORDS)
 EmailOps = Annotated[list[Annotated[str, enum_of(words.EmailOp, words.EMAIL_COMPOSITES)]], _SHORT]

@@ -15,7 +15,9 @@ The database of the process: engines, tables and the shared state that lives in 
     event_ids    public ids of calendars and events
     background   jobs and loops that run beside the requests
     cleanup      the hourly deletion of expired rows
-    revisions    versions of the schema
+    schema_version
+                 the version of the schema: the current one and the known ones
+    revisions    upgrades and downgrades of the schema
     backups      copies of the database and their restoration
     sealed_columns
                  encrypts the values of a column again under the newest key

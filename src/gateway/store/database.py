@@ -12,22 +12,23 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, text
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlmodel import SQLModel
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import CommandError
-from gateway.store import sqlite
+from gateway.store import schema_version, sqlite
 from gateway.store.clock import DatabaseClock
 from gateway.store.failures import is_conflict, is_unavailable
+
+if TYPE_CHECKING:  # imported where the database is PostgreSQL
+    from sqlalchemy.dialects import postgresql
 
 # How a connection pooler assigns connections to PostgreSQL: for a session, or per transaction.
 Pooler = Literal["session", "transaction"]
@@ -123,8 +124,10 @@ class Database:
         if self.path is not None:
             await asyncio.to_thread(_prepare_file, self.path)
         async with self.reader.connect() as connection:
-            if await connection.run_sync(is_current):
+            if await connection.run_sync(schema_version.known_revision) == schema_version.newest():
                 return
+        from gateway.store.revisions import upgrade  # noqa: PLC0415 - Alembic is heavy
+
         async with self._migrator.begin() as connection:
             if self.path is None:
                 await self._lock_schema(connection)
@@ -144,8 +147,8 @@ class Database:
         if self.path is not None and not self.path.exists():
             raise CommandError(_NOT_UPGRADED.format("none"))
         async with self.reader.connect() as connection:
-            current = await connection.run_sync(_known_revision)
-        if current != newest_version():
+            current = await connection.run_sync(schema_version.known_revision)
+        if current != schema_version.newest():
             raise CommandError(_NOT_UPGRADED.format(current or "none"))
 
     async def _lock_schema(self, connection: AsyncConnection) -> None:
@@ -186,6 +189,14 @@ class Database:
             self.writes_fail = True
             raise
         self.writes_fail = False
+
+    def insert(self, table: type[SQLModel]) -> "sqlite_dialect.Insert | postgresql.Insert":
+        """Begin an INSERT of this database, which can also say what happens on a conflict."""
+        if self.path is not None:
+            return sqlite_dialect.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - heavy
+
+        return postgresql.insert(table)
 
     async def accepts_writes(self) -> bool:
         """
@@ -231,54 +242,6 @@ def _prepare_file(path: Path) -> None:
                 time.sleep(0.01)
             else:
                 return
-
-
-def is_current(connection: Connection) -> bool:
-    """Return whether the schema has the newest version that this program knows."""
-    newest = ScriptDirectory.from_config(alembic_config()).get_current_head()
-    return MigrationContext.configure(connection).get_current_revision() == newest
-
-
-def upgrade(connection: Connection, revision: str = "head") -> None:
-    """
-    Run the packaged migrations on *connection* up to *revision*.
-
-    Raises:
-        CommandError: A newer version of this program has upgraded the database.
-    """
-    _known_revision(connection)
-    command.upgrade(alembic_config(connection), revision)
-
-
-def _known_revision(connection: Connection) -> str | None:
-    """
-    Return the version of the schema; None for an empty database.
-
-    Raises:
-        CommandError: A newer version of this program has upgraded the database.
-    """
-    scripts = ScriptDirectory.from_config(alembic_config(connection))
-    current = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in scripts.walk_revisions()}
-    if current is not None and current not in known:
-        raise CommandError(
-            f"The database is of version {current}, which this program does not know: a newer one "
-            "has upgraded it. Start that one, or restore a backup."
-        )
-    return current
-
-
-def newest_version() -> str:
-    """Return the version of the schema that this program needs."""
-    return ScriptDirectory.from_config(alembic_config()).get_current_head() or ""
-
-
-def alembic_config(connection: Connection | None = None) -> Config:
-    """Return a configuration without an ini file; None is enough to list the migrations."""
-    config = Config()
-    config.set_main_option("script_location", "gateway.store:migrations")
-    config.attributes["connection"] = connection
-    return config
 
 
 @asynccontextmanager

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 
@@ -107,12 +106,11 @@ class EventIds:
     @retried
     async def _insert(self, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> bool:
         """Insert missing rows; insert none and return False when their connection was removed."""
-        insert = sqlite.insert if self._database.path is not None else postgresql.insert
         try:
             async with self._database.writing() as session:
                 for batch in _batches(rows):
-                    statement = insert(table).values(batch).on_conflict_do_nothing()
-                    await session.exec(statement)
+                    insert = self._database.insert(table).values(batch)
+                    await session.exec(insert.on_conflict_do_nothing())
         except IntegrityError:
             return False
         except StorageUnavailable as failure:

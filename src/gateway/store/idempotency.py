@@ -25,7 +25,6 @@ from contextlib import AbstractAsyncContextManager
 
 import msgspec
 from sqlalchemy import delete, func, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 
 from gateway.errors import Overloaded
@@ -239,8 +238,7 @@ class IdempotencyStore:
             "started_at": now,
         }
         async with self._database.writing() as session:
-            dialect = sqlite if self._database.path is not None else postgresql
-            insert = dialect.insert(IdempotencyRow).values(values).on_conflict_do_nothing()
+            insert = self._database.insert(IdempotencyRow).values(values).on_conflict_do_nothing()
             row = await session.scalar(insert.returning(col(IdempotencyRow.id)))
         if row is None:
             return None

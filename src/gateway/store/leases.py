@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sqlalchemy import delete, false, or_
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from gateway.errors import Overloaded
@@ -95,8 +94,7 @@ class Leases:
         """
         now, term, until = self._now(), round(seconds * 1000), col(LeaseRow.until)
         expired = or_(until <= now, until > now + 2 * term)
-        dialect = sqlite if self._database.path is not None else postgresql
-        insert = dialect.insert(LeaseRow).values(name=name, holder=holder, until=now + term)
+        insert = self._database.insert(LeaseRow).values(name=name, holder=holder, until=now + term)
         take = insert.on_conflict_do_update(
             index_elements=["name"],
             set_={"holder": insert.excluded.holder, "until": insert.excluded.until},

@@ -1,27 +1,22 @@
-"""Versions of the database schema: the current one, the known ones, and downgrades."""
+"""Upgrades and downgrades of the database schema, by Alembic."""
 
 from alembic import command
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.config import Config
 from sqlalchemy import Connection
 
-from gateway.store.database import Database, alembic_config
+from gateway.store import schema_version
+from gateway.store.database import Database
 
 
-async def current(database: Database) -> str | None:
-    """Return the version of *database*; None when it has no tables or does not exist."""
-    if database.path is not None and not database.path.exists():
-        return None
-    async with database.reader.connect() as connection:
-        return await connection.run_sync(
-            lambda driver: MigrationContext.configure(driver).get_current_revision()
-        )
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """
+    Run the packaged migrations on *connection* up to *revision*.
 
-
-def known() -> tuple[str, ...]:
-    """Return the versions that this program has migrations for, newest first."""
-    scripts = ScriptDirectory.from_config(alembic_config())
-    return tuple(script.revision for script in scripts.walk_revisions())
+    Raises:
+        CommandError: A newer version of this program has upgraded the database.
+    """
+    schema_version.known_revision(connection)
+    command.upgrade(alembic_config(connection), revision)
 
 
 async def downgrade(database: Database, revision: str) -> None:
@@ -32,3 +27,11 @@ async def downgrade(database: Database, revision: str) -> None:
 
     async with database.writer.begin() as connection:
         await connection.run_sync(run)
+
+
+def alembic_config(connection: Connection | None = None) -> Config:
+    """Return a configuration without an ini file; None is enough to list the migrations."""
+    config = Config()
+    config.set_main_option("script_location", "gateway.store:migrations")
+    config.attributes["connection"] = connection
+    return config

@@ -17,3 +17,9 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     pool          connections of one origin
     connection    one HTTP/1.1 connection
 """
+
+import sys
+
+# httpx imports its command line with rich and pygments where these are installed: a tenth of a
+# second at every start. It takes the failure of that import for "not installed".
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # the import system's own mark

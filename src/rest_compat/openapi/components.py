@@ -8,7 +8,7 @@ from typing import Any
 from policy.vocabulary import Surface
 from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, ResultObject
-from rest_compat.openapi.json_schemas import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema
 from rest_compat.table import Endpoint
 
 _MEANINGS: Mapping[int, str] = MappingProxyType(

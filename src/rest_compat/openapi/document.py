@@ -31,7 +31,8 @@ from rest_compat.openapi.components import (
     header_ref,
     response_name,
 )
-from rest_compat.openapi.json_schemas import Components, JsonSchema, parameter
+from rest_compat.openapi.json_schemas import Components, parameter
+from rest_compat.openapi.schema_values import JsonSchema
 from rest_compat.table import Endpoint
 from rest_compat.uploads import FILE_NAME
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import graphql
 
-JsonSchema = dict[str, Any]
+from rest_compat.openapi.schema_values import JsonSchema, nullable
 
 _SCALARS: Mapping[str, JsonSchema] = MappingProxyType(
     {
@@ -158,17 +158,6 @@ def parameter(
     if default is not None:
         schema["default"] = _text(default)
     return schema
-
-
-def nullable(schema: JsonSchema) -> JsonSchema:
-    """Return a schema of *schema* or null."""
-    if not schema:
-        return schema
-    if "enum" in schema:
-        return {**schema, "type": [schema["type"], "null"], "enum": [*schema["enum"], None]}
-    if "type" in schema:
-        return {**schema, "type": [schema["type"], "null"]}
-    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def with_description(schema: JsonSchema, description: str | None) -> JsonSchema:

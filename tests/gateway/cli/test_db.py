@@ -15,7 +15,7 @@ from sqlalchemy import delete, insert, update
 from sqlalchemy.engine import make_url
 from sqlmodel import select
 
-from gateway.store import backups, revisions
+from gateway.store import backups, schema_version
 from gateway.store import sqlite as sqlite3
 from gateway.store.database import Database
 from gateway.store.serving import TERM_SECONDS, ServingLease, serving_processes
@@ -30,7 +30,7 @@ from gateway.store.tables import (
     TokenResource,
 )
 
-NEWEST = revisions.known()[0]
+NEWEST = schema_version.known()[0]
 on_both = pytest.mark.parametrize(
     "kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 )
@@ -95,7 +95,7 @@ def test_an_empty_store_is_brought_to_the_newest_version(run, environment, reque
         environment.setenv("AGW_DATABASE_URL", request.getfixturevalue("postgres"))
     before = read_json(run("db", "current", "--json"), code=1)
     assert (before["version"], before["newest"]) == (None, NEWEST)
-    assert before["missing"] == sorted(revisions.known())
+    assert before["missing"] == sorted(schema_version.known())
 
     made = read_json(run("db", "upgrade", "--json"))
     assert (made["before"], made["version"], made["missing"]) == (None, NEWEST, [])
@@ -426,7 +426,7 @@ def test_restore_without_a_terminal_needs_yes(run, deployed, file):
 
 def test_missing_postgresql_programs_are_reported(run, environment, file, monkeypatch):
     monkeypatch.setattr("gateway.store.backups.shutil.which", lambda _: None)
-    monkeypatch.setattr("gateway.store.revisions.current", answering("0001"))
+    monkeypatch.setattr("gateway.store.schema_version.current", answering("0001"))
     environment.setenv("AGW_DATABASE_URL", "postgresql+asyncpg://u:secret@127.0.0.1:1/x")
     refused = run("db", "backup", file)
 

@@ -6,17 +6,13 @@ import stat
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from gateway.store import database as database_module
-from gateway.store import sqlite, tables
-from gateway.store.database import (
-    Database,
-    StorageUnavailable,
-    UnsafeSqlite,
-    guard_processes,
-    upgrade,
-)
+from gateway.store import revisions, schema_version, sqlite, tables
+from gateway.store.database import Database, StorageUnavailable, UnsafeSqlite, guard_processes
+from gateway.store.revisions import upgrade
 
 
 async def test_migrations_make_exactly_the_tables(database):
@@ -56,7 +52,7 @@ async def test_the_schema_can_be_taken_down_again(tmp_path):
     async with database.writer.begin() as connection:
         await connection.run_sync(upgrade)
         await connection.run_sync(
-            lambda sync: command.downgrade(database_module.alembic_config(sync), "base")
+            lambda sync: command.downgrade(revisions.alembic_config(sync), "base")
         )
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
     assert names == ["alembic_version"]
@@ -150,3 +146,9 @@ async def test_only_the_owner_may_read_a_new_store(tmp_path):
     await database.close()
 
     assert stat.S_IMODE((tmp_path / "new.db").stat().st_mode) == 0o600
+
+
+def test_the_known_versions_are_those_of_the_migrations():
+    scripts = ScriptDirectory.from_config(revisions.alembic_config())
+
+    assert list(schema_version.known()) == [each.revision for each in scripts.walk_revisions()]

@@ -25,8 +25,9 @@ from gateway.auth.token_lookup import open_row_reader
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store import tables
-from gateway.store.database import Database, StorageUnavailable, alembic_config, upgrade
+from gateway.store.database import Database, StorageUnavailable
 from gateway.store.idempotency import IdempotencyStore
+from gateway.store.revisions import alembic_config, upgrade
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent
 from rest_compat.responses import RestResponse
 

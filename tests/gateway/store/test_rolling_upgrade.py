@@ -10,10 +10,10 @@ import itertools
 import pytest
 from sqlalchemy import create_engine, inspect
 
-from gateway.store import revisions
-from gateway.store.database import upgrade
+from gateway.store import schema_version
+from gateway.store.revisions import upgrade
 
-VERSIONS = tuple(reversed(revisions.known()))
+VERSIONS = tuple(reversed(schema_version.known()))
 # Migrations that an older program does not survive, each with its reason. From now on there are
 # none: a change that contracts takes two versions, the first of which no longer uses the old form.
 CONTRACTING = {}

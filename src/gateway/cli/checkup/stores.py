@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from gateway.cli.checkup.findings import Finding, fail, ok, unknown, warn
 from gateway.cli.console import reason
 from gateway.operations.maintenance import safe_url
-from gateway.store import revisions
+from gateway.store import schema_version
 from gateway.store.database import Database
 from gateway.store.leases import MAX_LEASE_SECONDS
 
@@ -42,8 +42,8 @@ async def database(store: Database) -> Finding:
 
 async def schema(store: Database) -> Finding:
     """Check that the schema has the newest version."""
-    name, known = "schema", revisions.known()
-    version = await revisions.current(store)
+    name, known = "schema", schema_version.known()
+    version = await schema_version.current(store)
     if version == known[0]:
         return ok(name, f"version {version}, the newest")
     if version is None:

@@ -104,4 +104,4 @@ def _openapi_document() -> Any:
     # Assembling a gateway opens nothing, and its secrets are not part of the document.
     secret = SecretStr("nobody is admitted by this")
     settings = Settings(_env_file=None, admin_token=secret, secret_keys=secret)  # type: ignore[call-arg]  # pydantic-settings' own
-    return orjson.loads(served.document(assemble(settings).app))
+    return orjson.loads(served.document(assemble(settings).app.built()))
