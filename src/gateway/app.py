@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
@@ -146,14 +146,8 @@ def assemble(
         observer=entry.recorder.record_rest,
         strict=settings.strict_parameters,
     )
-
-    def application() -> "FastAPI":
-        from gateway.management.application import build  # noqa: PLC0415 - FastAPI is heavy
-
-        mounted = sandbox and forgetting_faults(sandbox, base.clients)
-        return build(services, graphql=graphql, sandbox=mounted, default=table)
-
-    app = LateApplication(application)
+    mounted = sandbox and forgetting_faults(sandbox, base.clients)
+    app = _late_application(services, graphql=graphql, sandbox=mounted, default=table)
     middleware = CommonMiddleware(
         Dispatcher(
             app,
@@ -315,6 +309,17 @@ def _closers(services: Services, base: Infrastructure) -> tuple[Callable[[], Awa
         base.database.close,
         *([partial(asyncio.to_thread, tracing.close)] if tracing is not None else []),
     )
+
+
+def _late_application(services: Services, **parts: Any) -> "LateApplication[FastAPI]":
+    """Return the application of the management API; *parts* as `management.application.build`."""
+
+    def build() -> "FastAPI":
+        from gateway.management import application  # noqa: PLC0415 - FastAPI is heavy
+
+        return application.build(services, **parts)
+
+    return LateApplication(build)
 
 
 @cache

@@ -9,13 +9,12 @@ their texts may quote private data.
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-import structlog
 
 MEMBERS = (
     "request_id",
@@ -56,10 +55,7 @@ def configure(*, level: str, form: str) -> None:
 
 def formatter(form: str) -> logging.Formatter:
     """Write one JSON object per line ("json"), or one readable line: level, event, members."""
-    render = structlog.processors.JSONRenderer(_to_json) if form == "json" else _as_text
-    return structlog.stdlib.ProcessorFormatter(
-        processors=[_describe, _select_members, render], pass_foreign_args=True
-    )
+    return _Formatter(_to_json if form == "json" else _as_text)
 
 
 def silence_noisy_loggers() -> None:
@@ -68,38 +64,46 @@ def silence_noisy_loggers() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _describe(_: object, __: str, event: Event) -> Event:
+class _Formatter(logging.Formatter):
+    """Writes the allowed members of a record, and no traceback."""
+
+    def __init__(self, render: Callable[[Event], str]) -> None:
+        super().__init__()
+        self._render = render
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._render(_select_members(_describe(record)))
+
+
+def _describe(record: logging.LogRecord) -> Event:
     """Return the event's members as the record states them."""
-    record: logging.LogRecord = event["_record"]
     members: Event = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "logger": record.name,
-        "event": _text(record, event),
+        "event": _text(record),
     }
     if current_id := request_id.get():
         members["request_id"] = current_id
     members.update((name, getattr(record, name)) for name in MEMBERS if hasattr(record, name))
-    if kind := _kind(record, event):
+    if kind := _kind(record):
         members["kind"] = kind
     return members
 
 
-def _text(record: logging.LogRecord, event: Event) -> str:
+def _text(record: logging.LogRecord) -> str:
     family = record.name.partition(".")[0]
     if family in _OURS:
-        return str(event["event"])
+        return record.getMessage()
     if family not in _TEMPLATES or not isinstance(record.msg, str) or "\n" in record.msg:
         return SILENCED
-    shown = tuple(
-        value if isinstance(value, int) else "…" for value in event["positional_args"] or ()
-    )
+    shown = tuple(value if isinstance(value, int) else "…" for value in record.args or ())
     return record.msg % shown if shown else record.msg
 
 
-def _kind(record: logging.LogRecord, event: Event) -> str | None:
+def _kind(record: logging.LogRecord) -> str | None:
     """Return the type of the exception; the server reports a failed start as a traceback text."""
-    failure = (event.get("exc_info") or (None,))[0]
+    failure = (record.exc_info or (None,))[0]
     if failure is not None:
         return str(failure.__name__)
     if isinstance(record.msg, str) and record.msg.startswith("Traceback "):
@@ -107,15 +111,15 @@ def _kind(record: logging.LogRecord, event: Event) -> str | None:
     return type(record.msg).__name__ if isinstance(record.msg, Exception) else None
 
 
-def _select_members(_: object, __: str, event: Event) -> Event:
+def _select_members(event: Event) -> Event:
     """Keep the allowed members, in their order."""
     return {name: event[name] for name in (*_ALWAYS, *MEMBERS) if name in event}
 
 
-def _as_text(_: object, __: str, event: Event) -> str:
+def _as_text(event: Event) -> str:
     members = [f"{name}={event[name]}" for name in MEMBERS if name in event]
     return " ".join((f"{event['level']}: {event['event']}", *members))
 
 
-def _to_json(event: Event, **_: object) -> str:
+def _to_json(event: Event) -> str:
     return orjson.dumps(event, default=str).decode()

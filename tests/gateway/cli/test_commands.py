@@ -63,7 +63,7 @@ def test_the_groups_are_on_the_page_in_their_order(run):
     shown = run("--help")
 
     assert shown.exit_code == 0
-    places = [shown.stdout.index(f" {group} ") for group in _GROUPS]
+    places = [shown.stdout.index(f"\n{group}:\n") for group in _GROUPS]
     assert places == sorted(places)
     assert "Exit codes: 0 done, 1 failed, 2 wrong usage" in " ".join(shown.stdout.split())
 
