@@ -88,6 +88,12 @@ STEPS = (
             "body": "The berth is free from Monday.",
         },
     ),
+    Step(
+        "uploadEmailAttachment",
+        lambda _: {"fileName": "berths.csv", "contentType": "text/csv"},
+        lambda _: _FILE,
+        makes=("handle", "pX3hTq0v8r2Kc6mYw1dLz5nB7sJ4gAeR9uFiOxCtVbE"),
+    ),
     Step("replyToEmail", _email, lambda _: {"body": "Thank you.", "replyAll": False}),
     Step("forwardEmail", _email, lambda _: {"to": [{"email": "ana@example.com"}], "body": "FYI"}),
     Step("listEmails", lambda _: {"hasAttachment": True, "limit": 1}, shown=False, key="files"),

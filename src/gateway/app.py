@@ -51,6 +51,7 @@ from gateway.store.cleanup import HourlyCleanup
 from gateway.store.conflicts import retried
 from gateway.store.idempotency import IdempotencyStore
 from gateway.store.serving import ServingLease
+from gateway.store.uploads import UploadStore
 from graph import schema
 from graph.documents.operations import Graph
 from policy.vocabulary import Surface
@@ -197,7 +198,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
     authenticator = _authenticator(settings, base, links)
     rule_intents = RuleIntentLog(database, keyring)
     counter = open_counter(settings, base.clock)
-    idempotency = IdempotencyStore(database, keyring)
+    idempotency, uploads = IdempotencyStore(database, keyring), UploadStore(database, keyring)
     entry = RequestEntry(
         authenticator=authenticator,
         limits=AddressLimits(
@@ -208,6 +209,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         decisions=decisions,
         rule_intents=rule_intents,
         attachment_links=AttachmentLinks(keyring, settings.base_url, now_ms),
+        uploads=uploads,
         not_found_step=settings.not_found_step_ms / 1000,
     )
     return Services(
@@ -224,6 +226,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         decisions=decisions,
         rule_intents=rule_intents,
         idempotency=idempotency,
+        uploads=uploads,
         explainer=_explainer(settings, entry, authenticator, idempotency),
         admin_digest=hashlib.sha256(secret_text(settings.admin_token).encode()).digest(),
     )
@@ -287,7 +290,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),
         ConnectionRecheck(base.database, base.leases, accounts.test),
-        HourlyCleanup(base.leases, base.leases.sweep, services.oauth.sweep),
+        HourlyCleanup(base.leases, base.leases.sweep, services.oauth.sweep, services.uploads.sweep),
         base.last_success,
         ServingLease(base.database),
     )

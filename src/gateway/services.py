@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
     from gateway.store.database import Database
     from gateway.store.idempotency import IdempotencyStore
+    from gateway.store.uploads import UploadStore
     from policy.quota import RequestCounter
 
 
@@ -42,5 +43,6 @@ class Services:
     decisions: "DecisionLog"
     rule_intents: "RuleIntentLog"
     idempotency: "IdempotencyStore"
+    uploads: "UploadStore"
     explainer: "Explainer"
     admin_digest: bytes

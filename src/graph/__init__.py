@@ -14,6 +14,8 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     loaders            data loaders of one request
     page_tokens        sealed positions in lists
     scalars            Long, DateTime, JSON
+    file_content       the bytes of uploads: streamed, or base64 in variables
+    attachment_uploads  port of files uploaded to be attached
     coordinates        schema coordinates ("Email.body") and what the schema has at them
     account            `accessToken`
     emails, events, tasks, collab  the root fields and types of each surface

@@ -12,6 +12,7 @@ from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
+from graph.attachment_uploads import UploadsOfToken
 from graph.effects import Effect
 from graph.loaders import Loaders
 from graph.masking import masks
@@ -106,6 +107,7 @@ class Context:
             prefixed id.
         attachment_link: Returns the signed address of an attachment of this token, by the prefixed
             id of its message and its own id, and when the address expires.
+        uploads: The files that this token uploaded to attach them.
         attachment: The attachment that the operation found; its bytes are not requested yet.
         now: The clock; returns an aware UTC time.
     """
@@ -135,6 +137,7 @@ class Context:
     attachment_link: Callable[[str, str], tuple[str, datetime]] | None = field(
         default=None, repr=False
     )
+    uploads: UploadsOfToken | None = field(default=None, repr=False)
     attachment: AttachmentFile | None = field(default=None, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)

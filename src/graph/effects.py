@@ -25,6 +25,7 @@ _ATTRIBUTES = (
     "comment_id",
     "file_id",
     "permission_id",
+    "handle",
     "site",
     "list",
     "number",

@@ -80,6 +80,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.NO_COLLAB_PROVIDER: 422,
         Code.MAILBOX_LIMIT: 422,
         Code.RULE_LIMIT: 422,
+        Code.UPLOAD_LIMIT: 422,
         Code.RATE_LIMITED: 429,
         Code.INTERNAL_ERROR: 500,
         Code.PROVIDER_ERROR: 502,

@@ -21,12 +21,13 @@ from graph.collab import labels as collab_labels
 from graph.collab import permission_mutations as collab_permissions
 from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
-from graph.collab.inputs import FILE_CONTENT, FileContent
 from graph.context import Info
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
+from graph.emails import uploads as email_uploads
 from graph.events import queries as event_queries
 from graph.execution import fast_resolvers
+from graph.file_content import FILE_CONTENT, FileContent
 from graph.masking import masks
 from graph.scalars import SCALARS
 from graph.tasks import mutations as task_mutations
@@ -76,6 +77,7 @@ Mutation = create_type(
         email_mutations.forward_email,
         email_mutations.delete_email,
         email_mutations.modify_email,
+        email_uploads.upload_email_attachment,
         task_mutations.create_task_item,
         task_mutations.update_task_item,
         task_mutations.delete_task_item,

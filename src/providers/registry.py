@@ -53,12 +53,13 @@ CONCURRENCY: Mapping[str, int] = MappingProxyType(
 # Hosts of pre-authenticated URLs: docs/spec/upstream/README.md#pre-authenticated-addresses.
 CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "PROVIDER_B": ("outlook.office.com", "outlook.office365.com", "outlook.office365.us"),
         "COLLAB": (
             *(".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".dps.mil"),
             *(".sharepoint.cn", ".sharepoint.de", ".svc.ms", ".1drv.com"),
             *(".livefilestore.com", ".storage.live.com", ".microsoftpersonalcontent.com"),
             *("api.onedrive.com", "onedrive.live.com"),
-        )
+        ),
     }
 )
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")

@@ -160,6 +160,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
     email.get("/messages/{emailId}", "get_email"),
     email.get(_ATTACHMENT, "get_email_attachment", streams=True),
+    email.post("/attachments", "upload_email_attachment", status=201, body="upload"),
     email.get("/threads/{threadId}", "get_email_thread"),
     email.post("/messages/send", "send_email", result=_ACTION, body="mail"),
     email.post("/messages/{emailId}/reply", "reply_to_email", result=_ACTION, body="mail"),

@@ -39,6 +39,7 @@ from sandbox.provider_a.google_calendar import routes as a_calendar
 from sandbox.provider_b import batch as b_batch
 from sandbox.provider_b.outlook_calendar import routes as b_calendar
 from sandbox.provider_b.outlook_mail import routes as b_mail
+from sandbox.provider_b.outlook_mail import upload_sessions
 from sandbox.quota_units import QuotaMeter
 from sandbox.state import SandboxState, open_state
 
@@ -55,6 +56,7 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
     ("providerB", ("v1.0",), b_mail.create_handler),
     ("providerB", ("v1.0",), b_calendar.create_handler),
     ("providerB", ("v1.0",), b_batch.create_handler),
+    ("providerB", upload_sessions.PREFIX, b_mail.create_upload_handler),
     ("tasks", ("v2",), boards.create_handler),
     ("projects", (), projects.create_handler),
     ("collab", ("content",), c_places.create_handler),
@@ -64,7 +66,9 @@ HANDLERS: tuple[tuple[str, tuple[str, ...], Callable[[SandboxState], Handler]], 
 )
 
 # Handlers that are called without an access token: their URLs carry the authority.
-OPEN_HANDLERS = frozenset({("oauth", ()), ("collab", ("content",))})
+OPEN_HANDLERS = frozenset(
+    {("oauth", ()), ("collab", ("content",)), ("providerB", upload_sessions.PREFIX)}
+)
 
 # Fault kinds that only one upstream has.
 OWN_FAULTS: Mapping[str, Mapping[str, Callable[..., Response]]] = {

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sandbox.calendar.store import CalendarStore
 from sandbox.collab.store import ContentStore
@@ -21,6 +22,7 @@ class SandboxState:
     Attributes:
         content: The collaboration content.
         trees: Parsed messages, shared by both mail protocols.
+        attachment_uploads: Unfinished upload sessions of attachments, by the token of their URL.
         clock: Seconds since the epoch.
     """
 
@@ -30,6 +32,7 @@ class SandboxState:
     trees: MimeTreeCache
     tokens: TokenStore
     content: ContentStore
+    attachment_uploads: dict[str, Any] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
 
 

@@ -85,6 +85,10 @@ def test_every_root_field_is_nullable():
         ("forwardEmail", [EmailOp.FORWARD_EMAIL]),
         ("deleteEmail", [EmailOp.DELETE_EMAIL]),
         ("modifyEmail", [EmailOp.MARK_AS_READ, EmailOp.APPLY_LABELS]),
+        (
+            "uploadEmailAttachment",
+            [EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL],
+        ),
     ],
 )
 def test_the_sdl_has_the_requirement_of_each_field(field, operations):

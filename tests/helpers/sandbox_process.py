@@ -40,7 +40,7 @@ class Repeating:
 
 def main(port, folder, latency):
     listener, base = bind("127.0.0.1", int(port))
-    sandbox = create(Path(folder), public_base=base)
+    sandbox = create(Path(folder), public_base=base, content_base=base)
     sandbox.upstreams["providerA"].quota.allowance = None  # the load is larger than a person's
     run_app(Repeating(sandbox, float(latency)) if float(latency) else sandbox, listener)
 

@@ -30,6 +30,7 @@ from gateway.http.middleware import request_state
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
+from gateway.store.uploads import UploadStore
 from graph import effects, errors
 from graph.context import Context
 from graph.request_log import WHOLE_REQUEST
@@ -156,6 +157,7 @@ class RequestEntry:
         decisions: DecisionLog,
         rule_intents: RuleIntentLog,
         attachment_links: AttachmentLinks,
+        uploads: UploadStore,
         not_found_step: float = 0.0,
     ) -> None:
         """*not_found_step* is that of the contexts of requests, in seconds."""
@@ -167,6 +169,7 @@ class RequestEntry:
         self._decisions = decisions
         self._rule_intents = rule_intents
         self.attachment_links = attachment_links
+        self._uploads = uploads
         self._not_found_step = not_found_step
 
     # -- for REST; see `rest_compat.ports.RequestEntry`
@@ -307,6 +310,7 @@ class RequestEntry:
             content=self._accounts.content_for(caller, costs),
             download_address=self._download_address,
             attachment_link=self.attachment_links.of(caller),
+            uploads=self._uploads.of(caller.token_id),
         )
 
     async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> None:

@@ -12,6 +12,7 @@ The database of the process: engines, tables and the shared state that lives in 
     leases       locks in the database, for one process at a time
     serving      the leases of the processes that serve
     idempotency  the entries of `Idempotency-Key` requests
+    uploads      files uploaded to be attached to messages
     event_ids    public ids of calendars and events
     background   jobs and loops that run beside the requests
     cleanup      the hourly deletion of expired rows

@@ -243,6 +243,39 @@ class IdempotencyRow(SQLModel, table=True):
     started_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
+class UploadRow(SQLModel, table=True):
+    """
+    A file that a token uploaded to attach it to messages.
+
+    Attributes:
+        handle: Random; the id that clients know.
+        description: Sealed name and media type.
+        size: Bytes stored so far.
+        is_complete: Whether all bytes have arrived.
+    """
+
+    __tablename__ = "uploads"
+    __table_args__ = (sa.UniqueConstraint("handle", name="uq_uploads_handle"), _AUTOINCREMENT)
+
+    id: int | None = _primary_key()
+    token_id: int = _foreign_key("access_tokens.id", index=True)
+    handle: str = Field(max_length=43)
+    description: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+    size: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
+    is_complete: bool
+    expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
+
+
+class UploadChunkRow(SQLModel, table=True):
+    """Some of the bytes of an uploaded file, sealed; *number* counts from 0."""
+
+    __tablename__ = "upload_chunks"
+
+    upload_id: int = _foreign_key("uploads.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    content: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
+
+
 class CalendarRow(SQLModel, table=True):
     """A calendar; its `id` is the permanent `calendarId` of the API."""
 

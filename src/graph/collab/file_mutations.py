@@ -5,6 +5,7 @@ from typing import Annotated, cast
 
 import strawberry
 
+from graph import file_content
 from graph.collab import changes, ids, inputs
 from graph.collab.failures import translate_failures
 from graph.collab.file_names import resolve_media_type, types_by_name
@@ -32,7 +33,7 @@ Argument = strawberry.argument
 @translate_failures
 async def upload_file(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
-    content: Annotated[inputs.FileContent, Argument(name="input", description="The bytes.")],
+    content: Annotated[file_content.FileContent, Argument(name="input", description="The bytes.")],
     file_name: Annotated[str, Argument(description="1 to 255 characters.")],
     folder_id: Annotated[str, Argument(description="The id of the destination folder.")],
     *,
@@ -46,7 +47,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     ] = inputs.ConflictBehavior.FAIL,
 ) -> DriveOperationResultView:
     """Upload a file."""
-    context, body = info.context, cast("inputs.UploadBody", content)
+    context, body = info.context, cast("file_content.UploadBody", content)
     name = inputs.validate_name(file_name, "fileName")
     key = ids.parse_folder(folder_id)
     upload = Upload(

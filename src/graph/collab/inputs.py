@@ -1,88 +1,18 @@
 """Input types of the collab mutations, and the validation of their members."""
 
-import base64
-import binascii
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType, Protocol, cast
 
 import strawberry
-from graphql import GraphQLError
 
 from graph.collab.file_names import find_name_problem
 from graph.scalars import JSON
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
-MAX_INLINE = 4 * 1024 * 1024  # bytes of a file in a document; docs/spec/limits.md#sizes
 MAX_ADDRESS = 320  # characters
 
 _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
-
-FileContent = NewType("FileContent", object)
-
-
-class UploadBody(Protocol):
-    """
-    The bytes of an upload, streamed once.
-
-    Attributes:
-        size: In bytes; None when it is not known beforehand.
-        read_error: Why the stream ended early; None otherwise.
-    """
-
-    @property
-    def size(self) -> int | None: ...
-    @property
-    def mime_type(self) -> str | None: ...
-    @property
-    def read_error(self) -> Exception | None: ...
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the bytes; raises `read_error`."""
-
-
-@dataclass(frozen=True, slots=True)
-class InlineBody:
-    """A small file whose bytes are in the variables."""
-
-    content: bytes
-    mime_type: str | None = None
-    read_error: Exception | None = None
-
-    @property
-    def size(self) -> int | None:
-        return len(self.content)
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self.content
-
-
-def read_content(value: object) -> UploadBody:
-    """Accept an upload of the REST layer as it is, and decode a text as base64."""
-    if callable(getattr(value, "chunks", None)):
-        return cast("UploadBody", value)
-    if isinstance(value, str) and len(value) <= MAX_INLINE * 4 // 3 + 4:
-        try:
-            content = base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError):
-            content = None
-        if content is not None and len(content) <= MAX_INLINE:
-            return InlineBody(content)
-    raise GraphQLError("A FileContent is base64 of at most 4 MiB.")
-
-
-FILE_CONTENT = strawberry.scalar(
-    name="FileContent",
-    description=(
-        "The bytes of a file: base64, at most 4 MiB, in a request of at most 64 KiB as any other. "
-        "Larger ones are uploaded over REST."
-    ),
-    serialize=lambda value: value,
-    parse_value=read_content,
-)
 
 
 @strawberry.enum(graphql_name_from="value", description="With whom something is shared.")

@@ -4,21 +4,25 @@ import binascii
 import re
 from collections.abc import Sequence
 
+from graph.attachment_uploads import UploadedFile
+from graph.context import Context
 from graph.emails.inputs import AttachmentInput
 from graph.emails.problems import Problems, unsafe
-from providers.ports.mail import OutgoingFile
+from providers.ports.mail import OutgoingFile, StoredContent
 
 MAX_FILES = 50
-MAX_BYTES = 3_000_000  # of all attachments of a message together, decoded
+MAX_BYTES = 3_000_000  # of all attachments in base64 of a message together, decoded
+MAX_STORED_BYTES = 104_857_600  # of all attachments of a message together
 MAX_NAME = 255  # characters
+MAX_HANDLE = 100  # characters
 BINARY = "application/octet-stream"
 
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}", re.ASCII)
 _CONTAINERS = ("message/", "multipart/")  # their parts would become parts of the message
 
 
-def read(
-    attachments: Sequence[AttachmentInput] | None, problems: Problems
+async def read(
+    attachments: Sequence[AttachmentInput] | None, problems: Problems, context: Context
 ) -> tuple[OutgoingFile, ...]:
     """Return the files to attach; what is wrong with them is added to *problems*."""
     if not attachments:
@@ -27,37 +31,85 @@ def read(
         problems.add("attachments", f"At most {MAX_FILES} files are allowed.")
         return ()
     # Four characters are three bytes: nothing too large is decoded.
-    if sum(len(file.content_base64) for file in attachments) // 4 * 3 > MAX_BYTES + 2 * MAX_FILES:
+    encoded = sum(len(file.content_base64 or "") for file in attachments)
+    if encoded // 4 * 3 > MAX_BYTES + 2 * MAX_FILES:
         problems.add("attachments", _TOO_LARGE)
         return ()
-    files = tuple(
-        _read(file, f"attachments[{index}]", problems) for index, file in enumerate(attachments)
-    )
-    if sum(len(file.content) for file in files) > MAX_BYTES:
+    files = [
+        await _stored(file, f"attachments[{index}]", problems, context)
+        if file.handle is not None
+        else _decoded(file, f"attachments[{index}]", problems)
+        for index, file in enumerate(attachments)
+    ]
+    if sum(len(file.content) for file in files if isinstance(file.content, bytes)) > MAX_BYTES:
         problems.add("attachments", _TOO_LARGE)
-    return files
+    if sum(file.size for file in files) > MAX_STORED_BYTES:
+        problems.add("attachments", f"A message has at most {MAX_STORED_BYTES} bytes of files.")
+    return tuple(files)
 
 
-_TOO_LARGE = f"All files together may have at most {MAX_BYTES} bytes."
+_TOO_LARGE = (
+    f"All files in base64 together may have at most {MAX_BYTES} bytes. Upload larger files, and"
+    " attach them by their handles."
+)
 
 
-def _read(file: AttachmentInput, path: str, problems: Problems) -> OutgoingFile:
-    if not 0 < len(file.name) <= MAX_NAME or not file.name.strip():
-        problems.add(
-            f"{path}.name", f"A file name has 1 to {MAX_NAME} characters, not only blanks."
-        )
-    if unsafe(file.name):
-        problems.add(f"{path}.name", "Line breaks and control characters are not allowed.")
-    media_type = (file.content_type or BINARY).lower()
+def check_name(name: str, path: str, problems: Problems) -> None:
+    """Add what is wrong with a file name to *problems*."""
+    if not 0 < len(name) <= MAX_NAME or not name.strip():
+        problems.add(path, f"A file name has 1 to {MAX_NAME} characters, not only blanks.")
+    if unsafe(name):
+        problems.add(path, "Line breaks and control characters are not allowed.")
+
+
+def check_media_type(media_type: str | None, path: str, problems: Problems) -> str:
+    """Return a MIME type in lower case; what is wrong with it is added to *problems*."""
+    media_type = (media_type or BINARY).lower()
     if not _MEDIA_TYPE.fullmatch(media_type):
-        problems.add(
-            f"{path}.contentType", "It must be a MIME type without parameters: text/plain."
-        )
+        problems.add(path, "It must be a MIME type without parameters: text/plain.")
     elif media_type.startswith(_CONTAINERS):
-        problems.add(f"{path}.contentType", "Messages and multiparts cannot be attached.")
+        problems.add(path, "Messages and multiparts cannot be attached.")
+    return media_type
+
+
+def _decoded(file: AttachmentInput, path: str, problems: Problems) -> OutgoingFile:
+    name, encoded = file.name, file.content_base64
+    for member, value in (("name", name), ("contentBase64", encoded)):
+        if value is None:
+            problems.add(f"{path}.{member}", "It is required, unless there is a handle.")
+    if name is not None:
+        check_name(name, f"{path}.name", problems)
+    media_type = check_media_type(file.content_type, f"{path}.contentType", problems)
+    content = b""
     try:
-        content = binascii.a2b_base64(file.content_base64, strict_mode=True)
+        content = binascii.a2b_base64(encoded or "", strict_mode=True)
     except ValueError:
         problems.add(f"{path}.contentBase64", "It must be base64 (RFC 4648, section 4).")
-        content = b""
-    return OutgoingFile(name=file.name, media_type=media_type, content=content)
+    return OutgoingFile(name=name or "", media_type=media_type, content=content)
+
+
+async def _stored(
+    file: AttachmentInput, path: str, problems: Problems, context: Context
+) -> OutgoingFile:
+    if file.content_base64 is not None:
+        problems.add(f"{path}.contentBase64", "It cannot stand beside a handle.")
+    if file.name is not None:
+        check_name(file.name, f"{path}.name", problems)
+    media_type = check_media_type(file.content_type, f"{path}.contentType", problems)
+    upload = await _find(file.handle or "", context)
+    if upload is None:
+        # A retry that only sends its stored draft needs no file any more.
+        if context.delivery is None or context.delivery.draft_id is None:
+            problems.add(f"{path}.handle", "This token has no uploaded file with this handle.")
+        return OutgoingFile(name=file.name or "", media_type=media_type, content=b"")
+    return OutgoingFile(
+        name=file.name or upload.name,
+        media_type=media_type if file.content_type else upload.media_type,
+        content=StoredContent(upload.size, upload.chunks),
+    )
+
+
+async def _find(handle: str, context: Context) -> UploadedFile | None:
+    if context.uploads is None or not 0 < len(handle) <= MAX_HANDLE or not handle.isascii():
+        return None
+    return await context.uploads.find(handle)

@@ -14,14 +14,26 @@ class ParticipantInput:
     name: str | None = strawberry.field(default=None, description="The display name.")
 
 
-@strawberry.input(description="A file to attach to a message.")
+@strawberry.input(
+    description="A file to attach to a message: its bytes, or the handle of an uploaded file."
+)
 class AttachmentInput:
-    name: str = strawberry.field(description="The file name; 1 to 255 characters.")
-    content_base64: str = strawberry.field(
-        description="The bytes in base64; all attachments together have at most 3,000,000 bytes."
+    name: str | None = strawberry.field(
+        default=None, description="The file name; 1 to 255 characters. Required without a handle."
+    )
+    content_base64: str | None = strawberry.field(
+        default=None,
+        description=(
+            "The bytes in base64; those of all attachments together have at most 3,000,000 bytes. "
+            "Required without a handle."
+        ),
     )
     content_type: str | None = strawberry.field(
-        default=None, description="The MIME type; `application/octet-stream` if absent."
+        default=None,
+        description="The MIME type; if absent, that of the upload or `application/octet-stream`.",
+    )
+    handle: str | None = strawberry.field(
+        default=None, description="The handle of a file that this token uploaded within the hour."
     )
 
 

@@ -13,6 +13,7 @@ from graph.emails.types import EmailActionResult
 from graph.emails.views import ActionView, done
 from graph.masking.guards import guarded
 from policy.refusals import (
+    Conflict,
     Detail,
     FieldNotVisible,
     InvalidInput,
@@ -33,6 +34,7 @@ _FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
 # The recipients of a reply to all (docs/spec/email.md#replies-with-hidden-fields).
 _ALL_ANSWERED = (EmailField.FROM, EmailField.TO, EmailField.CC)
 
+_TOO_LARGE = "The message is larger than the provider of this account allows."
 _UNWRITABLE = "The provider of this account cannot send to this address."
 
 Result = TypeVar("Result")
@@ -47,7 +49,7 @@ async def send_email(
     ],
 ) -> ActionView:
     """Send a new message."""
-    draft = sending.draft(written, info.context)
+    draft = await sending.draft(written, info.context)
     connection = sending.sending_connection(written.connection_id, info.context)
     return done(await _translate_send_failures(info.context.mail.send(connection.id, draft), draft))
 
@@ -61,8 +63,8 @@ async def reply_to_email(
     ],
 ) -> ActionView:
     """Reply to a message from the account that received it; recipients must be visible."""
-    reply = sending.reply(written, info.context)
-    _require_writable(info.context)
+    reply = await sending.reply(written, info.context)
+    sending.require_writable(info.context)
     if reply.reply_all:
         info.context.caller.require_visible("Replying to all", *_ALL_ANSWERED)
     info.context.caller.require_visible("Replying", EmailField.FROM)
@@ -80,8 +82,8 @@ async def forward_email(
     ],
 ) -> ActionView:
     """Forward a message with its attachments; refused when these or the body are masked."""
-    forward = sending.forward(written, info.context)
-    _require_writable(info.context)
+    forward = await sending.forward(written, info.context)
+    sending.require_writable(info.context)
     info.context.caller.require_visible("Forwarding", *_FORWARDED)
     _require_known(email_id)
     return done(
@@ -187,13 +189,6 @@ def _require_known(email_id: str) -> None:
         raise no_email()
 
 
-def _require_writable(context: Context) -> None:
-    if not any(
-        connection.can_write for connection in context.caller.usable_connections(Surface.EMAIL)
-    ):
-        raise ReadOnlyConnection
-
-
 async def _translate_send_failures(
     call: Awaitable[Result], message: mail.Draft | mail.Forward | None = None
 ) -> Result:
@@ -220,6 +215,8 @@ async def _translate_send_failures(
     except failures.OutcomeUnknown:
         raise
     except failures.Refused as problem:
+        if problem.status == 413:
+            raise Conflict(_TOO_LARGE, code=Code.PAYLOAD_TOO_LARGE) from problem
         raise failures.ProviderFailure("The provider did not accept the message.") from problem
 
 

@@ -30,7 +30,7 @@ _SEPARATOR = re.compile(r"[()<>\[\],;:\\]")
 _ADDRESS_LITERAL = re.compile(r"\[[A-Za-z0-9.:]+\]")
 
 
-def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
+async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     """
     Check a new message.
 
@@ -45,7 +45,7 @@ def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     if unsafe(written.subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
     _check_body(written.body, problems)
-    files = attached_files.read(written.attachments, problems)
+    files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     return Draft(
         to=to,
@@ -60,11 +60,11 @@ def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     )
 
 
-def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
+async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     """Check a reply; the original is quoted only if the caller may see its body."""
     problems = Problems()
     _check_body(written.body, problems)
-    files = attached_files.read(written.attachments, problems)
+    files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     caller = context.caller
     return Reply(
@@ -78,12 +78,12 @@ def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
     )
 
 
-def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
+async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forward:
     """Check the input of a forward."""
     problems = Problems()
     to, cc = _recipients([("to", written.to), ("cc", written.cc or [])], problems)
     _check_body(written.body or "", problems)
-    files = attached_files.read(written.attachments, problems)
+    files = await attached_files.read(written.attachments, problems, context)
     problems.raise_if_any()
     return Forward(
         to=to,
@@ -146,6 +146,19 @@ def sending_connection(connection_id: int | None, context: Context) -> Connectio
     if not writable:
         raise ReadOnlyConnection
     return writable[0]
+
+
+def require_writable(context: Context) -> None:
+    """
+    Check that a message can be sent at all.
+
+    Raises:
+        ReadOnlyConnection: Every usable connection has read scopes only.
+    """
+    if not any(
+        connection.can_write for connection in context.caller.usable_connections(Surface.EMAIL)
+    ):
+        raise ReadOnlyConnection
 
 
 def path_of_address(address: str, message: Draft | Forward | None) -> str | None:

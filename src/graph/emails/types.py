@@ -121,3 +121,16 @@ class EmailActionResult:
     )
     error_code: str | None = strawberry.field(description="Null on success.")
     error_message: str | None = strawberry.field(description="Null on success.")
+
+
+@strawberry.type(description="A file that was uploaded to be attached to messages.")
+class UploadedAttachment:
+    handle: str = strawberry.field(
+        description="Pass it in `attachments` of a send, reply or forward, with the same token."
+    )
+    name: str | None = strawberry.field(description="The file name.")
+    content_type: str | None = strawberry.field(description="The MIME type.")
+    size: Long | None = strawberry.field(description="Bytes.")
+    expires_at: datetime | None = strawberry.field(
+        description="The time from which the handle is unknown: an hour after the upload."
+    )

@@ -48,6 +48,14 @@ class ActionView(Record, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
+class UploadedAttachmentView(Record, frozen=True, kw_only=True):
+    handle: str = ""
+    name: str | None = None
+    content_type: str | None = None
+    size: int | None = None
+    expires_at: datetime | None = None
+
+
 def thread_view(thread: Thread, hidden: AbstractSet[str]) -> ThreadView:
     """Derive subject, participants and newest time from what *hidden* leaves visible."""
     received = [email.received_at for email in thread.messages if email.received_at is not None]

@@ -113,6 +113,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "forwardEmail",
             "deleteEmail",
             "modifyEmail",
+            "uploadEmailAttachment",
             "createTaskItem",
             "updateTaskItem",
             "deleteTaskItem",
@@ -133,6 +134,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Participant": ("email", "name"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
         # The root field is refused while `attachments` is hidden.
+        "UploadedAttachment": ("handle", "name", "contentType", "size", "expiresAt"),
         "EmailAttachment": (
             "id",
             "name",

@@ -8,14 +8,14 @@ whether it was can be looked up. See docs/spec/email.md#sending-once.
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from providers import failures
 from providers.http.client import deadline
 from providers.outcomes import may_have_happened
-from providers.ports.mail import SendAttempt
+from providers.ports.mail import OutgoingFile, SendAttempt, StoredContent
 from providers.write_fence import TakenOver, fenced
 
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -24,6 +24,7 @@ _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+"
 LOOKUP_DELAYS_SECONDS = (0.0, 0.4, 0.8, 1.5)  # seconds to wait before each look: about three in all
 
 SEND_SECONDS = 30.0  # of a whole send, its look-ups included
+STORED_BYTES_PER_SECOND = 500_000  # of stored files; so much longer a send may last
 LOOKUP_SECONDS = 6.0  # of them that only look-ups may use
 _DEFAULT_DOMAIN = "access-gateway.invalid"
 
@@ -31,9 +32,10 @@ T = TypeVar("T")
 
 
 @contextmanager
-def time_limit() -> Iterator[None]:
-    """End every upstream call of a send within `SEND_SECONDS`."""
-    with _ending(time.monotonic() + SEND_SECONDS):
+def time_limit(files: Sequence[OutgoingFile] = ()) -> Iterator[None]:
+    """End every upstream call of a send within `SEND_SECONDS`, and longer with stored files."""
+    stored = sum(file.size for file in files if isinstance(file.content, StoredContent))
+    with _ending(time.monotonic() + SEND_SECONDS + stored / STORED_BYTES_PER_SECOND):
         yield
 
 

@@ -135,7 +135,7 @@ class MergedMailbox:
         """
         pairs = [pair for pair in self._connections if pair[0].id == connection_id]
         for info, port in _of_attempt(draft.attempt, pairs):
-            with delivery.time_limit():
+            with delivery.time_limit(draft.files):
                 sent = await port.send(replace(draft, attempt=_bound(draft.attempt, info)))
             return _sent(sent, info.provider)
         raise Missing
@@ -155,7 +155,7 @@ class MergedMailbox:
             info, port = pair
             return await port.reply(native, replace(reply, attempt=_bound(reply.attempt, info)))
 
-        with delivery.time_limit():
+        with delivery.time_limit(reply.files):
             return await self._write(email_id, write, attempt=reply.attempt, report_read_only=True)
 
     async def forward(self, email_id: str, forward: mail.Forward) -> mail_records.SentMessage:
@@ -166,7 +166,7 @@ class MergedMailbox:
             attempt = _bound(forward.attempt, info)
             return await port.forward(native, replace(forward, attempt=attempt))
 
-        with delivery.time_limit():
+        with delivery.time_limit(forward.files):
             return await self._write(
                 email_id, write, attempt=forward.attempt, report_read_only=True
             )

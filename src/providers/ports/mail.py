@@ -131,11 +131,42 @@ class SendAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingFile:
-    """A validated attachment to send; *media_type* is neither a message nor a multipart."""
+    """
+    A validated attachment to send.
+
+    Attributes:
+        media_type: Neither a message nor a multipart.
+        content: The bytes, or where they are stored.
+    """
 
     name: str
     media_type: str
-    content: bytes = field(repr=False)
+    content: "bytes | StoredContent" = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.size
+
+    async def read(self) -> bytes:
+        """Return the bytes as a whole; for small files."""
+        if isinstance(self.content, bytes):
+            return self.content
+        return b"".join([chunk async for chunk in self.content.chunks()])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """
+    The bytes of a file that are read when they are sent.
+
+    Attributes:
+        size: Bytes.
+        chunks: Returns the bytes from the start; they raise `Missing` when they are gone.
+    """
+
+    size: int
+    chunks: Callable[[], AsyncIterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

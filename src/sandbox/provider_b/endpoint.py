@@ -33,6 +33,7 @@ _PATH_WORDS = {
         "mailFolders",
         "childFolders",
         "attachments",
+        "createUploadSession",
         "sendMail",
         "send",
         "reply",

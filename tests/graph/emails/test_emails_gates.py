@@ -11,6 +11,9 @@ DOCUMENTS = {
     "send_email": 'mutation { sendEmail(input: {to: [], subject: "", body: ""}) { success } }',
     "reply_to_email": 'mutation { replyToEmail(emailId: "x", input: {body: ""}) { success } }',
     "forward_email": 'mutation { forwardEmail(emailId: "x", input: {to: []}) { success } }',
+    "send_email or reply_to_email or forward_email": (
+        'mutation { uploadEmailAttachment(fileName: "", input: "YQ==") { handle } }'
+    ),
     "delete_email": 'mutation { deleteEmail(emailId: "x") { success } }',
     "mark_as_read or apply_labels": (
         'mutation { modifyEmail(emailId: "x", input: {}) { success } }'

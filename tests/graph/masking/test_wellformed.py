@@ -2,7 +2,8 @@
 
 import pytest
 
-from graph.collab.inputs import CreateListItemInput, InlineBody
+from graph.collab.inputs import CreateListItemInput
+from graph.file_content import InlineBody
 from graph.masking import wellformed
 from policy.refusals import InvalidInput
 

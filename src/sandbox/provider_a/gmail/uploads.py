@@ -4,7 +4,8 @@ Messages as uploads: media, multipart and resumable.
 See docs/spec/upstream/gmail.md#send, and ``mediaUpload`` in Google's discovery document.
 """
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from email.message import Message
 from typing import Any
@@ -27,6 +28,8 @@ from sandbox.provider_a.gmail.writing import (
 from sandbox.state import SandboxState
 
 _MESSAGES = ("upload", "gmail", "v1", "users")
+PART_MULTIPLE = 256 * 1024  # bytes; every part of a resumable upload but the last is a multiple
+_CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,12})-(\d{1,12})|\*)/(\d{1,12})", re.ASCII)
 
 
 def create_handler(state: SandboxState) -> Handler:
@@ -45,19 +48,25 @@ def create_handler(state: SandboxState) -> Handler:
         }:
             return None
         if request.first("uploadType") == "resumable":
-            started = uploads.start(request)
-            if started is not None:
-                return started
+            unfinished = uploads.start(request) or uploads.receive(request)
+            if unfinished is not None:
+                return unfinished
         return respond(state, request, lambda: uploads.take(request))
 
     return handle
+
+
+@dataclass(slots=True)
+class _Session:
+    metadata: dict[str, Any]
+    received: bytearray = field(default_factory=bytearray)
 
 
 class _Uploads:
     def __init__(self, writing: WriteEndpoints, drafts: DraftEndpoints) -> None:
         self._writing = writing
         self._drafts = drafts
-        self._sessions: dict[str, dict[str, Any]] = {}
+        self._sessions: dict[str, _Session] = {}
 
     def start(self, request: Request) -> Response | None:
         """Open a resumable session; None when the call belongs to one."""
@@ -65,11 +74,35 @@ class _Uploads:
             return None
         name = uuid4().hex
         try:
-            self._sessions[name] = read_body(request)
+            self._sessions[name] = _Session(read_body(request))
         except GoogleError as error:
             return error.response()
         location = request.link(upload_id=name)
         return Response(headers={"location": location, "x-guploader-uploadid": name})
+
+    def receive(self, request: Request) -> Response | None:
+        """Store a part of a session; None when its message is complete, or there is no session."""
+        place = request.headers.get("content-range")
+        session = self._sessions.get(request.first("upload_id"))
+        if session is None or place is None:
+            return None
+        match = _CONTENT_RANGE.fullmatch(place)
+        if match is None:
+            problem = "Failed to parse Content-Range header."
+            return GoogleError(400, problem, "badRequest").response()
+        first, last, total = match.groups()
+        if first is not None:
+            is_next = int(first) == len(session.received)
+            is_last = int(last) + 1 == int(total)
+            fits = int(last) - int(first) + 1 == len(request.body)
+            if not is_next or not fits or not (is_last or len(request.body) % PART_MULTIPLE == 0):
+                problem = "Invalid request. The part does not continue the upload."
+                return GoogleError(400, problem, "badRequest").response()
+            session.received += request.body
+        if len(session.received) == int(total):
+            return None
+        stored = {"range": f"bytes=0-{len(session.received) - 1}"} if session.received else {}
+        return Response(status=308, headers=stored)
 
     def take(self, request: Request) -> Any:
         """Send or insert the uploaded message, or make a draft of it, as the path says."""
@@ -94,7 +127,8 @@ class _Uploads:
         if name:
             if name not in self._sessions:
                 raise NotFound
-            return self._sessions.pop(name), request.body
+            session = self._sessions.pop(name)
+            return session.metadata, bytes(session.received) or request.body
         if not kind.startswith("multipart/"):
             return {}, request.body
         head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1")

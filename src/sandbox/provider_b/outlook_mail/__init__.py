@@ -15,5 +15,6 @@ Outlook mail by Microsoft Graph.
     compose           a message before it is written, from JSON or from a draft
     rfc822            writes a composed message as MIME
     replies           replies and forwards as composed messages
+    upload_sessions   upload sessions of large attachments
     sending           endpoints that create and send messages
 """

@@ -13,7 +13,13 @@ from sandbox.mail.store import StoredMail
 from sandbox.provider_b import directory
 from sandbox.provider_b.endpoint import UserCall, UserEndpoints
 from sandbox.provider_b.odata import query_options
-from sandbox.provider_b.outlook_mail import attachments, changes, folder_endpoints, sending
+from sandbox.provider_b.outlook_mail import (
+    attachments,
+    changes,
+    folder_endpoints,
+    sending,
+    upload_sessions,
+)
 from sandbox.provider_b.outlook_mail.content import ContentCache
 from sandbox.provider_b.outlook_mail.folders import Folders
 from sandbox.provider_b.outlook_mail.listing import MessageLists
@@ -26,15 +32,24 @@ from sandbox.state import SandboxState
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of mail, folders and the directory below ``/v1.0``."""
     endpoints = UserEndpoints(state)
-    contents = ContentCache(state.trees)
-    folders = Folders(state.database)
-    mailbox = Mailbox(state=state, contents=contents, folders=folders)
-    messages = MessageEndpoints(mailbox, MessageLists(state.mails, contents))
+    mailbox = _mailbox(state)
+    messages = MessageEndpoints(mailbox, MessageLists(state.mails, mailbox.contents))
     messages.add_routes(endpoints)
     sending.SendEndpoints(mailbox, messages.answer_with).add_routes(endpoints)
+    upload_sessions.UploadSessionEndpoints(mailbox).add_routes(endpoints)
     folder_endpoints.FolderEndpoints(mailbox).add_routes(endpoints)
     directory.DirectoryEndpoints(state).add_routes(endpoints)
     return endpoints.handler()
+
+
+def create_upload_handler(state: SandboxState) -> Handler:
+    """Return the handler of the upload sessions of attachments."""
+    return upload_sessions.create_upload_handler(state, _mailbox(state))
+
+
+def _mailbox(state: SandboxState) -> Mailbox:
+    contents = ContentCache(state.trees)
+    return Mailbox(state=state, contents=contents, folders=Folders(state.database))
 
 
 class MessageEndpoints:

@@ -27,6 +27,7 @@ from sandbox.provider_b.outlook_mail.content import Content
 from sandbox.provider_b.outlook_mail.mailbox import SEND, WRITE, Mailbox
 from sandbox.provider_b.responses import GraphError, empty, not_found, ok
 
+MAX_SENT = 35 * 1024 * 1024  # bytes of a message; Exchange Online sends no larger ones
 MAX_ATTACHED = 3 * 1024 * 1024  # bytes of one attachment; a larger one needs an upload session
 
 AnswerWith = Callable[..., Response]
@@ -163,6 +164,10 @@ class SendEndpoints:
                 "ErrorInvalidRecipients",
                 "At least one recipient isn't valid., A message can't be sent unless all of its "
                 "recipients are valid.",
+            )
+        if len(raw) > MAX_SENT:
+            raise GraphError(
+                413, "ErrorMessageSizeExceeded", "The message exceeds the maximum supported size."
             )
         now = self._mailbox.state.clock()
         raw = rfc822.stamp(

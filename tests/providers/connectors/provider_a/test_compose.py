@@ -49,6 +49,10 @@ def outgoing(**members):
     return OutgoingMessage(**(defaults | members))
 
 
+def serialized(message):
+    return serialize(message).whole()
+
+
 def read(raw):
     return message_from_bytes(raw, policy=policy.compat32)
 
@@ -62,7 +66,7 @@ def test_a_serialised_message_has_the_intended_headers_and_recipients_or_is_refu
         Participant(email="carl@east.example", name=other),
     )
     try:
-        raw = serialize(outgoing(subject=subject, to=people))
+        raw = serialized(outgoing(subject=subject, to=people))
     except UnsafeMessage:
         return
 
@@ -101,17 +105,17 @@ def test_a_serialised_message_has_the_intended_headers_and_recipients_or_is_refu
 )
 def test_an_invalid_address_is_refused(address):
     with pytest.raises(UnsafeMessage):
-        serialize(outgoing(to=(Participant(email=address),)))
+        serialized(outgoing(to=(Participant(email=address),)))
 
 
 def test_an_internationalised_domain_is_encoded_by_idna():
-    raw = serialize(outgoing(to=(Participant(email="bob@bücher.example"),)))
+    raw = serialized(outgoing(to=(Participant(email="bob@bücher.example"),)))
 
     assert read(raw)["To"] == "bob@xn--bcher-kva.example"
 
 
 def test_an_address_with_an_ip_literal_is_accepted():
-    raw = serialize(outgoing(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
+    raw = serialized(outgoing(to=(Participant(email="root@[192.0.2.7]", name="Root"),)))
 
     assert getaddresses([read(raw)["To"]]) == [("Root", "root@[192.0.2.7]")]
 
@@ -119,7 +123,7 @@ def test_an_address_with_an_ip_literal_is_accepted():
 def test_the_body_round_trips():
     body = "Grüße\n.\n\n  From here 😀\r\nend\n"
 
-    message = read(serialize(outgoing(body=body)))
+    message = read(serialized(outgoing(body=body)))
 
     assert message.get_payload(decode=True).decode() == body.replace("\r\n", "\n").replace(
         "\n", "\r\n"
@@ -128,7 +132,7 @@ def test_the_body_round_trips():
 
 def test_a_lone_surrogate_in_the_body_is_refused():
     with pytest.raises(UnsafeMessage):
-        serialize(outgoing(body="\ud800"))
+        serialized(outgoing(body="\ud800"))
 
 
 def test_attachments_keep_their_names_types_and_bytes():
@@ -140,7 +144,7 @@ def test_attachments_keep_their_names_types_and_bytes():
         AttachedFile(name="x" * 300 + ".png", media_type="image/png", content=b"", is_inline=True),
     )
 
-    raw = serialize(outgoing(files=files))
+    raw = serialized(outgoing(files=files))
 
     parts = read(raw).get_payload()[1:]
     assert [part.get_content_type() for part in parts] == [
@@ -159,10 +163,10 @@ def test_attachments_keep_their_names_types_and_bytes():
 
 
 def test_importance_sets_both_priority_headers():
-    raw = read(serialize(outgoing(importance="high")))
+    raw = read(serialized(outgoing(importance="high")))
 
     assert (raw["Importance"], raw["X-Priority"]) == ("high", "1")
-    assert read(serialize(outgoing()))["Importance"] is None
+    assert read(serialized(outgoing()))["Importance"] is None
 
 
 def test_participants_without_a_valid_address_are_left_out():

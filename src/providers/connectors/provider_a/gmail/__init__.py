@@ -13,6 +13,7 @@ Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
     labels            the labels of an account
     sending           new messages, replies and forwards
     drafts            drafts that are sent once
+    draft_uploads     uploads of large messages
     compose           serialisation of outgoing messages
     original_message  parsing of the raw message that is forwarded
     response_types    structs that responses are decoded into

@@ -9,7 +9,7 @@ the intended headers and recipients.
 import re
 import secrets
 from base64 import b64encode, encodebytes
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from providers.connectors.provider_a.gmail.addresses import decode_words
 from providers.mail.delivery import CONTROL_CHARACTERS, is_message_id
-from providers.ports.mail import OutgoingFile, UnsafeMessage
+from providers.ports.mail import OutgoingFile, StoredContent, UnsafeMessage
 from providers.records.mail import Participant
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9.-]+|\[[A-Za-z0-9.:]+\])")
@@ -26,6 +26,7 @@ _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _MAX_ADDRESS = 320  # characters
 _LINE = 76  # characters
+_LINE_BYTES = 57  # in a line of base64
 _WORD_BYTES = 45  # 60 characters of base64, 72 with the delimiters of an encoded word
 _PRIORITIES = {"high": "1", "low": "5"}
 
@@ -36,13 +37,13 @@ class AttachedFile:
     An attachment.
 
     Attributes:
-        content: The bytes; of a ``message/rfc822``, the whole message.
+        content: The bytes, or where they are stored; of a ``message/rfc822``, the whole message.
         content_id: Without angle brackets, for references from the body; "" for none.
     """
 
     name: str
     media_type: str
-    content: bytes = field(repr=False)
+    content: bytes | StoredContent = field(repr=False)
     is_inline: bool = False
     content_id: str = ""
 
@@ -71,18 +72,66 @@ class OutgoingMessage:
     files: Sequence[AttachedFile] = ()
 
 
-def serialize(message: OutgoingMessage) -> bytes:
+@dataclass(frozen=True, slots=True)
+class SerializedMessage:
     """
-    Serialise a message (RFC 5322, CRLF).
+    A message as it is sent (RFC 5322, CRLF).
+
+    Attributes:
+        pieces: In order; stored contents stand for their base64.
+    """
+
+    pieces: Sequence[bytes | StoredContent] = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes, base64 included."""
+        return sum(
+            len(piece) if isinstance(piece, bytes) else _base64_size(piece.size)
+            for piece in self.pieces
+        )
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether no file is stored elsewhere."""
+        return all(isinstance(piece, bytes) for piece in self.pieces)
+
+    def whole(self) -> bytes:
+        """Return the message without what is stored elsewhere."""
+        return b"".join(piece for piece in self.pieces if isinstance(piece, bytes))
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """
+        Yield the message from its start.
+
+        Raises:
+            Missing: A stored file is gone.
+        """
+        for piece in self.pieces:
+            if isinstance(piece, bytes):
+                yield piece
+                continue
+            rest = b""
+            async for chunk in piece.chunks():
+                rest += chunk
+                usable = len(rest) - len(rest) % _LINE_BYTES
+                yield _base64(rest[:usable])
+                rest = rest[usable:]
+            yield _base64(rest)
+
+
+def serialize(message: OutgoingMessage) -> SerializedMessage:
+    """
+    Serialise a message.
 
     Raises:
         UnsafeMessage: No serialisation parses to the same headers and recipients.
     """
     headers = list(_headers(message))
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    raw = head.encode("ascii") + _content(message)
-    _check(raw, message, [name for name, _ in headers])
-    return raw
+    serialized = SerializedMessage((head.encode("ascii"), *_content(message)))
+    _check(serialized.whole(), message, [name for name, _ in headers])
+    return serialized
 
 
 def attached(files: Iterable[OutgoingFile]) -> tuple[AttachedFile, ...]:
@@ -211,17 +260,19 @@ def _word(piece: bytes) -> str:
 # -- content
 
 
-def _content(message: OutgoingMessage) -> bytes:
+def _content(message: OutgoingMessage) -> Iterator[bytes | StoredContent]:
     text = _text_part("html" if message.body_type == "html" else "plain", message.body)
     if not message.files:
-        return text
-    boundary = f"=_{secrets.token_hex(16)}"
-    parts = [text, *map(_attachment, message.files)]
-    return (
-        f'Content-Type: multipart/mixed; boundary="{boundary}"\r\n\r\n'.encode()
-        + b"".join(b"--%b\r\n%b\r\n" % (boundary.encode(), part) for part in parts)
-        + f"--{boundary}--\r\n".encode()
-    )
+        yield text
+        return
+    boundary = f"=_{secrets.token_hex(16)}".encode()
+    yield b'Content-Type: multipart/mixed; boundary="%b"\r\n\r\n' % boundary
+    yield b"--%b\r\n%b\r\n" % (boundary, text)
+    for file in message.files:
+        yield b"--%b\r\n" % boundary
+        yield from _attachment(file)
+        yield b"\r\n"
+    yield b"--%b--\r\n" % boundary
 
 
 def _text_part(subtype: str, body: str) -> bytes:
@@ -234,7 +285,7 @@ def _text_part(subtype: str, body: str) -> bytes:
     return head.encode() + _base64(content)
 
 
-def _attachment(file: AttachedFile) -> bytes:
+def _attachment(file: AttachedFile) -> Iterator[bytes | StoredContent]:
     valid = _MEDIA_TYPE.fullmatch(file.media_type) and not file.media_type.startswith("multipart/")
     media_type = file.media_type if valid else "application/octet-stream"
     disposition = "inline" if file.is_inline else "attachment"
@@ -243,11 +294,13 @@ def _attachment(file: AttachedFile) -> bytes:
     if re.fullmatch(r"[!-;=?-~]{1,200}", file.content_id):
         lines.append(f"Content-ID: <{file.content_id}>")
     # Messages may not be encoded (RFC 2046, 5.2.1).
-    encoding, content = "8bit", file.content
-    if not media_type.startswith("message/"):
-        encoding, content = "base64", _base64(file.content)
-    lines.append(f"Content-Transfer-Encoding: {encoding}")
-    return "\r\n".join((*lines, "", "")).encode() + content
+    is_message = media_type.startswith("message/")
+    lines.append(f"Content-Transfer-Encoding: {'8bit' if is_message else 'base64'}")
+    yield "\r\n".join((*lines, "", "")).encode()
+    if is_message or not isinstance(file.content, bytes):
+        yield file.content
+    else:
+        yield _base64(file.content)
 
 
 def _filename(name: str) -> str:
@@ -263,6 +316,12 @@ def _filename(name: str) -> str:
 
 def _base64(content: bytes) -> bytes:
     return encodebytes(content).replace(b"\n", b"\r\n")
+
+
+def _base64_size(size: int) -> int:
+    """Return the length of `_base64` of *size* bytes."""
+    lines, rest = divmod(size, _LINE_BYTES)
+    return lines * (_LINE + 2) + (-(-rest // 3) * 4 + 2 if rest else 0)
 
 
 # -- checking

@@ -6,24 +6,20 @@ has an id of its own, which is committed before the draft is sent. Sending a dra
 draft that is gone was sent.
 """
 
-import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 
-import msgspec
-
-from providers.connectors.provider_a.batch import ROOT
-from providers.connectors.provider_a.gmail import compose
-from providers.connectors.provider_a.gmail.compose import OutgoingMessage
+from providers.connectors.provider_a.gmail import compose, draft_uploads
+from providers.connectors.provider_a.gmail.compose import OutgoingMessage, SerializedMessage
+from providers.connectors.provider_a.gmail.draft_uploads import DRAFTS
 from providers.connectors.provider_a.gmail.response_types import DraftReference, MessageReference
 from providers.failures import Broken, Missing, OutcomeUnknown, ProviderFailure, Refused
-from providers.http.client import Response, Upstream
+from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
 from providers.mail import delivery
 from providers.ports.mail import WITHDRAWN, SendAttempt
 from providers.records import mail as mail_records
 
-DRAFTS = (*ROOT, "drafts")
 JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
 MAX_MESSAGE_BYTES = 36_700_160
 _WITHOUT_IDS = mail_records.SentMessage()
@@ -64,21 +60,25 @@ class DraftSender:
     async def _create(self, attempt: SendAttempt, write: Compose) -> str:
         """Create a draft and commit its id."""
         message, thread_id = await write()
-        raw = compose.serialize(message)
-        if len(raw) > MAX_MESSAGE_BYTES:
+        serialized = compose.serialize(message)
+        if serialized.size > MAX_MESSAGE_BYTES:
             raise Refused("The message is too large for the provider.", status=413)
         try:
-            draft = await self._post(raw, thread_id)
+            draft = await self._post(serialized, thread_id)
         except ProviderFailure as failure:
             raise delivery.not_sent(failure) from failure  # at worst a draft remains
         await delivery.commit_draft(attempt, draft, self._delete)
         return draft
 
-    async def _post(self, raw: bytes, thread_id: str | None) -> str:
-        if len(raw) > JSON_BYTES:
-            response = await self._upload(raw, thread_id)
+    async def _post(self, serialized: SerializedMessage, thread_id: str | None) -> str:
+        if not serialized.is_in_memory:
+            response = await draft_uploads.upload_in_slices(self._upstream, serialized, thread_id)
+        elif serialized.size > JSON_BYTES:
+            response = await draft_uploads.upload_whole(
+                self._upstream, serialized.whole(), thread_id
+            )
         else:
-            message = {"raw": urlsafe_b64encode(raw).decode()}
+            message = {"raw": urlsafe_b64encode(serialized.whole()).decode()}
             if thread_id is not None:
                 message["threadId"] = thread_id
             response = await self._upstream.call("POST", *DRAFTS, json={"message": message})
@@ -86,31 +86,6 @@ class DraftSender:
         if not is_provider_a_id(draft):
             raise Broken
         return draft
-
-    async def _upload(self, raw: bytes, thread_id: str | None) -> Response:
-        """Create a draft of a large message; only an upload of two parts can name a thread."""
-        kind, content_type, content = "media", "message/rfc822", raw
-        if thread_id is not None:
-            metadata = msgspec.json.encode({"message": {"threadId": thread_id}})
-            boundary = f"=_{secrets.token_hex(16)}".encode()
-            kind, content_type = "multipart", f'multipart/related; boundary="{boundary.decode()}"'
-            content = b"".join(
-                (
-                    b"--%b\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n" % boundary,
-                    metadata,
-                    b"\r\n--%b\r\nContent-Type: message/rfc822\r\n\r\n" % boundary,
-                    raw,
-                    b"\r\n--%b--\r\n" % boundary,
-                )
-            )
-        return await self._upstream.call(
-            "POST",
-            "upload",
-            *DRAFTS,
-            params=(("uploadType", kind),),
-            content=content,
-            headers={"content-type": content_type},
-        )
 
     async def _send(self, draft: str) -> mail_records.SentMessage:
         try:

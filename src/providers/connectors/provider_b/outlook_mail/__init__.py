@@ -8,5 +8,6 @@ Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
     attachments      the bytes of attachments
     mapping          from decoded messages to records
     sending          new messages, replies and forwards
+    attaching        files of new drafts, also by upload sessions
     response_types   structs that responses are decoded into
 """

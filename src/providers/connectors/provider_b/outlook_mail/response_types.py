@@ -101,3 +101,14 @@ class Account(CamelStruct):
     mail: str | None = None
     user_principal_name: str | None = None
     proxy_addresses: tuple[str, ...] = ()
+
+
+class UploadSession(CamelStruct):
+    upload_url: str = ""
+    next_expected_ranges: tuple[str, ...] = ()
+
+    @property
+    def next_offset(self) -> int | None:
+        """The position of the first byte that is missing; None when Graph does not tell."""
+        first = self.next_expected_ranges[0].partition("-")[0] if self.next_expected_ranges else ""
+        return int(first) if first.isascii() and first.isdigit() else None

@@ -6,7 +6,6 @@ composes replies and forwards, and does not return the ids of sent messages.
 """
 
 import re
-from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -14,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
-from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
+from providers.connectors.provider_b.outlook_mail import attaching, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
 from providers.failures import (
     Broken,
@@ -228,14 +227,8 @@ class Sender:
             ProviderFailure: Nothing was sent; the draft is deleted if possible.
         """
         for file in files:
-            attachment = {
-                "@odata.type": "#microsoft.graph.fileAttachment",
-                "name": file.name,
-                "contentType": file.media_type,
-                "contentBytes": b64encode(file.content).decode(),
-            }
             try:
-                await self._call("POST", *MESSAGES, draft, "attachments", json=attachment)
+                await attaching.attach(self._upstream, draft, file)
             except ProviderFailure as failure:
                 await self._discard(draft)
                 raise delivery.not_sent(failure) from failure
