@@ -23,8 +23,9 @@ input, never as an argument; a token's text is shown once, when it is made.
 | 2 | wrong usage: words are missing, cannot be read, or do not fit together |
 | 130 | stopped by the keyboard |
 
-What failed is said in one line on standard error. `{NAME} --install-completion` adds completion to
-the shell. Progress of long work is shown only on a terminal, colours not where `NO_COLOR` is set.
+What failed is told in one line on standard error. `{NAME} --install-completion` adds completion to
+the shell, and `./run --install-completion` does so for `./run`. Progress of long work is shown only
+on a terminal, colours not where `NO_COLOR` is set.
 """
 
 

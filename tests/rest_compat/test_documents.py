@@ -110,7 +110,7 @@ def test_no_route_shadows_a_later_route():
 @pytest.mark.parametrize(
     ("surface", "heading", "count"),
     [
-        ("email", "Routes", 9),
+        ("email", "Routes", 10),
         ("calendar", "Routes", 5),
         ("tasks", "Endpoints", 9),
         ("collab", "Endpoints", 25),

@@ -2,11 +2,12 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from gateway.cli.commands import (
     connection,
@@ -26,8 +27,11 @@ from gateway.cli.commands import (
     serve,
     token,
 )
+from gateway.cli.console import info
 
 NAME = "access-gateway"
+# Names the program in usage lines and shell completion; `./run` sets it.
+PROGRAM_VARIABLE = "ACCESS_GATEWAY_PROGRAM"
 
 # The groups of the help page, in its order.
 RUNNING = "Running it"
@@ -39,7 +43,29 @@ _GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
 
 
 class _Grouped(TyperGroup):
-    """Lists commands and groups of commands in the order of the help page's groups."""
+    """Lists commands by the groups of the help page, and tells wrong usage in one line."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run; see `typer.core.TyperGroup.main`."""
+        try:
+            status = super().main(
+                args, prog_name, complete_var, False, windows_expand_args, **extra
+            )
+        except Exception as problem:
+            if not standalone_mode:
+                raise
+            status = _exit_status(problem)
+        if standalone_mode:
+            sys.exit(status if isinstance(status, int) else 0)
+        return status
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # typer's own kind of context
         """Return the names, sorted by group."""
@@ -57,6 +83,44 @@ class _Grouped(TyperGroup):
                 )
 
 
+def _exit_status(problem: Any) -> int:
+    """
+    Write what is wrong with the usage in one line; without any words, the help.
+
+    Raises:
+        Exception: *problem* is nothing that typer raises.
+    """
+    if isinstance(problem, typer.Abort):
+        info("Aborted.")
+        return 1
+    status = getattr(problem, "exit_code", None)  # the classes of wrong usage are typer's own
+    if status is None:
+        raise problem
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        problem.show()
+        return int(status)
+    sentence, context = problem.format_message().rstrip(), getattr(problem, "ctx", None)
+    end = "" if sentence.endswith((".", "?", "!")) else "."
+    info(f"{sentence}{end}" + (f" See `{context.command_path} --help`." if context else ""))
+    return int(status)
+
+
+def _shown_type(parameter: TyperArgument | TyperOption, _context: Any) -> str:
+    """Return how the help shows the value of a parameter; nothing for a flag."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    described = parameter.type_descriptor
+    if described.is_choice:
+        return "|".join(str(getattr(word, "value", word)) for word in described.choices or ())
+    if described.is_path:
+        return "PATH"
+    return "NUMBER" if "int" in parameter.bare_type() or described.is_ranged else "TEXT"
+
+
+# typer has no setting for it, and would show the types of Python.
+TyperArgument.display_type = TyperOption.display_type = _shown_type  # type: ignore[method-assign, assignment]
+
+
 def _show_version(asked: bool) -> None:
     if not asked:
         return
@@ -71,7 +135,7 @@ app = typer.Typer(
     name=NAME,
     cls=_Grouped,
     help="A token-gated gateway over mail, calendars, task boards and collaboration content.",
-    epilog="Data goes to standard output, talk to standard error. "
+    epilog="Data goes to standard output, messages go to standard error. "
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by the keyboard.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
@@ -115,7 +179,7 @@ app.add_typer(secret.app, name="secret", rich_help_panel=STORE)
 def run() -> None:
     """Run a command; 0 done, 1 failed, 2 wrong usage."""
     try:
-        app(prog_name=NAME)
+        app(prog_name=os.environ.get(PROGRAM_VARIABLE, NAME))
     except KeyboardInterrupt:
         sys.exit(130)
     finally:

@@ -3,6 +3,7 @@ Importers of real files into the sandbox. See docs/spec/sandbox.md#importing-rea
 
     dispatch           selects the importer by target and kind of file
     report             interface and report of an importer
+    folders            folders of calendars, mail or tables
     mail_importer      mail files -> a mailbox
     mail_files         messages in mbox, .eml, .emlx and maildir files
     mail_flags         folder, labels and flags of a message file

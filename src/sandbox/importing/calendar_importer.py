@@ -22,7 +22,7 @@ def import_calendar(
     Events that exist already are skipped. There are no options.
     """
     if options:
-        raise CannotImport(f"A calendar is imported without the options {sorted(options)}.")
+        raise CannotImport(f"A calendar takes no options, such as {min(options)}.")
     calendars = CalendarStore(store)
     own_calendar = calendars.primary(into)
     account = MailStore(store).account(into).email

@@ -36,7 +36,7 @@ def import_folder(
     """
     del into
     if options:
-        raise CannotImport(f"A folder is imported without the options {sorted(options)}.")
+        raise CannotImport(f"A folder takes no options, such as {min(options)}.")
     return _FolderImport(database, path, progress).run()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from sandbox.importing import calendar_importer
+from sandbox.importing import calendar_importer, folders
 from sandbox.importing.board_importer import import_board
 from sandbox.importing.calendar_importer import import_calendar
 from sandbox.importing.content_importer import import_folder, import_table
@@ -22,12 +22,14 @@ FOLDER, ANY_FILE = "/", ""
 
 # Keys: target, and kind of path: a lower-case suffix, a folder, or any other file.
 IMPORTERS: Mapping[tuple[str, str], Importer] = MappingProxyType(
-    {(mailbox, kind): import_mail for mailbox in MAILBOXES for kind in (FOLDER, ANY_FILE)}
+    {(mailbox, ANY_FILE): import_mail for mailbox in MAILBOXES}
+    | {(mailbox, FOLDER): folders.import_personal for mailbox in MAILBOXES}
     | {(mailbox, calendar_importer.SUFFIX): import_calendar for mailbox in MAILBOXES}
     | {
         ("collab", FOLDER): import_folder,
         ("collab", ".csv"): import_table,
         ("tasks", ".csv"): import_board,
+        ("tasks", FOLDER): folders.import_boards,
     }
 )
 

@@ -50,7 +50,7 @@ def _mail_options(options: Mapping[str, str]) -> tuple[str | None, str | None]:
         raise CannotImport(f"Mail is imported without the options {unknown}.")
     folder = options.get("folder")
     if folder is not None and folder not in FOLDERS:
-        raise CannotImport(f"There is no folder {folder!r}, only {list(FOLDERS)}.")
+        raise CannotImport(f"There is no folder {folder!r}, only {', '.join(FOLDERS)}.")
     return folder, options.get("label")
 
 

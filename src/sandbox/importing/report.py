@@ -29,10 +29,6 @@ class ImportReport:
     imported: int
     skipped: tuple[tuple[str, str], ...]
 
-    def __str__(self) -> str:
-        lines = (f"  {name}: {reason}" for name, reason in self.skipped)
-        return "\n".join((f"{self.imported} imported, {len(self.skipped)} skipped.", *lines))
-
 
 class Importer(Protocol):
     """

@@ -124,7 +124,9 @@ async def test_a_connection_that_is_disabled_is_403(client, world, row):
     bodies = {"send_email": {"to": [{"email": "a@b.example"}], "subject": "", "body": ""}}
     bodies |= {"reply_to_email": {"body": ""}, "forward_email": {"to": [{"email": "a@b.example"}]}}
     bodies |= {"modify_email": {"markAsRead": True}}
-    response = await call(client, row, json=bodies.get(row.document.partition("/")[2]))
+    params = {"fileName": "a.txt"} if row.body == "upload" else {}
+    body = bodies.get(row.document.partition("/")[2])
+    response = await call(client, row, params=params, json=body)
 
     assert response.status_code == 403
     assert response.json()["error"] == "NO_PROVIDER"

@@ -1,7 +1,7 @@
 """`sandbox`: serves the sandbox upstreams alone, and imports real data into them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,18 +40,24 @@ def sandbox(
 
 @app.command("import")
 def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    files: Annotated[list[Path], typer.Argument(help="mbox, eml, ics or csv files, or folders.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="mbox, eml, ics or csv files, or folders of them.")
+    ],
     into: Annotated[str, option("provider-a, provider-b, collab or tasks.", *_TARGETS)],
     list_name: Annotated[str, typer.Option("--list", help="The list of a csv.")] = "",
-    board: Annotated[str, typer.Option(help="The board of a csv.")] = "",
+    board: Annotated[str, typer.Option(help="The board of a csv; default: the file's name.")] = "",
     folder: Annotated[str, typer.Option(help="The folder that every message goes to.")] = "",
     label: Annotated[str, typer.Option(help="One more label for every message.")] = "",
     data: Data = Path("data/demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Load real mail, calendars, files or tables; what cannot be read is named."""
+    """
+    Load real mail, calendars, files or tables; what is skipped is named.
+
+    The exit code is 1 when nothing was imported.
+    """
     options = {"list_name": list_name, "board_name": board, "folder": folder, "label": label}
-    reports = []
+    reports: list[dict[str, Any]] = []
     with failures_as_sentences():
         from gateway.demo.world import import_file
 
@@ -68,8 +74,11 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
             for name, reason in report.skipped:
                 info(f"skipped {name}: {reason}")
             if not as_json:
-                output(f"{path}: {report}")
+                output(f"{path}: {report.imported} imported, {len(report.skipped)} skipped.")
             skipped = [{"name": name, "reason": reason} for name, reason in report.skipped]
             reports.append({"file": str(path), "imported": report.imported, "skipped": skipped})
     if as_json:
         output_json(reports)
+    if not any(report["imported"] for report in reports):
+        info("Nothing was imported.")
+        raise typer.Exit(1)
