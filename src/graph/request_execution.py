@@ -27,6 +27,7 @@ from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
 from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
 from policy.vocabulary import LAYER_BY_CODE, Code
+from providers.failures import without_frames
 
 JSON_TYPE = "application/json"
 GRAPHQL_TYPE = "application/graphql-response+json"
@@ -168,7 +169,7 @@ def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | 
         _, cost = graph.choose_operation(document, request.operation)
         cost.check(request.variables)
     except (GraphQLError, Refusal) as problem:
-        return problem
+        return without_frames(problem)
     return _Prepared(request, document, cost.charges(request.variables))
 
 

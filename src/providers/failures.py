@@ -22,6 +22,25 @@ to a code word. Fields named *sent* are False only when surely no byte of the re
 upstream.
 """
 
+from typing import TypeVar
+
+E = TypeVar("E", bound=BaseException)
+
+
+def without_frames(error: E) -> E:
+    """
+    Make *error* and its causes forget which frames they passed, and return it.
+
+    For an exception that becomes a value. Otherwise a frame that it passed holds it in a variable
+    and is held by its traceback, and what else the frame holds, such as a request's body, waits
+    for the garbage collector.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        cause.__traceback__ = cause.__context__ = None
+        cause = cause.__cause__
+    return error
+
 
 class ProviderFailure(Exception):
     """Root of the tree. *message* is safe to show; *sentence* is its default."""

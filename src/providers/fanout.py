@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from providers.failures import Broken, ProviderFailure, Throttled, TimedOut
+from providers.failures import Broken, ProviderFailure, Throttled, TimedOut, without_frames
 from providers.ports.connection import ConnectionInfo
 
 CONNECTION_TIMEOUT_SECONDS = 15.0  # of each connection's call; docs/spec/email.md#merging
@@ -20,6 +20,10 @@ class ConnectionWarning:
     connection: ConnectionInfo
     failure: ProviderFailure
     part: str | None = None
+
+    def __post_init__(self) -> None:
+        """Let the failure forget its frames: it stays as a value."""
+        without_frames(self.failure)
 
 
 class AllFailed(Broken):
@@ -36,11 +40,13 @@ async def gather_results(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFail
         try:
             return [await calls[0]]
         except ProviderFailure as failure:
-            return [failure]
+            return [without_frames(failure)]
     results = await asyncio.gather(*calls, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, ProviderFailure):
             raise result
+        if isinstance(result, ProviderFailure):
+            without_frames(result)
     return cast("list[T | ProviderFailure]", results)
 
 

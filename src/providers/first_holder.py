@@ -40,7 +40,7 @@ async def read_from_first_holder(
             answers.append(await read(port))
         except failures.ProviderFailure as port_failure:
             if isinstance(failure, failures.Missing):
-                failure = port_failure
+                failure = failures.without_frames(port_failure)
         if answers and not call_all:
             break
     if answers:
@@ -83,5 +83,5 @@ async def write_to_first_holder(
             if not harmless(port_failure):
                 raise
             if isinstance(failure, failures.Missing):
-                failure = port_failure
+                failure = failures.without_frames(port_failure)
     raise failure

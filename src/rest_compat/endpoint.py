@@ -85,6 +85,7 @@ class Responder:
         finally:
             if self.observer is not None:
                 self.observer(admitted, self.operation, response, failure)
+            failure = None  # its traceback holds this frame, and so the body
         ignored = None
         if not (self.strict or preferences.strict):
             ignored = ignored_parameters(self.endpoint, self.operation, request, path)

@@ -52,6 +52,7 @@ class Metered(Coroutine[Any, Any, Any]):
         try:
             return self._work.throw(*raised)
         finally:
+            del raised  # else the exception holds this frame, which holds it
             self._meter.add(time.perf_counter() - began)
 
     def close(self) -> None:

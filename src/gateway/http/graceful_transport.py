@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from gateway.http.connection_limits import ConnectionPhase
 
 if TYPE_CHECKING:  # it makes these transports
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
     from gateway.http.protocol import GuardedProtocol
 
 
@@ -19,7 +21,7 @@ class GracefulTransport:
 
     def __init__(self, protocol: "GuardedProtocol") -> None:
         self._protocol = protocol
-        self._cycle = protocol.cycle
+        self._cycle: RequestResponseCycle | None = protocol.cycle
         self.abort = protocol.transport.abort
         self.write = self._write_head
         self.is_closing = protocol.transport.is_closing
@@ -27,8 +29,9 @@ class GracefulTransport:
     def _write_head(self, data: bytes) -> None:
         """Write what begins the response; a body that is not here yet ends the connection."""
         protocol, cycle = self._protocol, self._cycle
-        if cycle.response_started:  # else it is "100 Continue"
+        if cycle is not None and cycle.response_started:  # else it is "100 Continue"
             self.write = protocol.transport.write
+            self._cycle = None  # the cycle holds this transport
             is_arriving = protocol.cycle is cycle and protocol.phase is ConnectionPhase.BODY
             if is_arriving and cycle.keep_alive:
                 cycle.keep_alive = False

@@ -70,6 +70,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.remove(self)
         super().connection_lost(exc)
+        self._drop_body()
 
     def data_received(self, data: bytes) -> None:
         """Parse *data*, unless earlier requests wait; watch an incomplete request."""
@@ -333,7 +334,14 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # discards what the application sends from now on
             self.cycle.message_event.set()
+        self._drop_body()
         self._drain()
+
+    def _drop_body(self) -> None:
+        """Release what nobody reads: connection and request are a reference cycle."""
+        self._unparsed = b""
+        if self.cycle is not None and self.cycle.disconnected:
+            self.cycle.body = bytearray()
 
     def _drain(self) -> None:
         """

@@ -125,16 +125,18 @@ class Pager:
         return {"nextPageToken": token, "hasMore": True}
 
     def _position(self, token: str) -> list[Any]:
-        invalid_token = InvalidInput(
-            "The page token is not one of this list, or it is too old.",
-            code=Code.INVALID_PAGE_TOKEN,
-        )
         if len(token) > MAX_TOKEN:
-            raise invalid_token
+            raise _invalid_token()
         try:
             issued_ms, position = orjson.loads(self._keyring.unseal(token, context=self._context))
         except ValueError:
-            raise invalid_token from None
+            raise _invalid_token() from None
         if not 0 <= timestamps.now_ms() - issued_ms <= MAX_AGE_MS:
-            raise invalid_token
+            raise _invalid_token()
         return list(position)
+
+
+def _invalid_token() -> InvalidInput:
+    return InvalidInput(
+        "The page token is not one of this list, or it is too old.", code=Code.INVALID_PAGE_TOKEN
+    )

@@ -27,6 +27,7 @@ from graph.masking.guards import Requirement
 from policy.refusals import Refusal
 from policy.vocabulary import Code, Surface
 from policy.vocabulary import Operation as Flag
+from providers.failures import without_frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,9 @@ class Operation:
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
             for error in result.errors
         )
+        for error in result.errors:
+            without_frames(error)
+            without_frames(errors.cause(error))
         if context.delivery is not None and not context.effect:
             roots = (error for error in described if len(error.get("path", ())) == 1)
             context.effect = next(map(effects.of_error, roots), b"")

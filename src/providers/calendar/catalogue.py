@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import attrgetter
 
-from providers.failures import ProviderFailure
+from providers.failures import ProviderFailure, without_frames
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
 from providers.ports.calendar import CalendarKey, CalendarPort, NoSuchCalendar, PublicIdStore
 from providers.ports.connection import ConnectionInfo
@@ -133,7 +133,7 @@ class CalendarCatalogue:
                         port.calendars(), self._timeout_seconds
                     )
                 except ProviderFailure as failure:
-                    self._calendars[connection] = failure
+                    self._calendars[connection] = without_frames(failure)
         calendars = self._calendars[connection]
         if isinstance(calendars, ProviderFailure):
             raise calendars

@@ -9,7 +9,7 @@ from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors
 from providers.content.file_lister import FileLister, needed_attributes, passes
 from providers.content.merged_sites import MergedResult, MergedSites
-from providers.failures import ProviderFailure
+from providers.failures import ProviderFailure, without_frames
 from providers.ports.collab import FileQuery, FolderPath, InvalidCursor, Page, Share, Upload
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
@@ -189,7 +189,7 @@ class MergedFiles(MergedSites):
                 answer = await port.labels.of_files(requested)
                 labels |= {key: answer[key] for key in unread}
             except ProviderFailure as failure:
-                failures.append(failure)
+                failures.append(without_frames(failure))
         if failures and len(failures) == len(self._router.connections):
             raise failures[0]
         return labels

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from providers.collab_ids import ItemKey
-from providers.failures import Missing, ProviderFailure, ReadOnlyGrant, Refused
+from providers.failures import Missing, ProviderFailure, ReadOnlyGrant, Refused, without_frames
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
 from providers.first_holder import changed_nothing, read_from_first_holder, write_to_first_holder
 from providers.ports.collab import ReadOnlyContent
@@ -111,7 +111,7 @@ class ConnectionRouter:
             try:
                 answer = await read(port, missing)
             except ProviderFailure as failure:
-                failures.append(failure)
+                failures.append(without_frames(failure))
                 unread.update(missing)
                 continue
             for key, record in answer.items():

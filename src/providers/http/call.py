@@ -347,16 +347,21 @@ def _checked(call: Call, response: Response) -> Response:
     if call.accepts(response.status):
         call.health.throttle.reset()
         return response
+    raise _failure_of(call, response)
+
+
+def _failure_of(call: Call, response: Response) -> ProviderFailure:
+    """Return the failure that a response which is not accepted stands for; note its throttle."""
     if response.status == 401:
-        raise NeedsReauth
+        return NeedsReauth()
     failure = _classified(call, response)
     wait = parse_retry_after(response.headers.get("retry-after"), call.clock.now())
     if isinstance(failure, Throttled):
-        raise call.health.throttle.extend(wait or failure.named)
+        return call.health.throttle.extend(wait or failure.named)
     throttled = response.status == 503 and wait is not None and failure is None
     if response.status == 429 or throttled:
-        raise call.health.throttle.extend(wait)
-    raise failure or http_errors.failure_of_status(response.status)
+        return call.health.throttle.extend(wait)
+    return failure or http_errors.failure_of_status(response.status)
 
 
 def _classified(call: Call, response: Response) -> ProviderFailure | None:

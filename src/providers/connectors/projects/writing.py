@@ -8,7 +8,7 @@ import msgspec
 
 from providers.connectors.projects import column_types
 from providers.connectors.projects.rest_client import ProjectClient
-from providers.failures import ProviderFailure, Refused
+from providers.failures import ProviderFailure, Refused, without_frames
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN, CreatedTask, NewItem, TaskTarget
 
@@ -71,7 +71,7 @@ class Writer:
             except Refused as refusal:
                 if refusal.status not in _REFUSALS:
                     raise
-                refused[column] = refusal
+                refused[column] = without_frames(refusal)
         return refused
 
 

@@ -22,6 +22,7 @@ from providers.failures import (
     ProviderFailure,
     Refused,
     Unreachable,
+    without_frames,
 )
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
@@ -135,7 +136,7 @@ class Sender:
             try:
                 await self._call("POST", *MESSAGES, draft, "send")
             except ProviderFailure as problem:
-                failure = problem
+                failure = without_frames(problem)
             else:
                 return _WITHOUT_IDS
         return await self._settle(draft, attempt, failure)
