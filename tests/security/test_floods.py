@@ -3,9 +3,10 @@ Floods of hostile requests over 16 connections, and an honest caller beside them
 
 The honest caller has another token and other addresses; each of its calls is answered, 99 % of them
 within a second. After each flood the process holds at most 50 MB more than before the first of
-them, when it had answered honest calls alone. A busy machine is slow without any flood, so a flood
-beside which a call was late counts only when the next ones are as bad. `FLOOD_SECONDS` sets the
-length of each flood; `FLOOD_RATE_LIMITS=off` takes away the limits of requests.
+them, when it had answered honest calls alone. A busy machine is slow without any flood: a flood
+beside which calls were late is repeated, and times are not judged where calls are late without it.
+`FLOOD_SECONDS` sets the length of each flood; `FLOOD_RATE_LIMITS=off` takes away the limits of
+requests.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ HONEST_CALLS = 100  # before the first flood
 MEMORY_BACK = 50 * 1024 * 1024
 HONEST = "/api/access/email/messages?limit=5"
 P99_SECONDS = 1.0
+QUIET_SECONDS = 0.2  # without a flood, on a machine on which times mean something
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +128,7 @@ def percentile(calls, share):
 @pytest.mark.parametrize("kind", KINDS)
 async def test_honest_calls_are_answered_beside_a_flood(demo, hostile, honest, before, kind):
     port, pid = int(demo["baseUrl"].rpartition(":")[2]), demo["pid"]
+    timed = False
     for _ in range(FLOODS):
         with flooding(port, kind, hostile, HOSTILE_ADDRESS) as statuses:
             async with largest_memory(pid) as peak:
@@ -146,7 +149,10 @@ async def test_honest_calls_are_answered_beside_a_flood(demo, hostile, honest, b
         assert {*statuses} & {500, 502, 504} == set()
         assert after <= before + MEMORY_BACK
         if p99 < P99_SECONDS and statuses:
-            break
-
-    assert statuses.total() > 0
+            return
+        quiet = await honest_calls(port, honest, 1)
+        timed = timed or percentile(quiet, 0.99) < QUIET_SECONDS
+    if not timed:
+        pytest.skip("Calls are late on this machine without any flood.")
+    assert statuses
     assert p99 < P99_SECONDS
