@@ -5,6 +5,7 @@ The decision log: one row per call of a known token, and what decided it (ADR 00
     recorder   makes rows from finished requests
     log        the queue in memory and its batches into the database
     chain      signatures that link rows, so that tampering shows
+    seals      verification, also after a rotation of the keys
     reading    queries over stored rows
     retention  deletion of old days
 

@@ -3,11 +3,12 @@ Signature chains of decision rows: one chain per process and day.
 
 Each row is signed together with the previous signature, under the deployment's secret keys, so that
 the holder of the keys detects a changed, removed or inserted row. The removal of the newest rows of
-a chain, or of a whole chain, is not detected.
+a chain, or of a whole chain, is not detected. Rows of keys that are no longer in the ring are
+verified by their seals (`gateway.audit.seals`).
 """
 
 import secrets
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,7 +18,7 @@ from gateway.audit.decision import Decision
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 
-_CONTEXT = b"decision"
+CONTEXT = b"decision"
 DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -44,10 +45,15 @@ class Chain:
             self._day = row.at // DAY_MS
             name = f"{timestamps.to_text(row.at)[:10]}-{secrets.token_hex(8)}"
             self._last = Link(name, 0, "")
-        chain, number = self._last.chain, self._last.number + 1
-        payload = _payload(chain, number, self._last.signature, row)
-        self._last = Link(chain, number, self._keyring.sign(payload, context=_CONTEXT))
+        self._last = link_after(self._last, row, self._keyring)
         return self._last
+
+
+def link_after(last: Link, row: Decision, keyring: Keyring) -> Link:
+    """Append *row* to the chain that ends with *last*, whose number is 0 when it has no row."""
+    chain, number = last.chain, last.number + 1
+    payload = payload_of(chain, number, last.signature, row)
+    return Link(chain, number, keyring.sign(payload, context=CONTEXT))
 
 
 class Fault(StrEnum):
@@ -59,29 +65,18 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """A fault at the row with *number* in *chain*."""
+    """
+    A fault at the row with *number* in *chain*, or at some rows from there to *last*.
+
+    Rows that only a seal verifies are verified together.
+    """
 
     chain: str
     number: int
     fault: Fault
+    last: int
 
 
-async def faults(
-    keyring: Keyring, rows: AsyncIterable[tuple[Link, Decision]]
-) -> AsyncIterator[ChainFault]:
-    """Check *rows*, which come chain by chain in the order of their numbers."""
-    last = Link("", 0, "")
-    async for link, row in rows:
-        if link.chain != last.chain:
-            last = Link(link.chain, 0, "")
-        if link.number != last.number + 1:
-            yield ChainFault(link.chain, link.number, Fault.MISSING)
-        else:
-            payload = _payload(link.chain, link.number, last.signature, row)
-            if not keyring.verify(link.signature, payload, context=_CONTEXT):
-                yield ChainFault(link.chain, link.number, Fault.CHANGED)
-        last = link
-
-
-def _payload(chain: str, number: int, previous: str, row: Sequence[object]) -> bytes:
+def payload_of(chain: str, number: int, previous: str, row: Sequence[object]) -> bytes:
+    """Return what the signature of *row* is made over; *previous* is that of the row before."""
     return orjson.dumps([chain, number, previous, *row])

@@ -8,13 +8,14 @@ begins.
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlmodel import col
 
 from gateway.audit.chain import Link
 from gateway.audit.decision import Decision
+from gateway.audit.seals import Seals
 from gateway.store.database import Database
-from gateway.store.tables import DecisionRow
+from gateway.store.tables import DecisionRow, DecisionSeal
 
 _TABLE = DecisionRow.__table__  # type: ignore[attr-defined]  # SQLModel makes it
 _ROW = [_TABLE.c[name] for name in Decision._fields]
@@ -90,3 +91,34 @@ async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decisi
             yield last, Decision(*row[3:])
         if len(result) < _CHUNK:
             return
+
+
+async def seals(database: Database) -> Seals:
+    """Return every seal, by chain and in the order of the rows."""
+    query = select(DecisionSeal).order_by(col(DecisionSeal.chain), col(DecisionSeal.first))
+    by_chain: dict[str, list[DecisionSeal]] = {}
+    async with database.reading() as session:
+        for seal in (await session.exec(query)).scalars():
+            by_chain.setdefault(seal.chain, []).append(seal)
+    return by_chain
+
+
+async def ends_of_chains(database: Database) -> AsyncIterator[tuple[str, Link, Decision]]:
+    """Yield the first and the last row of every chain, each after the signature before it."""
+    chain, number = col(DecisionRow.chain), col(DecisionRow.number)
+    async with database.reading() as session:
+        connection = await session.connection()
+        lasts = (await connection.execute(select(chain, func.max(number)).group_by(chain))).all()
+    for name, last in lasts:
+        ends = {1, last - 1, last}
+        query = select(number, col(DecisionRow.signature), *_ROW).order_by(number)
+        async with database.reading() as session:
+            connection = await session.connection()
+            wanted = query.where(chain == name, number.in_(ends))
+            rows = (await connection.execute(wanted)).all()
+        previous = Link(name, 0, "")
+        for row in rows:
+            link = Link(name, row[0], row[1])
+            if row[0] in {1, last}:
+                yield previous.signature, link, Decision(*row[2:])
+            previous = link

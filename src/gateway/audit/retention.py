@@ -6,12 +6,13 @@ from sqlalchemy import ColumnElement, delete, func, select
 from sqlmodel import col
 
 from gateway.audit.chain import DAY_MS
+from gateway.store import timestamps
 from gateway.store.background import PeriodicTask
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.leases import Leases
-from gateway.store.tables import DecisionRow
+from gateway.store.tables import DecisionRow, DecisionSeal
 
 BATCH = 1000  # rows per transaction, so that other writers hardly wait
 MAX_RUN_SECONDS = 20.0  # the lease is valid for 30
@@ -61,8 +62,18 @@ class Retention:
             deleted = await self._delete_batch()
             total += deleted
             if deleted < BATCH:
+                await self._delete_seals()
                 break
         return total
+
+    @retried
+    async def _delete_seals(self) -> None:
+        """Delete the seals of days that have no rows any more: a chain's name begins with them."""
+        async with self._database.writing() as session:
+            oldest = await session.scalar(select(func.min(DecisionRow.at)))
+            if oldest is not None:
+                first_day = timestamps.to_text(oldest)[:10]
+                await session.exec(delete(DecisionSeal).where(col(DecisionSeal.chain) < first_day))
 
     @retried
     async def _delete_batch(self) -> int:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from gateway.audit import reading
-from gateway.audit.chain import Link, faults
+from gateway.audit import reading, seals
+from gateway.audit.chain import CONTEXT, Link, payload_of
 from gateway.audit.decision import Decision, Outcome
 from gateway.audit.reading import DecisionFilter, Numbered
 from gateway.operations import views
@@ -96,7 +96,13 @@ async def follow(
 
 
 async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
-    """Check every signature chain; return the number of `rows` and the `faults`."""
+    """
+    Check every signature chain.
+
+    Returns:
+        The number of `rows` and the `faults`: `chain`, `number`, `last` and `fault`. A fault is at
+        the row with that number, or at some rows from there to `last`.
+    """
     rows = 0
 
     async def counted(
@@ -108,10 +114,37 @@ async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
             yield row
 
     chain_faults = [
-        {"chain": fault.chain, "number": fault.number, "fault": fault.fault.value}
-        async for fault in faults(keyring, counted(reading.in_chain_order(database)))
+        {
+            "chain": fault.chain,
+            "number": fault.number,
+            "last": fault.last,
+            "fault": fault.fault.value,
+        }
+        async for fault in seals.faults(
+            keyring, counted(reading.in_chain_order(database)), await reading.seals(database)
+        )
     ]
     return {"rows": rows, "faults": chain_faults}
+
+
+async def count_older_chains(database: Database, keyring: Keyring) -> int:
+    """
+    Return how many chains need a key behind the first one of the ring, or one that is not there.
+
+    Only the first and the last row of each chain are looked at.
+    """
+    sealed = await reading.seals(database)
+    older = set()
+    async for previous, link, row in reading.ends_of_chains(database):
+        covering = seals.seal_at(sealed.get(link.chain, ()), link.number)
+        payload = payload_of(link.chain, link.number, previous, row)
+        if not (
+            keyring.is_current(link.signature, payload, context=CONTEXT)
+            if covering is None
+            else seals.is_current(covering, keyring)
+        ):
+            older.add(link.chain)
+    return len(older)
 
 
 def view(number: int, decision: Decision) -> views.Decision:

@@ -1,13 +1,21 @@
-"""Rotates the secret keys: reseals everything that is stored under the first key."""
+"""Rotates the secret keys: seals and signs everything that is stored under the first key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from sqlalchemy import func
+from sqlmodel import col, select
+
+from gateway.audit import reading, seals
 from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring
+from gateway.store.background import ProgressListener
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
-from gateway.store.tables import IdempotencyRow, OAuthAttempt, RuleIntent
+from gateway.store.tables import DecisionRow, DecisionSeal, IdempotencyRow, OAuthAttempt, RuleIntent
+
+_BATCH = 100  # seals per transaction
 
 SEALED_COLUMNS = (
     CREDENTIALS,
@@ -23,10 +31,13 @@ async def rotate(
     database: Database, keyring: Keyring, progress: Callable[[int, int | None], None]
 ) -> dict[str, Any]:
     """
-    Reseal every column; *progress* is called with the rows done and their total, if known.
+    Reseal every column and seal the decision log.
+
+    *progress* is called with the rows done and their total, if known.
 
     Returns:
-        Table -> the number of `sealed` rows, and the ids of the `unreadable` ones.
+        Table -> the number of `sealed` rows, and the ids of the `unreadable` ones; of `decisions`,
+        the names of chains with rows that no key of the ring verifies.
     """
     report = {}
     for column in SEALED_COLUMNS:
@@ -35,4 +46,57 @@ async def rotate(
             "sealed": result.changed,
             "unreadable": [str(row_id) for row_id in result.unreadable],
         }
+    report["decisions"] = await seal_decisions(database, keyring, progress=progress)
     return report
+
+
+async def seal_decisions(
+    database: Database, keyring: Keyring, *, progress: ProgressListener
+) -> dict[str, Any]:
+    """
+    Seal the rows that older keys of the ring signed, and sign older seals under the first key.
+
+    It adds seals and changes no row, so gateways may append meanwhile; an interrupted run is simply
+    started again.
+
+    Returns:
+        The number of rows now `sealed`, and the `unreadable` chains.
+    """
+    existing = await reading.seals(database)
+    older = [
+        seal
+        for chain_seals in existing.values()
+        for seal in chain_seals
+        if seals.is_valid(seal, keyring) and not seals.is_current(seal, keyring)
+    ]
+    sealed = 0
+    for seal in older:
+        seal.signature = seals.sign(seal, keyring)
+        sealed += seal.last - seal.first + 1
+    await _store_seals(database, older)
+    async with database.reading() as session:
+        total = (await session.exec(select(func.count(col(DecisionRow.id))))).one()
+    checked, new, unreadable = 0, list[DecisionSeal](), set[str]()
+    rows = reading.in_chain_order(database)
+    async for stretch, covering in seals.stretches(keyring, rows, existing):
+        checked += stretch.rows
+        progress(checked, total)
+        if covering is not None and seals.is_valid(covering, keyring):
+            continue
+        if stretch.older:
+            new.append(stretch.seal(keyring))
+            sealed += stretch.rows
+        elif not stretch.current:
+            unreadable.add(stretch.chain)
+        if len(new) == _BATCH:
+            await _store_seals(database, new)
+            new.clear()
+    await _store_seals(database, new)
+    return {"sealed": sealed, "unreadable": sorted(unreadable)}
+
+
+@retried
+async def _store_seals(database: Database, changed: Sequence[DecisionSeal]) -> None:
+    async with database.writing() as session:
+        for seal in changed:
+            await session.merge(seal)

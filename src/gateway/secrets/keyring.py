@@ -112,6 +112,11 @@ class Keyring:
             for key in self._keys.values()
         )
 
+    def is_current(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+        """Return whether the first key made *signature* for *payload* and *context*."""
+        expected = _signature(self._first, payload, context)
+        return hmac.compare_digest(expected.encode(), signature.encode("utf-8", "replace"))
+
     def _find_key(self, sealed: bytes) -> _Key:
         key = self._keys.get(sealed[1 : 1 + _ID])
         if key is None or sealed[:1] != _VERSION:

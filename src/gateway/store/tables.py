@@ -379,4 +379,26 @@ class DecisionRow(SQLModel, table=True):
     signature: str = Field(max_length=64)
 
 
+class DecisionSeal(SQLModel, table=True):
+    """
+    A signature over the rows *first* to *last* of a chain; see `gateway.audit.seals`.
+
+    Attributes:
+        digest: SHA-256 over the rows and their own signatures, hexadecimal.
+        faults: What was wrong with the rows already: pairs of number and fault.
+        sealed_at: When the digest was computed.
+        signature: Over all of that.
+    """
+
+    __tablename__ = "decision_seals"
+
+    chain: str = Field(primary_key=True, max_length=32)
+    first: int = Field(sa_column=sa.Column(sa.BigInteger(), primary_key=True, autoincrement=False))
+    last: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
+    digest: str = Field(max_length=64)
+    faults: list[tuple[int, str]] = _json()
+    sealed_at: int = _timestamp()
+    signature: str = Field(max_length=64)
+
+
 METADATA = SQLModel.metadata

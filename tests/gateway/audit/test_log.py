@@ -10,12 +10,14 @@ from sqlalchemy import text
 
 from gateway.audit import log as log_module
 from gateway.audit import reading, recorder
-from gateway.audit.chain import DAY_MS, Fault, faults
+from gateway.audit.chain import DAY_MS, Fault
 from gateway.audit.decision import EntryPoint, looks_like_id
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter
 from gateway.audit.retention import Retention
+from gateway.audit.seals import faults
 from gateway.errors import Overloaded
+from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from gateway.telemetry.metrics import Metrics
@@ -391,9 +393,16 @@ async def test_whole_days_are_dropped_in_batches(decisions, database, monkeypatc
         decisions.write(row(name, at=today + ago), change=False)
     await decisions.flush()
 
+    await seal_decisions(
+        database, Keyring(["a newer secret key", "a secret key of the tests"]), progress=print
+    )
+
     assert await Retention(database, days=2, clock=lambda: NOON).drop() == 6
     assert await stored(database) == ["c1", "b", "a"]
     assert await broken(database) == []
+    assert sorted(await reading.seals(database)) == sorted(
+        {link.chain async for link, _ in reading.in_chain_order(database)}
+    )
 
 
 async def test_one_process_at_a_time_deletes_old_rows_every_hour(database, monkeypatch):

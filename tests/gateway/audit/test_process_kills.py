@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gateway.audit import reading
-from gateway.audit.chain import faults
+from gateway.audit.seals import faults
 from gateway.secrets.keyring import Keyring
 
 pytestmark = pytest.mark.slow

@@ -16,6 +16,7 @@ from gateway.audit import reading
 from gateway.audit.log import DecisionLog
 from gateway.cli.stores import open_store
 from gateway.operations import decisions
+from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
@@ -127,6 +128,138 @@ def test_verify_finds_changed_rows(run, keep, rows):
     assert (result.exit_code, fault["number"], fault["fault"]) == (1, 2, "changed")
     assert message.stdout == f"{fault['chain']} 2: changed\n"
     assert message.stderr == "2 rows checked, 1 faults.\n"
+
+
+# -- after a rotation of the keys
+
+OLD, NEW = "k" * 20, "the new key of the tests"
+
+
+@pytest.fixture
+def rotated(run, keep, environment, monkeypatch):
+    """Five rows in seals of two, the old key gone; return what `verify` tells and its code."""
+    monkeypatch.setattr("gateway.audit.seals.MAX_ROWS", 2)
+    keep(*(decision(name) for name in "abcde"))
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    done = run("secret", "rotate")
+    assert done.stderr == "0 credentials sealed again.\n5 rows of the decision log signed anew.\n"
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+
+    def verify():
+        result = run("decisions", "verify", "--json")
+        report = json.loads(result.stdout)
+        faults = [(fault["number"], fault["last"], fault["fault"]) for fault in report["faults"]]
+        return result.exit_code, faults
+
+    return verify
+
+
+@pytest.mark.parametrize(
+    ("statement", "faults"),
+    [
+        pytest.param("SELECT 1", [], id="nothing"),
+        pytest.param(
+            "UPDATE decisions SET outcome = 'allowed' WHERE request_id = 'c'",
+            [(3, 4, "changed")],
+            id="a changed row",
+        ),
+        pytest.param(
+            "DELETE FROM decisions WHERE request_id = 'b'",
+            [(1, 2, "changed"), (3, 3, "missing")],
+            id="a lost row",
+        ),
+        pytest.param(
+            "UPDATE decisions SET signature = 'x' WHERE request_id = 'e'",
+            [(5, 5, "changed")],
+            id="a changed signature",
+        ),
+        pytest.param(
+            "UPDATE decision_seals SET signature = 'x' WHERE first = 3",
+            [(3, 3, "changed"), (4, 4, "changed")],
+            id="a changed seal",
+        ),
+        pytest.param(
+            "UPDATE decision_seals SET faults = '[[1, \"changed\"]]' WHERE first = 1",
+            [(1, 1, "changed"), (2, 2, "changed")],
+            id="faults put into a seal",
+        ),
+        pytest.param(
+            "DELETE FROM decision_seals WHERE first = 5", [(5, 5, "changed")], id="a lost seal"
+        ),
+    ],
+)
+def test_verify_tells_tampering_after_a_rotation(rotated, rows, statement, faults):
+    assert rotated() == (0, [])
+    rows.change(text(statement))
+
+    assert rotated() == (1 if faults else 0, faults)
+
+
+def test_the_old_key_may_be_removed_once_its_rows_are_signed_anew(run, keep, environment):
+    keep(decision("a"))
+
+    def finding():
+        checks = json.loads(run("doctor", "--json", "--offline").stdout)["checks"]
+        return next(check["outcome"] for check in checks if check["name"] == "decision log")
+
+    assert finding() == "ok"
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    assert finding() == "warn"
+    run("secret", "rotate")
+    assert finding() == "ok"
+    for keys in (NEW, f"third key of the tests,{NEW}"):
+        environment.setenv("AGW_SECRET_KEYS", keys)
+        assert run("secret", "rotate").exit_code == 0
+    environment.setenv("AGW_SECRET_KEYS", "third key of the tests")
+
+    assert finding() == "ok"
+    assert run("decisions", "verify").exit_code == 0
+
+
+def test_a_rotation_hides_no_tampering_that_came_before_it(run, keep, rows, environment):
+    keep(decision("a"), decision("b"), decision("c"))
+    rows.change(text("UPDATE decisions SET status = 200 WHERE request_id = 'b'"))
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    assert run("secret", "rotate").exit_code == 0
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+    result = json.loads(run("decisions", "verify", "--json").stdout)
+
+    assert [(fault["number"], fault["fault"]) for fault in result["faults"]] == [(2, "changed")]
+
+
+def test_a_process_may_append_to_a_chain_that_was_signed_anew(run, deployed, environment):
+    """One that was not restarted goes on with the old key; the next rotation signs its rows."""
+
+    async def rotate_between(log):
+        log.write(decision("a"), change=False)
+        await log.flush()
+        ring = Keyring([NEW, OLD])
+        done = [await seal_decisions(log._database, ring, progress=lambda *_: None)]
+        log.write(decision("b"), change=False)
+        await log.flush()
+        done.append(await seal_decisions(log._database, ring, progress=lambda *_: None))
+        return [result["sealed"] for result in done]
+
+    async def sealing():
+        database = Database.open(deployed)
+        sealed = await rotate_between(DecisionLog(database, Keyring([OLD]), days=30))
+        await database.close()
+        return sealed
+
+    assert asyncio.run(sealing()) == [1, 1]
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+    assert run("decisions", "verify").exit_code == 0
+
+
+def test_rows_of_an_unknown_key_are_named_and_not_signed_anew(run, keep, environment):
+    keep(decision("a"))
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+    done = run("secret", "rotate", "--json")
+    (chain,) = json.loads(done.stdout)["decisions"]["unreadable"]
+
+    assert done.stderr == f"No key verifies these chains of the decision log: {chain}\n"
+    assert done.exit_code == 0
+    assert run("decisions", "verify").exit_code == 1
 
 
 # -- tail

@@ -29,6 +29,7 @@ NAMES = [
     "schema",
     "clock",
     "credentials",
+    "decision log",
     "connections",
     "tokens",
     "providers",

@@ -115,6 +115,7 @@ def test_rotate_reseals_every_column(run, environment, three):
 
     assert read_json(run("secret", "rotate", "--json")) == {
         "connections": {"sealed": 3, "unreadable": []},
+        "decisions": {"sealed": 0, "unreadable": []},
         "deliveries": {"sealed": 1, "unreadable": []},
         "oauth_attempts": {"sealed": 1, "unreadable": []},
         "rule_intents": {"sealed": 1, "unreadable": []},

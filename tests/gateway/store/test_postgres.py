@@ -16,11 +16,12 @@ from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from gateway.app import assemble
-from gateway.audit.chain import DAY_MS, Fault, faults
+from gateway.audit.chain import DAY_MS, Fault
 from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
 from gateway.audit.reading import DecisionFilter, in_chain_order, newest
 from gateway.audit.retention import Retention
+from gateway.audit.seals import faults
 from gateway.auth.token_lookup import open_row_reader
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from sqlmodel import and_, col, select
 
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
-from gateway.operations import tokens
+from gateway.operations import decisions, tokens
 from gateway.secrets.keyring import Keyring, place
 from gateway.settings import Settings
 from gateway.store.database import Database
@@ -44,6 +44,14 @@ async def credentials(store: Database, keyring: Keyring) -> Finding:
         remedy = "`access-gateway secret rotate` seals them under the first key."
         return warn(name, f"{old} of {readable} are under an older key", remedy)
     return ok(name, f"{readable} stored, all under the first key")
+
+
+async def decision_log(store: Database, keyring: Keyring) -> Finding:
+    """Check that the decision log can be verified with the first key alone."""
+    if older := await decisions.count_older_chains(store, keyring):
+        remedy = "`access-gateway secret rotate` signs them anew, as far as their keys are there."
+        return warn("decision log", f"{older} chains are signed with another key", remedy)
+    return ok("decision log", "signed with the first key")
 
 
 async def connections(store: Database) -> Finding:

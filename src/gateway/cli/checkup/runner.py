@@ -31,16 +31,15 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
         return results + (stores.unreachable() if results[0].outcome is Outcome.FAIL else [])
     results.append(await stores.schema(store))
     if results[-1].outcome is not Outcome.OK:
-        return [
-            *results,
-            *(unknown(name, "schema") for name in ("credentials", "connections", "tokens")),
-        ]
+        return [*results, *(unknown(name, "schema") for name in stores.NEED_SCHEMA)]
     shared = settings.redis_url if results[1].outcome is not Outcome.FAIL else None
     results.append(await stores.clock(store, shared))
     try:
-        results.append(await accounts.credentials(store, deployment.keyring_of(settings)))
+        keyring = deployment.keyring_of(settings)
+        results.append(await accounts.credentials(store, keyring))
+        results.append(await accounts.decision_log(store, keyring))
     except WeakSecret:
-        results.append(unknown("credentials", "secrets"))
+        results += [unknown(name, "secrets") for name in ("credentials", "decision log")]
     results.append(await accounts.connections(store))
     results.append(await accounts.access_tokens(store))
     if not offline:

@@ -19,6 +19,7 @@ from gateway.store.leases import MAX_LEASE_SECONDS
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+NEED_SCHEMA = ("credentials", "decision log", "connections", "tokens")  # names of checks
 TIMEOUT_SECONDS = 5.0  # for each store
 _TOLERANCE_SECONDS = 2.0  # between two clocks
 
@@ -104,8 +105,7 @@ async def clock(store: Database, url: "SecretStr | None") -> Finding:
 
 def unreachable() -> list[Finding]:
     """Return a finding for each check that needs the database and was not made."""
-    names = ("schema", "credentials", "connections", "tokens")
-    return [unknown(name, "database") for name in names]
+    return [unknown(name, "database") for name in ("schema", *NEED_SCHEMA)]
 
 
 async def _database_clock(store: Database) -> float | None:

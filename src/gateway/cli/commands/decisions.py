@@ -136,7 +136,8 @@ def verify(as_json: AsJson = False) -> None:
 
 def _write_faults(result: dict[str, Any]) -> None:
     for fault in result["faults"]:
-        output(f"{fault['chain']} {fault['number']}: {fault['fault']}")
+        ends = sorted({fault["number"], fault["last"]})
+        output(f"{fault['chain']} {'-'.join(map(str, ends))}: {fault['fault']}")
     info(f"{result['rows']} rows checked, {len(result['faults'])} faults.")
     if 0 < result["rows"] == len(result["faults"]):
         info("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")

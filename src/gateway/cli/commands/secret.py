@@ -21,9 +21,10 @@ def rotate(as_json: AsJson = False) -> None:
     """
     Seal everything that is stored under the first key of AGW_SECRET_KEYS.
 
-    Put the new key first and leave the old ones behind it, restart the gateways, run this, and take
-    the old keys away. It may be run while the gateways serve, and again after it was cut off. Exit
-    code 1 when something is sealed with a key that is not there.
+    Rows of the decision log that older keys signed are signed anew, so that `decisions verify`
+    needs these keys no more. Put the new key first and leave the old ones behind it, restart the
+    gateways, run this, and take the old keys away. It may be run while the gateways serve, and
+    again after it was cut off. Exit code 1 when something is sealed with a key that is not there.
     """
     from gateway.cli.stores import in_store
     from gateway.operations import key_rotation
@@ -36,10 +37,15 @@ def rotate(as_json: AsJson = False) -> None:
     def write_text() -> None:
         info(f"{tables['connections']['sealed']} credentials sealed again.")
         for table, rows in tables.items():
-            if table != "connections" and rows["sealed"]:
+            if table not in {"connections", "decisions"} and rows["sealed"]:
                 info(f"{rows['sealed']} of {table} sealed again.")
+        if signed := tables["decisions"]["sealed"]:
+            info(f"{signed} rows of the decision log signed anew.")
 
     report(tables, write_text, as_json=as_json)
+    decisions = tables.pop("decisions")
+    if unverified := decisions["unreadable"]:
+        info(f"No key verifies these chains of the decision log: {', '.join(unverified)}")
     unreadable = {table: rows["unreadable"] for table, rows in tables.items() if rows["unreadable"]}
     for table, row_ids in unreadable.items():
         info(f"Sealed with a key that is not in AGW_SECRET_KEYS: {table} {', '.join(row_ids)}")
