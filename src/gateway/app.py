@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
+from gateway.audit.changes import ChangeLog
 from gateway.audit.log import DecisionLog
 from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
@@ -187,14 +188,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         links=links,
     )
     accounts = Accounts(base.clients, credentials, database, settings.upstreams)
-    decisions = DecisionLog(
-        database,
-        keyring,
-        days=settings.decision_days,
-        clock=now_ms,
-        on_dropped=base.metrics.count_lost_decisions,
-        on_row=base.metrics.count_decision,
-    )
+    decisions = _decision_log(settings, base, keyring)
     authenticator = _authenticator(settings, base, links)
     rule_intents = RuleIntentLog(database, keyring)
     counter = open_counter(settings, base.clock)
@@ -228,7 +222,23 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         idempotency=idempotency,
         uploads=uploads,
         explainer=_explainer(settings, entry, authenticator, idempotency),
-        admin_digest=hashlib.sha256(secret_text(settings.admin_token).encode()).digest(),
+        admins={
+            hashlib.sha256(token.encode()).digest(): name for token, name in settings.admins.items()
+        },
+    )
+
+
+def _decision_log(settings: Settings, base: Infrastructure, keyring: Keyring) -> DecisionLog:
+    """Return the log of calls, and have the database store the rows of changes."""
+    database, days, clock = base.database, settings.decision_days, milliseconds(base.clock)
+    ChangeLog(database=database, keyring=keyring, days=days, clock=clock).install()
+    return DecisionLog(
+        database,
+        keyring,
+        days=days,
+        clock=clock,
+        on_dropped=base.metrics.count_lost_decisions,
+        on_row=base.metrics.count_decision,
     )
 
 

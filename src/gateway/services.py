@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateway.audit.log import DecisionLog
     from gateway.auth.authenticator import Authenticator
     from gateway.connections.accounts import Accounts
@@ -27,7 +29,7 @@ class Services:
     The services of one process; `app.state.services` of the application.
 
     Attributes:
-        admin_digest: SHA-256 of the admin token.
+        admins: SHA-256 of an admin token -> its name.
     """
 
     settings: "Settings"
@@ -45,4 +47,4 @@ class Services:
     idempotency: "IdempotencyStore"
     uploads: "UploadStore"
     explainer: "Explainer"
-    admin_digest: bytes
+    admins: "Mapping[bytes, str]"

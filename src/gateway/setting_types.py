@@ -1,11 +1,14 @@
 """Types of settings: how the text of a variable becomes a value."""
 
+import re
 from ipaddress import ip_network
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
+
+_ADMIN_NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}", re.ASCII)
 
 
 def _comma_separated(value: object) -> object:
@@ -39,6 +42,37 @@ def _user_agent(text: str) -> str:
     if not text.isascii() or not text.isprintable() or len(text) > 200:
         raise ValueError("must be at most 200 printable ASCII characters")
     return text if "gzip" in text else f"{text} (gzip)"
+
+
+def named_tokens(
+    unnamed: SecretStr | None, named: SecretStr | None, *, shortest: int
+) -> dict[str, str]:
+    """
+    Return admin token -> its name, of the settings `admin_token` and `admin_tokens`.
+
+    Raises:
+        ValueError: A token has fewer characters than *shortest*, or there are two of a name or a
+            token; the message names the setting and quotes no token.
+    """
+    entries = [("admin", unnamed.get_secret_value())] if unnamed else []
+    for entry in named.get_secret_value().split(",") if named else ():
+        name, separator, token = entry.strip().partition(":")
+        if separator and _ADMIN_NAME.fullmatch(name):
+            entries.append((name, token))
+        elif entry.strip():
+            raise ValueError(
+                "AGW_ADMIN_TOKENS must be name:token, comma-separated; a name has letters, digits "
+                "and ._@- and at most 64 characters."
+            )
+    if any(len(token) < shortest for _, token in entries):
+        variable = "AGW_ADMIN_TOKENS" if named else "AGW_ADMIN_TOKEN"
+        raise ValueError(f"{variable} needs secrets of at least {shortest} characters.")
+    tokens = {token: name for name, token in entries}
+    if not len(entries) == len(tokens) == len(set(tokens.values())):
+        raise ValueError(
+            "AGW_ADMIN_TOKENS has a name or a token twice; `admin` is the name of AGW_ADMIN_TOKEN."
+        )
+    return tokens
 
 
 BaseUrl = Annotated[str, AfterValidator(_without_slash)]

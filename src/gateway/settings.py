@@ -9,7 +9,15 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gateway.provider_settings import CLIENT_SETTINGS, SANDBOX_PATHS, Cloud, cloud_urls
-from gateway.setting_types import BaseUrl, ClientSecret, Networks, UserAgent, Words, origin_of
+from gateway.setting_types import (
+    BaseUrl,
+    ClientSecret,
+    Networks,
+    UserAgent,
+    Words,
+    named_tokens,
+    origin_of,
+)
 
 MIN_ADMIN_TOKEN = 16  # characters
 
@@ -60,7 +68,13 @@ class Settings(BaseSettings):
     admin_token: SecretStr | None = Field(
         default=None,
         description="Bearer credential of the management API, at least 16 characters. Required by "
-        "`serve`.",
+        "`serve`, unless there are `AGW_ADMIN_TOKENS`. Its name in the decision log is `admin`.",
+    )
+    admin_tokens: SecretStr | None = Field(
+        default=None,
+        description="Admin tokens with names, as `name:token`, comma-separated: each as good as "
+        "`AGW_ADMIN_TOKEN`, and its name is in the decision log beside what it changed. Names have "
+        "letters, digits and `._@-`; 64 characters at most.",
     )
     secret_keys: SecretStr | None = Field(
         default=None,
@@ -350,15 +364,22 @@ class Settings(BaseSettings):
         )
         return frozenset(origin_of(url) for url in (*self.upstreams.values(), *allowed))
 
+    @property
+    def admins(self) -> Mapping[str, str]:
+        """Admin token -> its name; `NotConfigured` as `setting_types.named_tokens` refuses."""
+        try:
+            return named_tokens(self.admin_token, self.admin_tokens, shortest=MIN_ADMIN_TOKEN)
+        except ValueError as problem:
+            raise NotConfigured(str(problem)) from None
+
     def ready_to_serve(self) -> Self:
         """
         Check the settings that serving needs.
 
         Raises:
-            NotConfigured: No admin token or secret keys, or they are too short to be safe.
+            NotConfigured: No admin token or secret keys, or they cannot be used or are not safe.
         """
-        admin = self.admin_token.get_secret_value() if self.admin_token else ""
-        if len(admin) < MIN_ADMIN_TOKEN:
+        if not self.admins:
             raise NotConfigured(
                 f"AGW_ADMIN_TOKEN is needed: a secret of at least {MIN_ADMIN_TOKEN} characters."
             )
@@ -370,12 +391,7 @@ class Settings(BaseSettings):
         return self
 
     def ready_to_open(self) -> Self:
-        """
-        Check the settings that every access to the store needs.
-
-        Raises:
-            NotConfigured: No secret keys.
-        """
+        """Check what every access to the store needs; `NotConfigured`: no secret keys."""
         if not self.secret_keys or not self.secret_keys.get_secret_value().strip():
             raise NotConfigured(
                 "AGW_SECRET_KEYS is needed; `access-gateway secret new` makes a key."

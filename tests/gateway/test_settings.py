@@ -164,6 +164,49 @@ def test_serving_needs_secrets(monkeypatch, secrets, missing):
         Settings().ready_to_serve()
 
 
+ADA, BEN = "a" * 16, "b" * 16
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"ada:{ADA}", {ADA: "ada"}),
+        (f"ada:{ADA}, ben@example.org:{BEN},", {ADA: "ada", BEN: "ben@example.org"}),
+        (f"ada:{ADA}:x", {f"{ADA}:x": "ada"}),
+    ],
+)
+def test_admin_tokens_have_names(monkeypatch, text, names):
+    monkeypatch.setenv("AGW_SECRET_KEYS", SECRETS["AGW_SECRET_KEYS"])
+    monkeypatch.setenv("AGW_ADMIN_TOKENS", text)
+
+    assert Settings().ready_to_serve().admins == names
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "c" * 16)
+    assert Settings().ready_to_serve().admins == {"c" * 16: "admin", **names}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(ADA, "must be name:token", id="no name"),
+        pytest.param(f"a b:{ADA}", "must be name:token", id="a blank in a name"),
+        pytest.param(f":{ADA}", "must be name:token", id="an empty name"),
+        pytest.param("ada:short", "at least 16 characters", id="a short token"),
+        pytest.param(f"ada:{ADA},ada:{BEN}", "twice", id="a name twice"),
+        pytest.param(f"ada:{ADA},ben:{ADA}", "twice", id="a token twice"),
+        pytest.param(f"admin:{ADA}", "twice", id="the name of the other variable"),
+        pytest.param(f"ada:{'k' * 32}", "twice", id="the token of the other variable"),
+    ],
+)
+def test_admin_tokens_that_tell_nobody_apart_are_refused(monkeypatch, text, message):
+    monkeypatch.setenv("AGW_ADMIN_TOKEN", "k" * 32)
+    monkeypatch.setenv("AGW_SECRET_KEYS", SECRETS["AGW_SECRET_KEYS"])
+    monkeypatch.setenv("AGW_ADMIN_TOKENS", text)
+
+    with pytest.raises(NotConfigured, match=message) as refused:
+        Settings().ready_to_serve()
+    assert ADA not in str(refused.value)
+
+
 def test_secrets_do_not_show(monkeypatch):
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)

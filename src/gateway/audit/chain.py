@@ -8,7 +8,6 @@ verified by their seals (`gateway.audit.seals`).
 """
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -77,6 +76,8 @@ class ChainFault:
     last: int
 
 
-def payload_of(chain: str, number: int, previous: str, row: Sequence[object]) -> bytes:
+def payload_of(chain: str, number: int, previous: str, row: Decision) -> bytes:
     """Return what the signature of *row* is made over; *previous* is that of the row before."""
-    return orjson.dumps([chain, number, previous, *row])
+    # Rows without an actor are signed as before there were actors.
+    members = row if row.actor is not None else row[:-1]
+    return orjson.dumps([chain, number, previous, *members])

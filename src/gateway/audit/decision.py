@@ -21,11 +21,13 @@ class Outcome(StrEnum):
 
 
 class EntryPoint(StrEnum):
-    """The API that a call came through: `door` in the API and the table."""
+    """The way in of a call or a change: `door` in the API and the table."""
 
     REST = "rest"
     GRAPHQL = "graphql"
     INTERNAL = "internal"
+    MANAGEMENT = "admin"
+    COMMAND_LINE = "cli"
 
 
 class Decision(NamedTuple):
@@ -47,6 +49,7 @@ class Decision(NamedTuple):
         duration: Microseconds since authentication.
         upstream_calls: Attempts of upstream calls, over the whole request.
         upstream_status: HTTP status of the last of them; None without a response.
+        actor: Who made a change of `gateway.audit.changes`; None for calls of tokens.
     """
 
     at: int
@@ -68,6 +71,7 @@ class Decision(NamedTuple):
     duration: int
     upstream_calls: int
     upstream_status: int | None
+    actor: str | None = None
 
 
 def looks_like_id(surface: str | None, text: str) -> bool:

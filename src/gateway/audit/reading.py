@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlmodel import col
+from sqlmodel import select as select_rows
 
 from gateway.audit.chain import Link
 from gateway.audit.decision import Decision
@@ -33,11 +34,15 @@ class DecisionFilter:
     layer: str | None = None
     code: str | None = None
     request_id: str | None = None
+    actor: str | None = None
     since: int | None = None
     until: int | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        exact = ("token_id", "outcome", "surface", "operation", "layer", "code", "request_id")
+        exact = (
+            *("token_id", "outcome", "surface", "operation", "layer", "code", "request_id"),
+            "actor",
+        )
         conditions = [
             _TABLE.c[name] == getattr(self, name)
             for name in exact
@@ -95,10 +100,10 @@ async def in_chain_order(database: Database) -> AsyncIterator[tuple[Link, Decisi
 
 async def seals(database: Database) -> Seals:
     """Return every seal, by chain and in the order of the rows."""
-    query = select(DecisionSeal).order_by(col(DecisionSeal.chain), col(DecisionSeal.first))
+    query = select_rows(DecisionSeal).order_by(col(DecisionSeal.chain), col(DecisionSeal.first))
     by_chain: dict[str, list[DecisionSeal]] = {}
     async with database.reading() as session:
-        for seal in (await session.exec(query)).scalars():
+        for seal in await session.exec(query):
             by_chain.setdefault(seal.chain, []).append(seal)
     return by_chain
 

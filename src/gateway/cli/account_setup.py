@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from gateway.audit.changes import note
 from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.console import info
 from gateway.cli.loopback import listen_for_redirect
@@ -151,6 +152,8 @@ async def reauthorise(
         row = await _consent(
             upstreams, row, device=device, browser=browser, callback_port=callback_port
         )
+        async with upstreams.database.writing() as session:
+            note(session, "reconnectConnection", connection_id)
         return upstreams.service.view(row)
 
 

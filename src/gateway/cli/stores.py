@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import ChangeLog, act_at_the_command_line
 from gateway.cli.console import run_async
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
@@ -35,7 +36,10 @@ async def open_store() -> AsyncIterator[Store]:
     database = Database.open(settings.database, pooler=settings.database_pooler)
     try:
         await database.migrate()
-        yield Store(database, Keyring.read(keys), settings)
+        keyring = Keyring.read(keys)
+        act_at_the_command_line()
+        ChangeLog(database=database, keyring=keyring, days=settings.decision_days).install()
+        yield Store(database, keyring, settings)
     finally:
         await database.close()
 

@@ -313,9 +313,9 @@ class RequestEntry:
             uploads=self._uploads.of(caller.token_id),
         )
 
-    async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> None:
+    async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         """
-        Check that the bearer credential is the secret of one of *digests*, which are SHA-256.
+        Return the one of *digests*, which are SHA-256, that is of the bearer credential.
 
         The right secret is charged nothing, and no number of wrong ones keeps it out.
 
@@ -328,9 +328,12 @@ class RequestEntry:
         except Unauthenticated:
             await self.charge_unauthenticated(scope)
             raise
-        if not any([hmac.compare_digest(digest, right) for right in digests]):  # noqa: C419 - all compared
+        # All are compared, so that the time does not tell which one matches.
+        matching = [right for right in digests if hmac.compare_digest(digest, right)]
+        if not matching:
             await self.charge_unauthenticated(scope)
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
+        return matching[0]
 
     def _download_address(self, file_id: str) -> str:
         return f"{self.attachment_links.base_url}/api/access/collab/files/{file_id}/download"

@@ -32,7 +32,7 @@ Probe = Callable[[Request], Awaitable[Response]]
 
 def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mapping[str, Probe]:
     """Return the handlers of GET by path."""
-    digests = [services.admin_digest]
+    digests = [*services.admins]
     if services.settings.metrics_token is not None:
         digests.append(_digest(services.settings.metrics_token.get_secret_value().encode()))
 

@@ -1,9 +1,13 @@
-"""Admin authentication: management calls need the deployment's admin token."""
+"""Admin authentication: management calls need an admin token, whose name the audit log has."""
 
 from fastapi import Request
 
+from gateway.audit import changes
+from gateway.audit.changes import Actor
+from gateway.audit.decision import EntryPoint
 from gateway.auth import token_format
 from gateway.auth.authenticator import read_bearer
+from gateway.http.middleware import request_state
 from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.operations.validation import invalid_query
@@ -13,17 +17,17 @@ from policy.vocabulary import Code, UnauthorizedReason
 
 async def require_admin(request: Request, services: AppServices) -> None:
     """
-    Let a call pass if it carries the admin token.
+    Let a call pass if it carries an admin token, and make its name the actor of what it changes.
 
     Raises:
         TooManyRequests: The client address used up its management limit, or its limit of
             requests without the token.
-        Unauthenticated: There is no credential, or it is not the admin token.
+        Unauthenticated: There is no credential, or it is not an admin token.
         AccessDenied: 403 `ADMIN_REQUIRED`: the credential has the form of an access token.
         InvalidInput: The path does not take a query parameter.
     """
     try:
-        await services.entry.check_secret(request.scope, [services.admin_digest])
+        digest = await services.entry.check_secret(request.scope, [*services.admins])
     except Unauthenticated as refusal:
         if refusal.reason == UnauthorizedReason.UNKNOWN_TOKEN and _is_access_token(request):
             raise AccessDenied(
@@ -31,6 +35,8 @@ async def require_admin(request: Request, services: AppServices) -> None:
                 code=Code.ADMIN_REQUIRED,
             ) from None
         raise
+    name, request_id = services.admins[digest], request_state(request.scope).request_id
+    changes.actor.set(Actor(name, EntryPoint.MANAGEMENT, request_id))
     await services.entry.charge_management(request.scope)
     _check_query(request)
 

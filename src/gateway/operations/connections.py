@@ -8,6 +8,7 @@ from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.connections import rows as connection_rows
 from gateway.connections.accounts import ConnectionTestResult
@@ -145,6 +146,7 @@ class ConnectionService:
         if new.credentials is not None:
             connection_rows.replace(row, new.credentials.stored(), self.keyring)
         await tokens.bump_policy_rev(session, [row.resource_id])
+        note(session, "createConnection", row.id)
         return self.view(row)
 
     async def list_all(  # noqa: PLR0913 - filters and a page
@@ -201,6 +203,7 @@ class ConnectionService:
         row.updated_at = timestamps.now_ms()
         session.add(row)
         await tokens.bump_policy_rev(session, [row.resource_id])
+        note(session, "changeConnection", connection_id)
         return self.view(row)
 
     async def remove(self, session: AsyncSession, connection_id: int) -> views.Connection:
@@ -208,6 +211,7 @@ class ConnectionService:
         row = await rows.get(session, ConnectionRow, connection_id, for_update=True)
         await tokens.bump_policy_rev(session, [row.resource_id])
         await session.delete(row)
+        note(session, "removeConnection", connection_id)
         return self.view(row)
 
     def view(self, row: ConnectionRow) -> views.Connection:

@@ -37,6 +37,7 @@ class DecisionQuery(Query):
     layer: Layer | None = None
     code: Code | None = None
     request_id: Annotated[str, Field(max_length=128)] | None = None
+    actor: Annotated[str, Field(max_length=100)] | None = None
 
     def filter(self) -> DecisionFilter:
         return DecisionFilter(**self.model_dump(include=set(DecisionQuery.model_fields)))
@@ -153,8 +154,8 @@ def view(number: int, decision: Decision) -> views.Decision:
         "id": number,
         "at": timestamps.to_text(decision.at),
         "requestId": decision.request_id,
-        "tokenId": decision.token_id,
-        "operatorId": decision.operator_id,
+        "tokenId": decision.token_id or None,
+        "operatorId": decision.operator_id or None,
         "door": decision.door,
         "surface": decision.surface,
         "operation": decision.operation,
@@ -170,6 +171,7 @@ def view(number: int, decision: Decision) -> views.Decision:
         "durationMs": round(decision.duration / 1000, 1),
         "upstreamCalls": decision.upstream_calls,
         "upstreamStatus": decision.upstream_status,
+        "actor": decision.actor,
     }
 
 

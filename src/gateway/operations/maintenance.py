@@ -10,9 +10,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DatabaseError
 from sqlmodel import col, select
 
+from gateway.audit.changes import ChangeLog, act_at_the_command_line, note
 from gateway.errors import CommandError
 from gateway.operations import restored_access
 from gateway.operations.restored_access import WiderAccess
+from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store import backups, schema_version
 from gateway.store.database import Database
@@ -120,7 +122,9 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
     backups.restore(url, copy, progress)
     async with _open_database() as database:
         await database.migrate()
+        _log_changes(database)
         async with database.writing() as session:
+            note(session, "restoreDatabase", None)
             # Running processes must not use a policy that they compiled before the restore.
             await session.exec(
                 update(AccessToken).values(policy_rev=AccessToken.policy_rev + highest_rev + 1)
@@ -141,6 +145,15 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
             "revived": sorted(revoked & usable),
             "wider": wider,
         }
+
+
+def _log_changes(database: Database) -> None:
+    """Have changes of *database* logged, if there are keys to sign the rows with."""
+    settings = Settings()
+    if settings.secret_keys:
+        act_at_the_command_line()
+        keyring = Keyring.read(settings.secret_keys.get_secret_value())
+        ChangeLog(database=database, keyring=keyring, days=settings.decision_days).install()
 
 
 async def _require_idle(database: Database, *, force: bool) -> list[str]:

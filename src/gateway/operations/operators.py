@@ -6,6 +6,7 @@ from sqlalchemy import delete, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.operations import rows, views
 from gateway.operations.inputs import DisplayName, EmailAddress, Input, Patch
@@ -32,6 +33,7 @@ async def create(session: AsyncSession, new: NewOperator) -> views.Operator:
         created_at=timestamps.now_ms(),
     )
     session.add(operator)
+    note(session, "createOperator", operator.id)
     return view(operator)
 
 
@@ -58,6 +60,7 @@ async def change(
     operator = await rows.get(session, Operator, operator_id, for_update=True)
     operator.sqlmodel_update(changed.model_dump(exclude_unset=True))
     session.add(operator)
+    note(session, "changeOperator", operator_id)
     return view(operator)
 
 
@@ -74,6 +77,7 @@ async def remove(session: AsyncSession, operator_id: str) -> None:
     await tokens.revoke(session, col(AccessToken.operator_id) == operator.id)
     await tokens.bump_policy_rev(session, resource_ids)
     await session.delete(operator)
+    note(session, "removeOperator", operator_id)
 
 
 def view(operator: Operator) -> views.Operator:

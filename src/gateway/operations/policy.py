@@ -8,6 +8,7 @@ from typing import Any
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import token_format, tokens
 from gateway.operations import resources, rules
 from gateway.operations.policy_changes import REVOKE, Change, changes, plain
@@ -64,6 +65,10 @@ async def apply(session: AsyncSession, policy: Policy, *, prune: bool) -> Applie
     revoked = [snapshot.tokens[change.name].row.id for change in planned if change.verb == REVOKE]
     if revoked:
         await tokens.revoke(session, col(AccessToken.id).in_(revoked))
+        for row in (
+            snapshot.tokens[change.name].row for change in planned if change.verb == REVOKE
+        ):
+            note(session, "revokeToken", row.id, token=row)
     return Applied(changes=planned, texts=texts)
 
 
@@ -83,6 +88,8 @@ async def _write_operators(
         )
         row.display_name = entry.display_name
         session.add(row)
+        is_new = entry.email not in ids
+        note(session, "createOperator" if is_new else "changeOperator", row.id)
         ids[entry.email] = row.id
     await session.flush()
     return ids
@@ -102,11 +109,13 @@ async def _write_resources(
             continue
         if entry.name in ids:
             row = snapshot.resources[entry.name].row
+            note(session, "changeResource", row.id)
         else:
             row = Resource(name=entry.name, created_at=timestamps.now_ms())
             session.add(row)
             await session.flush()
             ids[entry.name] = row.id or 0
+            note(session, "createResource", row.id)
         await resources.link(session, row, [operator_ids[email] for email in entry.operators])
     return ids
 
@@ -129,6 +138,7 @@ async def create_token(
         settings=plain(entry.full_settings),
         secret=secret,
     )
+    note(session, "createToken", token.id, token=token)
     for key, description in entry.keyed_rules.items():
         session.add(rules.new_row(token.id or 0, key, description))
     return text
@@ -151,6 +161,7 @@ async def _change_token(
     token.policy_rev += 1
     session.add(token)
     await session.flush()
+    note(session, "changeToken", token.id, token=token)
 
 
 async def _change_rules(

@@ -8,6 +8,7 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.operations import rows, views
 from gateway.operations.inputs import Input, Name, Patch
@@ -46,6 +47,7 @@ async def create(session: AsyncSession, new: NewResource) -> views.Resource:
     session.add(resource)
     await session.flush()
     await link(session, resource, new.operator_ids)
+    note(session, "createResource", resource.id)
     return await _view(session, resource)
 
 
@@ -74,6 +76,7 @@ async def change(
         session.add(resource)
     if "operator_ids" in changed.model_fields_set:
         await link(session, resource, changed.operator_ids)
+    note(session, "changeResource", resource_id)
     return await _view(session, resource)
 
 
@@ -84,6 +87,7 @@ async def remove(session: AsyncSession, resource_id: int) -> None:
     await session.exec(delete(ConnectionRow).where(connections))
     await tokens.bump_policy_rev(session, [resource.id or 0])
     await session.delete(resource)
+    note(session, "removeResource", resource_id)
 
 
 async def link(session: AsyncSession, resource: Resource, operator_ids: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.operations import rows, views
 from gateway.operations.inputs import Input, Patch, ShortText
 from gateway.store import timestamps
@@ -67,6 +68,7 @@ async def add(session: AsyncSession, token_id: int, new: NewRule) -> views.Colla
     await _require_unique(session, rule)
     session.add(rule)
     await _policy_changed(session, token)
+    note(session, "createRule", rule.id, token=token)
     return view(rule)
 
 
@@ -94,6 +96,7 @@ async def replace(
         for rule in batch:  # or the end of the session would stop other requests
             session.expunge(rule)
     await _policy_changed(session, token)
+    note(session, "replaceRules", token_id, token=token)
     return stored
 
 
@@ -150,6 +153,7 @@ async def change(
     rule.updated_at = timestamps.now_ms()
     session.add(rule)
     await _policy_changed(session, token)
+    note(session, "changeRule", rule_id, token=token)
     return view(rule)
 
 
@@ -160,6 +164,7 @@ async def remove(session: AsyncSession, token_id: int, rule_id: int) -> views.Co
     removed = view(rule)
     await session.delete(rule)
     await _policy_changed(session, token)
+    note(session, "removeRule", rule_id, token=token)
     return removed
 
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from gateway.audit.changes import note
 from gateway.auth import tokens
 from gateway.operations import resources, rows, settings_views, views
 from gateway.operations.inputs import Input, Name, Patch, RowId, Time
@@ -61,6 +62,7 @@ async def create(session: AsyncSession, new: NewToken) -> views.MintedAccessToke
         expires_at=new.expires_at,
         settings=settings,
     )
+    note(session, "createToken", token.id, token=token)
     return {**await _view(session, token), "token": text}
 
 
@@ -110,6 +112,7 @@ async def change(
     token.policy_rev += 1
     session.add(token)
     await session.flush()
+    note(session, "changeToken", token_id, token=token)
     return await _view(session, token)
 
 
@@ -127,6 +130,7 @@ async def rotate(
         text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
     except tokens.Revoked:
         raise invalid("tokenId", "is of a revoked token: it gets no new secret") from None
+    note(session, "rotateToken", token_id, token=token)
     return {**await _view(session, token), "token": text}
 
 
@@ -135,6 +139,7 @@ async def revoke(session: AsyncSession, token_id: int) -> views.ManagedAccessTok
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     await tokens.revoke(session, col(AccessToken.id) == token_id)
     await session.refresh(token)
+    note(session, "revokeToken", token_id, token=token)
     return await _view(session, token)
 
 

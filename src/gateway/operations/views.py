@@ -194,17 +194,25 @@ class CollabRulePage(TypedDict):
 
 
 class Decision(TypedDict):
-    """One call of a token and what decided it; never content."""
+    """One call of a token and what decided it, or one change by an administrator; no content."""
 
     id: Annotated[Long, "Of the entry."]
     at: Annotated[Moment, "When the call was answered."]
     requestId: Annotated[str, "The call's `X-Request-Id`."]
-    tokenId: Annotated[Long, "Who called."]
-    operatorId: Annotated[str, "Whose token it was."]
-    door: Annotated[str, "Which way the call came in.", enum_of(decision.EntryPoint)]
+    tokenId: Annotated[Long | None, "Which token called or was changed; null: none."]
+    operatorId: Annotated[str | None, "Whose token it was."]
+    door: Annotated[
+        str,
+        "How the call came in; `admin`: a change by the management API, `cli`: by a command.",
+        enum_of(decision.EntryPoint),
+    ]
     surface: Annotated[SurfaceWord | None, "What was called; null: none of the surfaces."]
-    operation: Annotated[str | None, "The root field that answers; null: none was reached."]
-    resourceId: Annotated[str | None, "The id that the caller named, if it has the form of one."]
+    operation: Annotated[
+        str | None, "The root field that answers, or the change; null: none was reached."
+    ]
+    resourceId: Annotated[
+        str | None, "The id that the caller named, if it has the form of one, or of what changed."
+    ]
     outcome: Annotated[
         str, "`failed`: nothing here refused it, and it did not work.", enum_of(decision.Outcome)
     ]
@@ -218,6 +226,9 @@ class Decision(TypedDict):
     durationMs: Annotated[float, "Milliseconds since the token was known."]
     upstreamCalls: Annotated[int, "Tries at calls upstream, of the request as a whole."]
     upstreamStatus: Annotated[int | None, "What the last of them was answered with."]
+    actor: Annotated[
+        str | None, "Who made the change: the name of an admin token, or of a user; null: a call."
+    ]
 
 
 class DecisionPage(TypedDict):

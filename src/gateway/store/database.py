@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -72,6 +72,8 @@ class Database:
         self._migrator = migrator
         self.clock = DatabaseClock(of_server=self.path is None)
         self.writes_fail = False  # whether the last write did
+        # Called in each write transaction before it commits.
+        self.before_commit: Callable[[AsyncSession], Awaitable[None]] | None = None
 
     @classmethod
     def open(cls, url: str, *, connections: int = 15, pooler: Pooler = "session") -> Self:
@@ -185,6 +187,8 @@ class Database:
                 session.begin(),
             ):
                 yield session
+                if self.before_commit is not None:
+                    await self.before_commit(session)
         except StorageUnavailable:
             self.writes_fail = True
             raise

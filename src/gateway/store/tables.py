@@ -340,7 +340,7 @@ class DecisionRow(SQLModel, table=True):
     One call and what decided it; see `gateway.audit`. Rows outlive their tokens.
 
     Attributes:
-        at: End of the call. The members down to `upstream_status` are those of `Decision`.
+        at: End of the call. The members down to `actor` are those of `Decision`.
         duration: Microseconds.
         chain, number: Position in the chain of one process and day; unique.
         signature: Over this row and the previous signature of its chain.
@@ -374,21 +374,14 @@ class DecisionRow(SQLModel, table=True):
     duration: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     upstream_calls: int
     upstream_status: int | None = None
+    actor: str | None = Field(default=None, max_length=100)
     chain: str = Field(max_length=32)
     number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     signature: str = Field(max_length=64)
 
 
 class DecisionSeal(SQLModel, table=True):
-    """
-    A signature over the rows *first* to *last* of a chain; see `gateway.audit.seals`.
-
-    Attributes:
-        digest: SHA-256 over the rows and their own signatures, hexadecimal.
-        faults: What was wrong with the rows already: pairs of number and fault.
-        sealed_at: When the digest was computed.
-        signature: Over all of that.
-    """
+    """Signature over the rows *first* to *last* of a chain, and their faults; `audit.seals`."""
 
     __tablename__ = "decision_seals"
 

@@ -45,7 +45,10 @@ async def listed(world, **filters):
     ) as admin:
         answer = await admin.get(DECISIONS, params=filters)
     assert answer.status_code == 200, answer.text
-    return answer.json()
+    listing = answer.json()
+    # The tokens of these tests are made over the API, and that is logged, too.
+    listing["decisions"] = [row for row in listing["decisions"] if row["actor"] is None]
+    return listing
 
 
 async def rows(world, *members, **filters):
@@ -96,6 +99,7 @@ async def test_a_call_is_recorded_once_without_its_content(world):
         "cost": 1,
         "upstreamCalls": 1,
         "upstreamStatus": 200,
+        "actor": None,
     }
 
 
@@ -369,7 +373,7 @@ async def test_the_log_contains_no_caller_content(world):
         await client.post("/graphql", json={"query": f'{{ emails(q: "{canary}") {{ hasMore }} }}'})
 
     listing = await world.admin.get(DECISIONS)
-    assert len(listing.json()["decisions"]) == 5
+    assert len([row for row in listing.json()["decisions"] if row["actor"] is None]) == 5
     assert canary not in listing.text
 
 
@@ -420,8 +424,8 @@ async def test_filters_and_pages(world):
         ("layer=none", None),
         (
             "word=x",
-            "word is not known here (known: code, layer, limit, operation, outcome, pageToken, "
-            "requestId, since, surface, tokenId, until).",
+            "word is not known here (known: actor, code, layer, limit, operation, outcome, "
+            "pageToken, requestId, since, surface, tokenId, until).",
         ),
     ],
 )
@@ -462,4 +466,5 @@ async def test_the_call_is_described(admin):
         "layer",
         "code",
         "requestId",
+        "actor",
     ]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -67,11 +68,11 @@ def test_the_newest_come_first(run, keep):
     assert shown.exit_code == 0
     assert shown.stdout == (
         "AT                        TOKEN  DOOR  OPERATION   OUTCOME  STATUS"
-        "  LAYER  CODE     RULE  REQUEST\n"
+        "  LAYER  CODE     RULE  REQUEST  ACTOR\n"
         "2026-09-21T14:13:21.500Z  2      rest  collabFile  allowed  200"
-        "     -      -        -     b\n"
+        "     -      -        -     b        -\n"
         "2026-09-21T14:13:20Z      1      rest  collabFile  refused  404"
-        "     scope  BLOCKED  7     a\n"
+        "     scope  BLOCKED  7     a        -\n"
     )
 
 
@@ -107,6 +108,23 @@ def test_the_filters_match_the_api(run, keep, options, names):
     listed = run("decisions", "list", "--json", *options)
 
     assert [entry["requestId"] for entry in json.loads(listed.stdout)] == names
+
+
+def test_changes_at_the_command_line_are_logged_with_the_user(run, deployed, tmp_path):
+    assert run("operator", "add", "a@example.org", "A").exit_code == 0
+    assert run("resource", "add", "main").exit_code == 0
+    assert run("db", "backup", tmp_path / "copy").exit_code == 0
+    assert run("secret", "rotate").exit_code == 0
+    logged = json.loads(run("decisions", "list", "--json").stdout)
+    user = pwd.getpwuid(os.getuid()).pw_name
+
+    assert [(row["operation"], row["door"], row["actor"]) for row in logged] == [
+        (operation, "cli", user) for operation in ("rotateKeys", "createResource", "createOperator")
+    ]
+    assert run("db", "restore", tmp_path / "copy", "--yes").exit_code == 0
+    logged = json.loads(run("decisions", "list", "--json", "--actor", user).stdout)
+    assert logged[0]["operation"] == "restoreDatabase"
+    assert run("decisions", "verify").exit_code == 0
 
 
 def test_an_invalid_filter_is_reported_in_one_sentence(run, deployed):

@@ -58,13 +58,13 @@ def secrets(settings: Settings) -> Finding:
     except (NotConfigured, WeakSecret) as problem:
         return fail("secrets", str(problem), "`access-gateway secret new` makes one.")
     texts = [part.strip() for part in _keys(settings).split(",") if part.strip()]
-    admin = settings.admin_token.get_secret_value() if settings.admin_token else ""
-    if admin in texts:
+    if settings.admins.keys() & set(texts):
         remedy = "Give each its own: `access-gateway secret new`."
-        return warn("secrets", "the admin token is a secret key, too", remedy)
+        return warn("secrets", "an admin token is a secret key, too", remedy)
     if len(set(texts)) < len(texts):
         return warn("secrets", "a secret key is there twice", "Take one of them away.")
-    return ok("secrets", f"an admin token; secret keys: {len(texts)}")
+    names = ", ".join(sorted(settings.admins.values()))
+    return ok("secrets", f"admin tokens: {names}; secret keys: {len(texts)}")
 
 
 def keyring_of(settings: Settings) -> Keyring:

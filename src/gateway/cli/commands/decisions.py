@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from gateway.cli.stores import Store
 
-app = typer.Typer(help="What was decided on calls, and by which layer.", no_args_is_help=True)
+app = typer.Typer(
+    help="What was decided on calls, and what administrators changed.", no_args_is_help=True
+)
 
 _COLUMNS = {
     "at": "AT",
@@ -28,11 +30,12 @@ _COLUMNS = {
     "code": "CODE",
     "ruleId": "RULE",
     "requestId": "REQUEST",
+    "actor": "ACTOR",
 }
 
 _FILTERS = (  # names of the API
     *("tokenId", "outcome", "surface", "operation", "layer", "code", "requestId"),
-    *("since", "until"),
+    *("actor", "since", "until"),
 )
 
 Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
@@ -45,6 +48,7 @@ Surface = Annotated[
 Operation = Annotated[str | None, typer.Option(help="The root field: emails, sendEmail, …")]
 Layer = Annotated[str | None, option("The layer that decided.", "policy.vocabulary:Layer")]
 Code = Annotated[str | None, option("The code of the refusal.", "policy.vocabulary:Code")]
+Actor = Annotated[str | None, typer.Option(help="Changes by one administrator or OS user.")]
 Request = Annotated[str | None, typer.Option(help="Of one request: its X-Request-Id.")]
 
 
@@ -57,6 +61,7 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     layer: Layer = None,
     code: Code = None,
     request: Request = None,
+    actor: Actor = None,
     since: Annotated[str | None, typer.Option(help="From then on: 2026-11-20T12:00:00Z.")] = None,
     until: Annotated[str | None, typer.Option(help="Before then.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
@@ -66,7 +71,7 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 
-    values = (token, outcome, surface, operation, layer, code, request, since, until)
+    values = (token, outcome, surface, operation, layer, code, request, actor, since, until)
     filters = dict(zip(_FILTERS, values, strict=True))
     listed = in_store(
         lambda store: decisions.list_newest(store.database, decisions.query(filters), limit=limit)
@@ -83,13 +88,14 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     layer: Layer = None,
     code: Code = None,
     request: Request = None,
+    actor: Actor = None,
     lines: Annotated[int, typer.Option(min=0, max=1000, help="How many to begin with.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Show the last decisions and then each new one, until Ctrl-C; with --json one per line."""
     from gateway.cli.stores import in_store
 
-    values = (token, outcome, surface, operation, layer, code, request, None, None)
+    values = (token, outcome, surface, operation, layer, code, request, actor, None, None)
     filters = dict(zip(_FILTERS, values, strict=True))
     with suppress(KeyboardInterrupt):  # the usual end of this command
         in_store(lambda store: _tail(store, filters, lines, as_json=as_json))
@@ -109,7 +115,7 @@ def _line(decision: "Mapping[str, Any]") -> str:
     """Write a decision as one line for people."""
     words = [
         decision["at"],
-        f"token {decision['tokenId']}",
+        f"by {decision['actor']}" if decision["actor"] else f"token {decision['tokenId']}",
         decision["door"],
         decision["operation"] or "-",
         decision["outcome"],
