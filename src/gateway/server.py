@@ -82,6 +82,7 @@ def run_many(settings: Settings) -> None:
     Raises:
         CommandError: A worker did not start.
     """
+    gc.enable()  # this process only watches its workers
     listeners, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
@@ -106,6 +107,7 @@ def tune_garbage_collector() -> None:
     Records and responses hold no reference cycles; without this, a large page costs a fifth to a
     half more, for collections that find nothing.
     """
+    gc.enable()  # the command `serve` disables it for the imports
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

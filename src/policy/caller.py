@@ -112,4 +112,14 @@ class Caller:
 
     def access_info(self, surface: Surface) -> str | None:
         """Describe the token's restrictions on *surface*; None when there are none."""
-        return describe.access_info(surface, self.grant, has_block_rules=self.rules.has_block_rules)
+        sentences = self._access_infos
+        if surface not in sentences:
+            sentences[surface] = describe.access_info(
+                surface, self.grant, has_block_rules=self.rules.has_block_rules
+            )
+        return sentences[surface]
+
+    @cached_property
+    def _access_infos(self) -> dict[Surface, str | None]:
+        """The sentences that were asked for."""
+        return {}

@@ -51,6 +51,8 @@ class RestResponse:
 
     def with_headers(self, *headers: tuple[str, str]) -> "RestResponse":
         """Return the same response with further headers."""
+        if not headers:
+            return self
         return replace(self, headers=self.headers + headers)
 
 

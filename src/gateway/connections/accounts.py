@@ -124,7 +124,7 @@ class Accounts:
 
     def mailbox_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
-        if Surface.EMAIL.value not in surfaces:
+        if Surface.EMAIL not in surfaces:
             return self._no_mail
         known = self._mailboxes.get(id(caller))
         if known is not None and known[0] is caller:
@@ -135,14 +135,14 @@ class Accounts:
 
     def calendars_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""
-        if Surface.CALENDAR.value not in surfaces:
+        if Surface.CALENDAR not in surfaces:
             return self._no_calendars
         calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR, surfaces))
         return MergedCalendars(calendars, self._event_ids)
 
     def tasks_for(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
         """Return the task accounts that *caller* may use; possibly none."""
-        if Surface.TASKS.value not in surfaces:
+        if Surface.TASKS not in surfaces:
             return self._no_tasks
         return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS, surfaces)))
 

@@ -374,18 +374,17 @@ def bucket_of(path: str) -> tuple[str, str]:
         return segments[3], mount
     if segments[:2] == ["", "api"]:
         return MANAGEMENT, mount
-    return ("graphql", "") if path == "/graphql" else ("", "")
+    return ("graphql", "") if path == _GRAPHQL_PATH else ("", "")
 
 
+_GRAPHQL_PATH = "/graphql"
 _SURFACES = frozenset(surface.value for surface in Surface)
 
 
 def _entry_point(scope: Scope, mount: str) -> EntryPoint:
     if mount:
         return EntryPoint.INTERNAL
-    return (
-        EntryPoint.GRAPHQL if bucket_of(scope.get("path", ""))[0] == "graphql" else EntryPoint.REST
-    )
+    return EntryPoint.GRAPHQL if scope.get("path") == _GRAPHQL_PATH else EntryPoint.REST
 
 
 def _token_charges(caller: Caller, cost: int) -> list[Charge]:

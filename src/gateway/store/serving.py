@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sqlalchemy import delete
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 
 from gateway.store.background import PeriodicTask, running_tasks
@@ -66,8 +65,8 @@ class ServingLease:
         """
         name = f"{_PREFIX}{socket.gethostname()[:_MAX_HOST]}:{os.getpid()}"
         until = self._now() + round(TERM_SECONDS * 1000)
-        dialect = sqlite if self._database.path is not None else postgresql
-        insert = dialect.insert(LeaseRow).values(name=name, holder=self._holder, until=until)
+        insert = self._database.insert(LeaseRow)
+        insert = insert.values(name=name, holder=self._holder, until=until)
         renewal = insert.on_conflict_do_update(
             index_elements=["name"],
             set_={"holder": insert.excluded.holder, "until": insert.excluded.until},

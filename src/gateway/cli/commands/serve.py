@@ -1,5 +1,6 @@
 """`serve`: run the gateway as the environment configures it."""
 
+import gc
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,13 +35,6 @@ def serve(
     ] = None,
 ) -> None:
     """Start the gateway. Needs AGW_ADMIN_TOKEN and AGW_SECRET_KEYS."""
-    import asyncio
-
-    from gateway.server import run, run_many
-    from gateway.settings import Settings
-    from gateway.store.database import Database, guard_processes
-    from gateway.unknown_variables import unknown_variables
-
     options = {
         "HOST": host,
         "PORT": port,
@@ -51,6 +45,23 @@ def serve(
     for name, value in options.items():
         if value is not None:
             os.environ[f"AGW_{name}"] = str(value)
+    # What the imports make stays: collections would walk through it again and again. The server
+    # enables them again before its first request (`tune_garbage_collector`).
+    gc.disable()
+    try:
+        _serve()
+    finally:
+        gc.enable()
+
+
+def _serve() -> None:
+    import asyncio
+
+    from gateway.server import run, run_many
+    from gateway.settings import Settings
+    from gateway.store.database import Database, guard_processes
+    from gateway.unknown_variables import unknown_variables
+
     with failures_as_sentences():
         settings = Settings().ready_to_serve()
         for sentence in unknown_variables():
