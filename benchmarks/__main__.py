@@ -15,14 +15,16 @@ from benchmarks import (
     growing,
     layers,
     plot,
+    processes,
     report,
     requests,
     upstream,
 )
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
-from benchmarks.table import Growth, Result, Table
+from benchmarks.table import Figure, Growth, Result, Table
 
+PROCESSES = "Processes: start, commands, sockets, memory"
 FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
 
@@ -39,16 +41,21 @@ def main() -> int:
         report.print_facts("Setting", facts)
     results = list(_results(loop, effort, options.only, verbose=verbose))
     growths = [] if options.only else list(_growths(loop, verbose=verbose))
+    figures: list[Figure] = []
+    if not options.only or any(word in PROCESSES for word in options.only):
+        figures = loop.run_until_complete(processes.figures())
+        if verbose:
+            report.print_figures(PROCESSES, figures)
     if not options.only:
         sizes = footprint.facts()
         facts |= sizes
         if verbose:
             report.print_facts("Start-up and memory", sizes)
     if options.json:
-        print(report.as_json(results, growths, facts))
+        print(report.as_json(results, growths, figures, facts))
     if options.plot:
-        options.plot.write_text(plot.draw(results, growths), "utf-8")
-    missed = report.missed(results)
+        options.plot.write_text(plot.draw(results, growths, figures), "utf-8")
+    missed = report.missed(results, figures)
     if missed:
         print(f"\nMissed: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed and not options.no_check else 0

@@ -1,9 +1,9 @@
 """SVG chart of the figures: bars for the promises, lines for growth."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from benchmarks.table import Growth, Result
+from benchmarks.table import Figure, Growth, Result
 
 WIDTH, MARGIN, BAR = 860, 24, 22
 CHART = 190
@@ -11,9 +11,11 @@ COLOURS = ("#2563eb", "#ea580c", "#059669")
 _FONT = 'font-family="system-ui, sans-serif" font-size="12"'
 
 
-def draw(results: Sequence[Result], growths: Sequence[Growth]) -> str:
+def draw(
+    results: Sequence[Result], growths: Sequence[Growth], figures: Sequence[Figure] = ()
+) -> str:
     """Return the SVG text."""
-    bars, height = _bars(results, MARGIN)
+    bars, height = _bars(_promised(results, figures), MARGIN)
     lines: list[str] = []
     for growth in growths:
         lines += _lines(growth, height)
@@ -29,24 +31,35 @@ def draw(results: Sequence[Result], growths: Sequence[Growth]) -> str:
     )
 
 
-def _bars(results: Iterable[Result], top: int) -> tuple[list[str], int]:
-    """Draw the cost of each promise's variant as a share of the promised maximum."""
-    parts = [_text(MARGIN, top, "Cost as a share of the promised ratio (line: the promise)")]
-    left, full = 330, 380
-    y = top + 14
+def _promised(
+    results: Iterable[Result], figures: Iterable[Figure]
+) -> Iterator[tuple[str, str, float, float]]:
+    """Return name, baseline, figure and promised maximum of each promise."""
     for result in results:
         for promise in result.table.promises:
             ratio = result.measured.ratio(promise.of, promise.to)
-            share = ratio.middle / promise.most
-            width = min(share, 1.35) * full / 1.35
-            colour = COLOURS[0] if share <= 1 else "#dc2626"
-            tooltip = f"{promise.name}: {ratio.middle:.3f} of {promise.to}, at most {promise.most}"
-            parts += [
-                _rect(left, y, width, colour, tooltip),
-                _text(MARGIN, y + 12, f"{promise.name}  ({promise.to})"[:52]),
-                _text(left + round(width) + 6, y + 12, f"{ratio.middle:.3f} ≤ {promise.most}"),
-            ]
-            y += BAR
+            yield promise.name, promise.to, ratio.middle, promise.most
+    for figure in figures:
+        if figure.most is not None:
+            baseline = figure.unit if figure.to is None else "the plain application"
+            yield figure.name, baseline, figure.share, figure.most
+
+
+def _bars(promised: Iterable[tuple[str, str, float, float]], top: int) -> tuple[list[str], int]:
+    """Draw each figure as a share of the promised maximum."""
+    parts = [_text(MARGIN, top, "Cost as a share of the promised ratio (line: the promise)")]
+    left, full = 330, 380
+    y = top + 14
+    for name, baseline, value, most in promised:
+        share = value / most
+        width = min(share, 1.35) * full / 1.35
+        colour = COLOURS[0] if share <= 1 else "#dc2626"
+        parts += [
+            _rect(left, y, width, colour, f"{name}: {value:.3f} of {baseline}, at most {most}"),
+            _text(MARGIN, y + 12, f"{name}  ({baseline})"[:52]),
+            _text(left + round(width) + 6, y + 12, f"{value:.3f} ≤ {most}"),
+        ]
+        y += BAR
     at = left + full / 1.35
     parts.append(
         f'<line x1="{at:.1f}" y1="{top + 10}" x2="{at:.1f}" y2="{y}" stroke="#111" '

@@ -4,11 +4,12 @@ import json
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 from benchmarks.rounds import Effort
-from benchmarks.table import Growth, Promise, Result
+from benchmarks.table import Figure, Growth, Promise, Result
 
 _LIBRARIES = (
     "strawberry-graphql",
@@ -62,6 +63,19 @@ def print_growth(growth: Growth) -> None:
         print("  " + " | ".join([f"{size:>20}", *(f"{cell:>26}" for cell in cells)]))
 
 
+def print_figures(title: str, figures: Sequence[Figure]) -> None:
+    """Print the figures of processes, and whether their promises are kept."""
+    print(f"\n{title}")
+    width = max(len(figure.name) for figure in figures)
+    for figure in figures:
+        line = f"  {figure.name:<{width}}  {figure.value:8.2f} {figure.unit:<6}"
+        if figure.to is not None:
+            line += f"  x {figure.share:.2f}"
+        if figure.most is not None:
+            line += f"  {'kept  ' if figure.kept else 'MISSED'} <= {figure.most}"
+        print(line.rstrip())
+
+
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
     """Print names with their texts."""
     print(f"\n{title}")
@@ -81,7 +95,12 @@ def setting(effort: Effort) -> Mapping[str, str]:
     }
 
 
-def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping[str, Any]) -> str:
+def as_json(
+    results: Iterable[Result],
+    growths: Iterable[Growth],
+    figures: Iterable[Figure],
+    facts: Mapping[str, Any],
+) -> str:
     """Return all results as JSON."""
     return json.dumps(
         {
@@ -91,14 +110,15 @@ def as_json(results: Iterable[Result], growths: Iterable[Growth], facts: Mapping
                 {"title": growth.title, "by": growth.by, "microseconds": growth.lines}
                 for growth in growths
             ],
+            "processes": [asdict(figure) for figure in figures],
         },
         indent=2,
     )
 
 
-def missed(results: Sequence[Result]) -> list[str]:
+def missed(results: Sequence[Result], figures: Sequence[Figure] = ()) -> list[str]:
     """Return the names of the promises that are not kept."""
-    return [
+    return [figure.name for figure in figures if not figure.kept] + [
         promise.name
         for result in results
         for promise in result.table.promises

@@ -75,3 +75,21 @@ async def test_frameworks_alone_and_both_graphql_endpoints_answer_equally():
     theirs, theirs_masked, ours, ours_masked = [await run() for run in posted.variants.values()]
     assert json.loads(ours)["data"] == json.loads(theirs)["data"]
     assert json.loads(ours_masked)["data"] == json.loads(theirs_masked)["data"]
+
+
+def test_figures_of_processes_are_promises_too():
+    from benchmarks import plot, report
+    from benchmarks.table import Figure
+
+    figures = [
+        Figure("a start", 1.2, "s", to=0.4, most=4.0),
+        Figure("a page", 2.0, "ms CPU", to=2.0, most=0.75),
+        Figure("memory", 90.0, "MB", most=100.0),
+        Figure("token info", 0.5, "ms CPU"),
+    ]
+
+    assert report.missed([], figures) == ["a page"]
+    drawn = plot.draw([], [], figures)
+    assert [text in drawn for text in ("a start", "3.000 ≤ 4.0", "memory", "token info")] == [
+        True, True, True, False
+    ]  # fmt: skip

@@ -4,9 +4,11 @@ import re
 
 import pytest
 from graphql import FieldNode, OperationDefinitionNode, parse, print_ast, validate
+from graphql.execution.values import VariableValues
 from spec_pages import first_table, section, words
 
 from graph import schema
+from graph.documents.operations import Graph
 from graph.masking import guards
 from rest_compat import documents
 from rest_compat.table import ENDPOINTS, Endpoint
@@ -15,6 +17,11 @@ rows = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.method} 
 
 # Query parameters without which a call is refused.
 REQUIRED = {"calendar/get_free_busy": ("from", "to")}
+
+
+@pytest.fixture(scope="module")
+def prepared_graph():
+    return Graph(schema.build())
 
 
 def operation(row: Endpoint) -> OperationDefinitionNode:
@@ -40,6 +47,14 @@ def parameters(row: Endpoint) -> list[str]:
 @rows
 def test_a_document_is_valid(row):
     assert validate(schema.build(), parse(documents.document(row.document))) == []
+
+
+@rows
+def test_a_document_is_planned(row, prepared_graph):
+    """A process prepares it for the first request of its row, which would be too late to fail."""
+    program = prepared_graph.prepare_rest(documents.document(row.document)).program
+
+    assert program.plan(VariableValues({}, {}), frozenset()) is not None
 
 
 @rows
