@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 import orjson
 from commands_page import commands_page
+from errors_page import errors_page
+from limits_page import limits_page
 from modules_page import code_map
 from settings_page import settings_table
 from token_settings_page import token_settings_page
@@ -32,6 +34,8 @@ ARTEFACTS: Mapping[str, Callable[[], str]] = MappingProxyType(
         "docs/reference/settings.md": settings_table,
         "docs/reference/token-settings.md": token_settings_page,
         "docs/reference/commands.md": commands_page,
+        "docs/reference/limits.md": limits_page,
+        "docs/reference/errors.md": errors_page,
         "docs/reference/modules.md": lambda: code_map(ROOT / "src"),
     }
 )

@@ -17,7 +17,7 @@ The HTTP side of the process, from the socket to the handler of a request.
     graphql_endpoint       POST /graphql
     graphql_idempotency    mutations under an Idempotency-Key
     health                 /healthz, /readyz and /metrics
-    pages                  explorer, API reference, /openapi.json
+    pages                  explorer, API reference, /openapi.json, compressed
     openapi                the OpenAPI document
     request_services       the services of the process as a parameter of routes
     oauth_pages            the pages of an account's consent

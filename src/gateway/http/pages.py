@@ -4,15 +4,21 @@ Static pages and documents: the explorer, the API reference, `/openapi.json`.
 The explorer's starter tabs come from the server, because only the server knows whether a mutation
 reaches a person: `starters/` holds queries, `starters/sandbox/` what only the sandbox offers. See
 docs/spec/graphql.md#the-explorer.
+
+What is the same for everybody is compressed. Responses of the API never are: they hold secrets
+beside text that strangers write, and the length of a compressed response would reveal the one to
+whoever chooses the other (BREACH). See docs/guides/behind-a-proxy.md#compression.
 """
 
 import asyncio
+import gzip
 from pathlib import Path
 
 import orjson
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
@@ -28,6 +34,9 @@ PAGE_POLICY = (
 # Names of assets hold a hash of their content; every other file is asked for by its ETag.
 _HASHED = b"public, max-age=31536000, immutable"
 _CHECKED = b"no-cache"
+MIN_BYTES = 1024  # a smaller response is not worth it
+_LEVEL = 6
+_COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml", "font/ttf")
 _STATIC = Path(graph.__file__).parent / "static"
 _STARTERS = Path(__file__).parent / "starters"
 
@@ -36,7 +45,7 @@ class Pages:
     """A folder of static files under the page policy."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = StaticFiles(directory=folder, html=True)
+        self._files = CompressedOnce(StaticFiles(directory=folder, html=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
@@ -57,10 +66,11 @@ def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -
     """Add the pages to *app*; *graphql* handles POST /graphql."""
 
     @app.get("/openapi.json", include_in_schema=False)
-    async def openapi() -> Response:
+    async def openapi(request: Request) -> Response:
         # Building it takes a while: in a thread, so that other requests go on.
         content = await asyncio.to_thread(document, app)
-        return Response(content, media_type="application/json")
+        body, headers = await compressed(request.scope, content)
+        return Response(body, media_type="application/json", headers=headers)
 
     @app.get("/", include_in_schema=False)
     async def start() -> Response:
@@ -101,3 +111,90 @@ def _redirect(app: FastAPI, path: str) -> None:
     @app.get(path, include_in_schema=False)
     async def with_slash(_: Request) -> Response:
         return RedirectResponse(f"{path}/", status_code=307)
+
+
+# -- compression
+
+
+async def compressed(scope: Scope, content: bytes) -> tuple[bytes, dict[str, str]]:
+    """Return *content* as a client takes it, with the headers for that."""
+    headers = {"Vary": "Accept-Encoding"}
+    if not _accepts_gzip(scope):
+        return content, headers
+    packed = await asyncio.to_thread(gzip.compress, content, _LEVEL, mtime=0)
+    return packed, {**headers, "Content-Encoding": "gzip"}
+
+
+class CompressedOnce:
+    """Compresses the successful responses of *app* for clients that accept gzip."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """*app* answers every client alike, with an ETag that changes with the content."""
+        self._app = app
+        self._compressed: dict[str, bytes] = {}  # by ETag
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _accepts_gzip(scope):
+            await self._app(scope, receive, send)
+            return
+        start: Message = {}
+        body = bytearray()
+
+        async def sending(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start" and _is_compressible(message):
+                start = message
+                return
+            if not start or message["type"] != "http.response.body":
+                await send(message)
+                return
+            body.extend(message.get("body", b""))
+            if not message.get("more_body"):
+                await self._send(scope, start, bytes(body), send)
+
+        await self._app(scope, receive, sending)
+
+    async def _send(self, scope: Scope, start: Message, body: bytes, send: Send) -> None:
+        headers = MutableHeaders(raw=list(start["headers"]))
+        etag = headers["etag"]
+        if scope["method"] != "HEAD":
+            compressed = self._compressed.get(etag)
+            if compressed is None:
+                compressed = await asyncio.to_thread(gzip.compress, body, _LEVEL, mtime=0)
+                self._compressed[etag] = compressed
+            body = compressed
+            headers["content-length"] = str(len(body))
+        elif "content-length" in headers:
+            del headers["content-length"]
+        headers["content-encoding"] = "gzip"
+        headers["etag"] = f"W/{etag.removeprefix('W/')}"  # equal content, other bytes
+        headers.add_vary_header("accept-encoding")
+        await send({**start, "headers": headers.raw})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _accepts_gzip(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    accepted = {
+        name.strip().lower(): "".join(parameters.split())
+        for name, _, parameters in (
+            part.partition(";") for part in headers.get("accept-encoding", "").split(",")
+        )
+    }
+    # A range counts the bytes of the identity.
+    return (
+        "gzip" in accepted and accepted["gzip"] not in {"q=0", "q=0.0"} and "range" not in headers
+    )
+
+
+def _is_compressible(start: Message) -> bool:
+    headers = Headers(raw=list(start.get("headers", ())))
+    length = headers.get("content-length", "")
+    return (
+        start["status"] == 200
+        and "etag" in headers
+        and "content-encoding" not in headers
+        and headers.get("content-type", "").startswith(_COMPRESSIBLE)
+        and length.isdecimal()
+        and int(length) >= MIN_BYTES
+    )

@@ -6,7 +6,7 @@ import pytest
 from graphql import OperationType, get_operation_ast, parse, validate
 
 import graph
-from gateway.http.pages import starter_documents
+from gateway.http.pages import MIN_BYTES, starter_documents
 from graph import schema
 
 STATIC = Path(graph.__file__).parent / "static"
@@ -51,6 +51,57 @@ async def test_assets_are_cached_for_good_and_pages_are_checked(client):
     assert checked == ["no-cache", "no-cache"]
     missing = await client.get("/explorer/assets/missing.js")
     assert (missing.status_code, "immutable" in str(missing.headers)) == (404, False)
+
+
+@pytest.mark.parametrize(
+    "path", ["/explorer/", "/docs/init.js", "/docs/swagger-ui-bundle.js", "/openapi.json"]
+)
+@pytest.mark.parametrize("turn", ["compressed now", "compressed before"])
+async def test_what_is_the_same_for_everybody_is_compressed(client, path, turn):
+    plain = await client.get(path, headers={"Accept-Encoding": "identity"})
+    packed = await client.get(path, headers={"Accept-Encoding": "br;q=1, gzip;q=0.5"})
+
+    is_large = len(plain.content) >= MIN_BYTES
+    assert packed.content == plain.content
+    assert packed.headers.get("Content-Encoding") == ("gzip" if is_large else None)
+    assert "Content-Encoding" not in plain.headers
+    if is_large:
+        assert int(packed.headers["Content-Length"]) < len(plain.content) * 0.6
+        assert "accept-encoding" in packed.headers["Vary"].lower()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Accept-Encoding": "gzip;q=0"},
+        {"Accept-Encoding": "br"},
+        {"Accept-Encoding": "gzip", "Range": "bytes=0-9"},
+    ],
+)
+async def test_other_clients_get_the_bytes_as_they_are(client, headers):
+    response = await client.get("/docs/swagger-ui-bundle.js", headers=headers)
+
+    assert "Content-Encoding" not in response.headers
+
+
+async def test_a_compressed_asset_is_checked_by_its_etag(client):
+    headers = {"Accept-Encoding": "gzip"}
+    first = await client.get("/docs/swagger-ui-bundle.js", headers=headers)
+    headers["If-None-Match"] = first.headers["ETag"]
+
+    second = await client.get("/docs/swagger-ui-bundle.js", headers=headers)
+
+    assert (second.status_code, second.content) == (304, b"")
+
+
+async def test_responses_of_the_api_are_never_compressed(client):
+    headers = {"Accept-Encoding": "gzip"}
+    responses = [
+        await client.get("/api/access/email/messages", headers=headers),
+        await client.post("/graphql", json={"query": "{ __typename }"}, headers=headers),
+    ]
+
+    assert [r.headers.get("Content-Encoding") for r in responses] == [None, None]
 
 
 async def test_the_start_page_redirects_to_the_explorer(client):
