@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import orjson
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.routing import BaseRoute
 
@@ -116,6 +116,8 @@ def _return_types(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Any]:
 def _success(return_type: Any, schemas: SchemaComponents) -> JsonSchema:
     if return_type is None:
         return {"description": "Done; the body is empty."}
+    if get_origin(return_type) in Response.__subclasses__():  # with its content as the argument
+        (return_type,) = get_args(return_type)
     content = {"application/json": {"schema": schemas.schema_of(return_type)}}
     return {"description": "Done.", "content": content}
 

@@ -2,14 +2,23 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from gateway.store.conflicts import retried
 
 _LONG = re.compile(r"[1-9]\d{0,18}", re.ASCII)
 _MAX_LONG = 2**63 - 1
+
+
+View = TypeVar("View")
+
+
+class Encoded(Response, Generic[View]):
+    """A JSON response that was encoded in parts, as one long call would stop other requests."""
+
+    media_type = "application/json"
 
 
 class Router(APIRouter):

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import orjson
 from fastapi import Depends, Response
 from pydantic import FailFast, Field
 
@@ -9,7 +10,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
-from gateway.management.router import Router, row_id
+from gateway.management.router import Encoded, Router, row_id
 from gateway.operations import rows, rules, views
 from gateway.operations.inputs import Input, WholeNumberText
 from gateway.operations.rules import NewRule, RuleChange
@@ -65,10 +66,13 @@ async def create_rule(
 @router.put("", openapi_extra=described(Rules))
 async def replace_rules(
     services: AppServices, token_id: str, new: Annotated[Rules, Depends(_whole_set)]
-) -> views.CollabRules:
+) -> Encoded[views.CollabRules]:
     """Replace every rule, or none."""
+    encoded: list[bytes] = []
     async with services.database.writing() as session:
-        return {"rules": await rules.replace(session, row_id(token_id), new.rules)}
+        async for batch in rules.replace(session, row_id(token_id), new.rules):
+            encoded += map(orjson.dumps, batch)
+    return Encoded(b'{"rules":[' + b",".join(encoded) + b"]}")
 
 
 @router.get("/{rule_id}")
