@@ -110,6 +110,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.ReadOnlyGrant: Code.READ_ONLY,
         failures.OutOfSpace: Code.QUOTA_EXCEEDED,
         failures.Refused: Code.PROVIDER_ERROR,
+        failures.NoRoom: Code.OVERLOADED,
         failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
         failures.TooMuch: Code.PROVIDER_ERROR,
         failures.Broken: Code.PROVIDER_ERROR,

@@ -13,6 +13,7 @@ Failures of upstreams, as exceptions.
     │   ├── Locked         423
     │   ├── ReadOnlyGrant  403: the connection may read there, and not write
     │   └── OutOfSpace     507, quota
+    ├── NoRoom             this machine's disk is full; nothing was sent
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or a response that violates the protocol
         └── TooMuch        there is more than we read; what was read is right but incomplete
@@ -131,6 +132,10 @@ class ReadOnlyGrant(Refused):
 
 class OutOfSpace(Refused):
     sentence = "The provider's storage is full."
+
+
+class NoRoom(ProviderFailure):
+    sentence = "The gateway has no room on its disk for this upload. Try again later."
 
 
 class OutcomeUnknown(ProviderFailure):

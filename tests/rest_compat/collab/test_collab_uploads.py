@@ -1,7 +1,10 @@
 """Uploads end to end: streamed in constant memory, and without traces when they break off."""
 
 import asyncio
+import json
 import tracemalloc
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -71,10 +74,7 @@ async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_UPLOAD", 5 * 1024 * 1024)
     token = await content.token()
     piece = b"x" * 1024 * 1024
-    connection_scope = scope(content, token, 0)
-    connection_scope["headers"] = [
-        header for header in connection_scope["headers"] if header[0] != b"content-length"
-    ]
+    connection_scope = without_length(scope(content, token, 0))
     sent_messages, remaining_messages = [], [chunk(piece)] * 20
 
     async def receive():
@@ -90,6 +90,11 @@ async def test_reading_stops_at_the_upload_limit(content, monkeypatch):
     assert "big.bin" not in content.names("documents")
 
 
+def without_length(connection_scope):
+    headers = [header for header in connection_scope["headers"] if header[0] != b"content-length"]
+    return {**connection_scope, "headers": headers}
+
+
 @pytest.mark.parametrize("announced", [SIZE - 1, SIZE + 1])
 async def test_a_wrong_content_length_stores_nothing(content, announced):
     token = await content.token()
@@ -101,6 +106,41 @@ async def test_a_wrong_content_length_stores_nothing(content, announced):
 
     assert sent_messages[0]["status"] == 400
     assert "big.bin" not in content.names("documents")
+
+
+async def test_a_full_disk_refuses_an_upload_of_unknown_size_before_any_call(content, monkeypatch):
+    """Its bytes are counted in a temporary file first; with room again, it is stored."""
+    from providers.connectors.collab.files import uploads
+
+    token = await content.token()
+    piece = b"x" * 1024 * 1024
+
+    async def upload():
+        remaining = [*[chunk(piece)] * 11, chunk(piece, more=False)]
+        sent = []
+
+        async def receive():
+            return remaining.pop(0)
+
+        async def send_message(message):
+            sent.append(message)
+
+        connection_scope = without_length(scope(content, token, 0))
+        await content.world.gateway(connection_scope, receive, send_message)
+        return sent[0]["status"], sent[1]["body"]
+
+    with monkeypatch.context() as full:
+        full.setattr(uploads, "TemporaryFile", partial(Path("/dev/full").open, "w+b"))
+        before = content.names("documents")
+        content.forget_calls()
+        status, body = await upload()
+
+    assert status == 503
+    assert "no room on its disk" in json.loads(body)["message"]
+    assert {call["method"] for call in content.calls()} <= {"GET"}
+    assert content.names("documents") == before
+    assert (await upload())[0] == 200
+    assert "big.bin" in content.names("documents")
 
 
 async def test_a_refused_upload_is_not_read(content):

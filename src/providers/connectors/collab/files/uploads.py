@@ -7,8 +7,9 @@ docs/spec/upstream/microsoft-files.md#upload.
 """
 
 import asyncio
-from collections.abc import Coroutine
-from contextlib import suppress
+import errno
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -32,6 +33,7 @@ SMALL = 4 * 1024 * 1024  # bytes of the largest file that is sent in one call
 _RETURNED_ATTRIBUTES = frozenset({"name", "size", "etag", "site", "list_id", "list_item_id"})
 _LOOKUP_MEMBERS = "id,name,size,eTag,file,parentReference,sharepointIds"
 _SLICE_TIMEOUT_SECONDS = 120.0
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 T = TypeVar("T")
 
 
@@ -49,6 +51,7 @@ class FileUploader:
         Raises:
             Conflicted: The name is taken, and *conflict* is "fail".
             OutOfSpace: The library is full.
+            NoRoom: This machine's disk is full, and the upload is of unknown size.
             UploadTooLarge: More bytes came than are allowed; nothing is left.
             ReadOnlyGrant: The connection may only read there.
             OutcomeUnknown: It may or may not be stored.
@@ -66,7 +69,7 @@ class FileUploader:
                 file = await self._upload_large(parent, upload, source, upload.size)
             else:
                 # The protocol needs the size first: the bytes are counted before any is sent.
-                with TemporaryFile() as spool:
+                with _temporary_file() as spool:
                     size = await _spool(spool, source)
                     spool.seek(0)
                     file = await self._upload_large(parent, upload, _SpooledSource(spool), size)
@@ -326,6 +329,23 @@ class _SpooledSource:
 
     async def check_end(self, size: int) -> None:
         """Do nothing: the bytes were counted."""
+
+
+@contextmanager
+def _temporary_file() -> Iterator[IO[bytes]]:
+    """
+    Yield an empty file without a name.
+
+    Raises:
+        NoRoom: It could not be made or written, because the disk or the quota is full.
+    """
+    try:
+        with TemporaryFile() as spool:
+            yield spool
+    except OSError as failure:
+        if failure.errno in _FULL:
+            raise failures.NoRoom from failure
+        raise
 
 
 async def _spool(spool: IO[bytes], source: _Source) -> int:
