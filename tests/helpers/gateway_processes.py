@@ -50,7 +50,11 @@ class Process:
             self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, cwd=self._folder, env=self._environment
             )
-        wait_for(self.port, 60)
+        try:
+            wait_for(self.port, 180)  # on a machine that is busy with other tests
+        except OSError:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         self.process.kill()
