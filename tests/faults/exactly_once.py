@@ -26,6 +26,7 @@ see `gateway.store.idempotency`), so the run ends about that long after the last
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import re
@@ -63,6 +64,9 @@ REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
 }"""
 MESSAGES = "/api/access/email/messages"
 PATIENCE_SECONDS = 8.0  # until a key is tried elsewhere
+LONGEST_PAUSE = 5.0  # seconds between two tries of a key
+AGAIN = {408, 409, 429, 500, 502, 503}  # 408: the process stood still while it read the request
+SHOWN_TRIES = 40  # of a key that was doubled, lost, left unknown or not finished
 MOST_TRIES = 1000  # of one key; a lease of a dead try takes 40 of them
 KINDS = {
     "kills": "Of processes.",
@@ -84,6 +88,7 @@ class Run:
         originals: The id of the message that a key replies to.
         late: Tries whose key was tried elsewhere meanwhile.
         tries: How often each key was tried.
+        history: The outcomes of each key's tries.
         reached: The keys that came to an end, or met their own earlier try.
     """
 
@@ -101,12 +106,19 @@ class Run:
     tries: Counter[int] = field(default_factory=Counter)
     connections: list[int] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)
+    history: dict[int, list[str]] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
     advanced: asyncio.Condition = field(default_factory=asyncio.Condition)
     observed: Observed = field(default_factory=Observed)
     answered: set[int] = field(default_factory=set)
     unknown: set[int] = field(default_factory=set)
     statuses: Counter[str] = field(default_factory=Counter)
     faults: int = 0
+
+    def note(self, key: int, outcome: str) -> None:
+        """Add the *outcome* of a try to the history of *key*."""
+        seconds = time.monotonic() - self.began
+        self.history.setdefault(key, []).append(f"{seconds:.1f} s: {outcome}")
 
 
 def main() -> int:
@@ -177,8 +189,9 @@ async def exactly_once(run: Run, faults: Faults, processes: int) -> int:
         schedule = Schedule(faults, servers, stores=stores, seed=run.seed, observed=run.observed)
         async with asyncio.TaskGroup() as running:
             failing = running.create_task(schedule.run(partial(reach, run)))
-            running.create_task(send_all(run, schedule))
+            sending = running.create_task(send_all(run, schedule))
             running.create_task(disturb(run, failing))
+            running.create_task(show_progress(run, schedule, sending))
     lines = sum((server.errors() for server in servers), Counter[str]())
     for line, count in lines.most_common(8):
         say(f"  {count} x {line}")
@@ -296,21 +309,26 @@ async def send_all(run: Run, schedule: Schedule) -> None:
 async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     """Try to send one message under its key; return the seconds to wait, None at the end."""
     api, path, body = request(run, key)
-    base = run.bases[(key + run.tries[key]) % len(run.bases)]
+    process = (key + run.tries[key]) % len(run.bases)
+    base, where = run.bases[process], f"{api} at {process}"
     run.tries[key] += 1
     call = asyncio.create_task(
         client.post(f"{base}{path}", json=body, headers={"idempotency-key": f"key-{key}"})
     )
     await asyncio.wait([call], timeout=None if run.is_patient else PATIENCE_SECONDS)
     if not call.done():
-        run.late.add(asyncio.create_task(note_late(run, api, call)))
+        run.note(key, f"{where}: no answer yet")
+        run.late.add(asyncio.create_task(note_late(run, key, api, call)))
         return 0.0
     try:
         answer = call.result()
-    except httpx.HTTPError:
+    except httpx.HTTPError as failure:
         run.statuses[f"{api}: none"] += 1
-        return 0.5
+        run.note(key, f"{where}: {type(failure).__name__}")
+        return pause_after(run.tries[key])
     status = outcome(answer)
+    text = "" if status in {200, 409} else f" {answer.text[:200]}"
+    run.note(key, f"{where}: {status}{text}")
     run.statuses[f"{api}: {status}"] += 1
     if status in {200, 409, 504}:
         run.reached.add(key)
@@ -322,10 +340,15 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
     if status == 504:
         run.unknown.add(key)
         return None
-    if status not in {409, 429, 500, 502, 503} or run.tries[key] > MOST_TRIES:
+    if status not in AGAIN or run.tries[key] > MOST_TRIES:
         say(f"key {key}: {status} {answer.text}")
         return None
-    return 1.0 if status == 409 else 0.2
+    return pause_after(run.tries[key])
+
+
+def pause_after(tries: int) -> float:
+    """Return the seconds until a key is tried again: 0.2 doubled with every try, and jitter."""
+    return min(LONGEST_PAUSE, 0.1 * 2.0 ** min(tries, 10)) * random.uniform(0.7, 1.0)
 
 
 def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
@@ -346,13 +369,14 @@ def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
     return "rest", path, message
 
 
-async def note_late(run: Run, api: str, call: asyncio.Task[httpx.Response]) -> None:
+async def note_late(run: Run, key: int, api: str, call: asyncio.Task[httpx.Response]) -> None:
     """Wait for the answer of a try whose key was tried elsewhere meanwhile."""
     try:
         status: int | str = outcome(await call)
     except httpx.HTTPError:
         status = "none"
     run.statuses[f"{api}: late {status}"] += 1
+    run.note(key, f"{api}: late {status}")
 
 
 def outcome(answer: httpx.Response) -> int:
@@ -361,17 +385,38 @@ def outcome(answer: httpx.Response) -> int:
     return int(errors[0]["extensions"]["httpStatus"]) if errors else answer.status_code
 
 
+async def show_progress(run: Run, schedule: Schedule, sending: asyncio.Task[None]) -> None:
+    """Write a line a minute until every key came to an end."""
+    while not sending.done():
+        await asyncio.wait([sending], timeout=60)
+        say(
+            f"{time.monotonic() - run.began:.0f} s: {schedule.begun} of {len(schedule.faults)}"
+            f" faults, {len(run.answered)} answered, {len(run.unknown)} unknown"
+        )
+
+
 async def disturb(run: Run, failing: asyncio.Task[None]) -> None:
     """Set one fault after another until all of *failing* is over and nearly all is answered."""
     chance = random.Random(run.seed)
     async with httpx.AsyncClient(base_url=run.upstream, timeout=10) as control:
         while not failing.done() or len(run.answered | run.unknown) < run.keys * 0.95:
             upstream = chance.choice(("provider-a", "provider-b"))
-            await control.put(f"/faults/{upstream}", json=chance.choice(FAULTS))
-            run.faults += 1
+            with contextlib.suppress(httpx.HTTPError):  # of a machine that is too busy
+                await control.put(f"/faults/{upstream}", json=chance.choice(FAULTS))
+                run.faults += 1
             await asyncio.sleep(chance.uniform(0.2, 0.6))
-        for upstream in ("provider-a", "provider-b"):
-            await control.delete(f"/faults/{upstream}")
+    for upstream in ("provider-a", "provider-b"):
+        await recover(run, upstream)
+
+
+async def recover(run: Run, upstream: str) -> None:
+    """End the faults of *upstream*."""
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=run.upstream) as control:
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                await control.delete(f"/faults/{upstream}")
+                return
+            await asyncio.sleep(0.5)
 
 
 def report(run: Run, seconds: float) -> int:
@@ -385,16 +430,22 @@ def report(run: Run, seconds: float) -> int:
                 copies[mail.folder][int(mark[1])] += 1
     doubled = {key for counts in copies.values() for key, count in counts.items() if count > 1}
     missing = {key for key in run.answered if not copies["inbox"][key]}
+    unfinished = set(range(run.keys)) - run.answered - run.unknown
     say(
         f"{run.keys} keys, {dict(run.observed.done)}, {run.faults} faults of upstream,"
         f" {seconds:.0f} s: "
         f"{len(run.answered)} answered 200, {len(doubled)} duplicates, {len(missing)} missing, "
-        f"{len(run.unknown)} unknown; answers {dict(sorted(run.statuses.items()))}"
+        f"{len(run.unknown)} unknown, {len(unfinished)} unfinished; "
+        f"answers {dict(sorted(run.statuses.items()))}"
     )
     say(
         f"slowest start {run.observed.slowest_start:.1f} s, failed starts "
         f"{dict(run.observed.failed_starts)}, skipped {dict(run.observed.skipped)}"
     )
+    for key in sorted(doubled | missing | run.unknown | unfinished):
+        say(f"key {key}: {copies['sent'][key]} sent, {copies['inbox'][key]} received; its tries:")
+        for line in run.history.get(key, [])[-SHOWN_TRIES:]:
+            say(f"    {line}")
     is_complete = len(run.answered | run.unknown) == run.keys
     internal = sum(count for status, count in run.statuses.items() if status.endswith(" 500"))
     return 1 if doubled or missing or internal or not is_complete else 0
