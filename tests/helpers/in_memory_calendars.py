@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports.calendar import CalendarKey, EventList
+from providers.ports.calendar import READ_ALL, CalendarKey, EventList
 
 
 class MemoryIds:
@@ -49,7 +49,7 @@ class Diary:
         self._called("calendars")
         return self.listed
 
-    async def events(self, calendar, span, *, include_cancelled, wanted):
+    async def events(self, calendar, span, *, include_cancelled, wanted, reading=READ_ALL):
         self._called("events", calendar, span, include_cancelled, wanted)
         self._fail(calendar)
         return EventList(self.events_of.get(calendar, []), self.complete)
@@ -61,6 +61,9 @@ class Diary:
             if item.id == event:
                 return item
         raise Missing
+
+    async def busy_together(self, calendars, span):
+        return {}
 
     async def busy(self, calendar, span, *, own_responses):
         self._called("busy", calendar, span, own_responses)

@@ -257,6 +257,7 @@ def _view(context: Context, page: FoundPage, span: TimeRange, skipped: int) -> v
             count=len(page.events),
             offset=skipped,
             total_count=page.total,
+            total_count_exact=page.total_exact,
             has_more=skipped + len(page.events) < page.total,
             from_=span.start,
             to=max(span.start, span.end),

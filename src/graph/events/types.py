@@ -44,7 +44,12 @@ class Event:
 class EventPageMeta:
     count: int = strawberry.field(description="The number of events on this page.")
     offset: int = strawberry.field(description="The number of matching events before this page.")
-    total_count: int = strawberry.field(description="The number of matching events.")
+    total_count: int = strawberry.field(
+        description="The number of matching events that are known; all, on the last page."
+    )
+    total_count_exact: bool = strawberry.field(
+        description="Whether the total count is the number of all matching events."
+    )
     has_more: bool = strawberry.field(description="Whether there is another page.")
     from_: datetime = strawberry.field(name="from", description="The start of the range read.")
     to: datetime = strawberry.field(description="The end of the range read.")

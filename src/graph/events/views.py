@@ -10,6 +10,7 @@ class EventPageMetaView(Record, frozen=True):
     count: int
     offset: int
     total_count: int
+    total_count_exact: bool
     has_more: bool
     from_: datetime
     to: datetime

@@ -1,12 +1,12 @@
 """
 The calendars of several accounts as one.
 
-No upstream knows `offset` or all of the filters, so whole ranges are read, then filtered and sorted
-here: docs/spec/calendar.md#listing-events. A calendar that cannot be read is left out and reported,
-never treated as empty.
+No upstream knows `offset` or all of the filters, so ranges are read up to the asked page, then
+filtered and sorted here: docs/spec/calendar.md#reading-of-a-page. A calendar that cannot be read is
+left out and reported, never treated as empty.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -18,7 +18,7 @@ from uuid import UUID
 from msgspec import structs
 
 from providers import fanout
-from providers.calendar import event_matching, freebusy
+from providers.calendar import event_matching, event_reading, freebusy
 from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource
 from providers.failures import Missing, ProviderFailure, TooMuch
 from providers.ports.calendar import (
@@ -45,6 +45,9 @@ TIME_ZONE_MARGIN = timedelta(days=1)
 _EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
 _VARIANTS = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
+# The part of the time of a call for the query of all calendars; the rest is for single ones.
+_TOGETHER_SHARE = 0.4
+
 T = TypeVar("T")
 
 _Match = tuple[str, Event, CalendarSource]  # public id, event with its native id, calendar
@@ -65,12 +68,14 @@ class EventPage:
 
     Attributes:
         events: In the requested order, with public ids.
-        total: Number of all matches.
+        total: Number of the matches that are known: all, or at least one more than the page's end.
+        total_exact: Whether these are all.
         warnings: The accounts and calendars whose events are missing.
     """
 
     events: tuple[Event, ...]
     total: int
+    total_exact: bool
     warnings: tuple[fanout.ConnectionWarning, ...]
 
 
@@ -127,14 +132,18 @@ class MergedCalendars:
         only = None if query.calendar_id is None else (query.calendar_id,)
         if query.span.empty:
             await self._catalogue.require(only or (), query.allowed)
-            return EventPage(events=(), total=0, warnings=())
+            return EventPage(events=(), total=0, total_exact=True, warnings=())
         sources, warnings = await self._catalogue.find(only=only, allowed=query.allowed)
         fields = frozenset(wanted | event_matching.needed_attributes(query))
-        span = _widened(query.span)
+        span, reading = _widened(query.span), event_reading.reading_for(query)
         results = await self._read_all(
             sources,
             lambda source: source.port.events(
-                source.calendar.id, span, include_cancelled=query.include_cancelled, wanted=fields
+                source.calendar.id,
+                span,
+                include_cancelled=query.include_cancelled,
+                wanted=fields,
+                reading=reading,
             ),
         )
         lists, failed = _split_results(sources, results, warnings, named=only is not None)
@@ -150,6 +159,8 @@ class MergedCalendars:
         return EventPage(
             events=tuple([structs.replace(event, id=public_id) for public_id, event, _ in page]),
             total=len(matches),
+            total_exact=not failed
+            and all(listed.complete and listed.read_to_end for _, listed in lists),
             warnings=(*failed, *cut_off),
         )
 
@@ -200,17 +211,46 @@ class MergedCalendars:
             calendars = tuple(_free_busy(source, (), span) for source in sources)
             return FreeBusyList(calendars=calendars, warnings=tuple(warnings))
         widened = _widened(span)
-        results = await self._read_all(
-            sources,
-            lambda source: source.port.busy(
-                source.calendar.id, widened, own_responses=own_responses
-            ),
-        )
+        answered = await self._busy_together(sources, widened) if own_responses else {}
+
+        async def read(source: CalendarSource) -> Sequence[Span]:
+            if source.key in answered:
+                return answered[source.key]
+            return await source.port.busy(source.calendar.id, widened, own_responses=own_responses)
+
+        results = await self._read_all(sources, read)
         busy, failed = _split_results(sources, results, warnings, named=calendar_ids is not None)
         return FreeBusyList(
             calendars=tuple(_free_busy(source, spans, span) for source, spans in busy),
             warnings=tuple(failed),
         )
+
+    async def _busy_together(
+        self, sources: Sequence[CalendarSource], span: Span
+    ) -> Mapping[CalendarKey, Sequence[Span]]:
+        """Return the busy spans that upstreams answer together; failures come again singly."""
+        ports = {source.key.connection: source.port for source in sources}
+        calendars = {
+            connection: [
+                source.calendar for source in sources if source.key.connection == connection
+            ]
+            for connection in ports
+        }
+        results = await fanout.gather_results(
+            [
+                fanout.with_timeout(
+                    port.busy_together(calendars[connection], span),
+                    self._timeout_seconds * _TOGETHER_SHARE,
+                )
+                for connection, port in ports.items()
+            ]
+        )
+        return {
+            CalendarKey(connection, calendar): spans
+            for connection, result in zip(ports, results, strict=True)
+            if not isinstance(result, ProviderFailure)
+            for calendar, spans in result.items()
+        }
 
     async def _read_all(
         self, sources: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
@@ -260,7 +300,12 @@ def _sorted_matches(
     matches: dict[str, _Match] = {}
     for source, listed in lists:
         to_public_id = _public_ids_of(source.key)
-        for event in event_matching.matching_events(listed.events, query):
+        matching = (
+            event_matching.matching_events(listed.events, query)
+            if listed.read_to_end
+            else event_reading.decided_events(listed.events, query)
+        )
+        for event in matching:
             public_id = to_public_id(event.id)
             matches[public_id] = public_id, event, source
     ordered = sorted(matches.values(), key=itemgetter(0))

@@ -7,7 +7,7 @@ room tells the location. Every method raises members of `providers.failures` and
 unless it says so.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from providers.failures import Missing
 from providers.records.calendar import Calendar, Event
 
 ROOMS = "rooms"
-MAX_EVENTS = 10_000  # of one calendar and range; a warning tells of more
+MAX_EVENTS = 5000  # of one calendar and range; a warning tells of more
 
 
 class Span(NamedTuple):
@@ -72,10 +72,41 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventList:
-    """Events of one calendar; *complete* is False when there are more than `MAX_EVENTS`."""
+    """
+    Events of one calendar.
+
+    Attributes:
+        complete: False when there are more than `MAX_EVENTS`.
+        read_to_end: False when reading stopped because the events were enough.
+    """
 
     events: Sequence[Event]
     complete: bool = True
+    read_to_end: bool = True
+
+
+def _never_enough(_events: Sequence[Event]) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventReading:
+    """
+    Extent to which a listing reads a calendar.
+
+    Attributes:
+        page_size: Events to request at once; None: as many as upstream gives.
+        newest_first: Begin with the latest start.
+        enough: Is called after each page with all events so far, in upstream's order, and says
+            whether the rest is not needed.
+    """
+
+    page_size: int | None = None
+    newest_first: bool = False
+    enough: Callable[[Sequence[Event]], bool] = _never_enough
+
+
+READ_ALL = EventReading()
 
 
 class CalendarPort(Protocol):
@@ -85,10 +116,18 @@ class CalendarPort(Protocol):
         """List every calendar that the account may read."""
 
     async def events(
-        self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
+        self,
+        calendar: str,
+        span: Span,
+        *,
+        include_cancelled: bool,
+        wanted: AbstractSet[str],
+        reading: EventReading = READ_ALL,
     ) -> EventList:
         """
         List the events that may overlap *span*, in any order; series as single occurrences.
+
+        Pages are read one after another until *reading* has enough.
 
         The result may hold events outside the span, which the caller filters out.
 
@@ -102,6 +141,16 @@ class CalendarPort(Protocol):
 
         Raises:
             Missing: The calendar has no such event.
+        """
+
+    async def busy_together(
+        self, calendars: Sequence[Calendar], span: Span
+    ) -> Mapping[str, Sequence[Span]]:
+        """
+        List the busy spans of those calendars that upstream can answer for together, by native id.
+
+        The answers are those of `busy` with the owner's own responses. A calendar whose answer
+        could differ is left out; so are all of them where there is no such query.
         """
 
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:

@@ -11,7 +11,7 @@ from in_memory_calendars import Diary, MemoryIds
 from graph.request_execution import respond
 from policy.vocabulary import CalendarField
 from providers.calendar.merged_calendars import MergedCalendars, event_id
-from providers.ports.calendar import CalendarKey, EventKey, EventList, Span
+from providers.ports.calendar import READ_ALL, CalendarKey, EventKey, EventList, Span
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
@@ -81,7 +81,7 @@ DOCUMENTS = [
 class Honest(Diary):
     """A connector that omits unwanted attributes and, on request, declined events."""
 
-    async def events(self, calendar, span, *, include_cancelled, wanted):
+    async def events(self, calendar, span, *, include_cancelled, wanted, reading=READ_ALL):
         listed = await super().events(
             calendar, span, include_cancelled=include_cancelled, wanted=wanted
         )

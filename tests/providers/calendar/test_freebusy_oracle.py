@@ -14,20 +14,14 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
+import sandbox_calendars
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_memory_calendars import MemoryIds
 
-from providers import registry
 from providers.calendar import freebusy
-from providers.calendar.merged_calendars import MergedCalendars
-from providers.http.client import Origins
 from providers.ports.calendar import Span
-from providers.ports.connection import ConnectionInfo
-from sandbox import app as sandbox
 from sandbox.calendar.records import EventContent, EventTime, NewEvent, Recurrence, from_local
 
-BASE = "http://upstream.example"
 MINUTE = timedelta(minutes=1)
 ZONES = (
     "UTC",
@@ -44,10 +38,6 @@ DAYS = [
     for month, first in ((3, 6), (3, 28), (4, 4), (9, 26), (10, 3), (10, 24), (10, 31))
     for offset in range(3)
 ]
-WIRES = {
-    "PROVIDER_A": ("provider-a", "providerA", ["https://www.googleapis.com/auth/calendar"]),
-    "PROVIDER_B": ("provider-b", "providerB", ["Calendars.ReadWrite", "User.Read"]),
-}
 
 
 # -- the pure part
@@ -190,47 +180,19 @@ planned = st.builds(
 )
 
 
-class Held:
-    """Credentials that never change."""
-
-    scheme = "Bearer"
-
-    def __init__(self, text):
-        self._text = text
-
-    async def token(self, *, rejected=None):
-        return self._text
-
-
 @asynccontextmanager
 async def opened(plans):
     """Open the calendars of both providers, with *plans* in each."""
-    upstream = sandbox.create(None, public_base=BASE)
-    origins = Origins(apps={BASE: upstream})
-    connections = []
-    for number, (provider, (mailbox, name, scopes)) in enumerate(WIRES.items(), 1):
-        store = upstream.state.calendars
-        account = upstream.state.mails.account(mailbox).email
+
+    def fill(store, mailbox, _owner):
         calendar = store.add_calendar(mailbox, "Own", zone="America/Los_Angeles", is_primary=True)
         store.add_events(
             calendar,
             [NewEvent(content=plan.content(), recurrence=plan.recurrence()) for plan in plans],
         )
-        info = ConnectionInfo(
-            id=number,
-            resource_id=1,
-            kind="calendar",
-            provider=provider,
-            account_email=account,
-            base_url=f"{BASE}/{mailbox}",
-        )
-        held = Held(upstream.state.tokens.issue(name, account, scopes))
-        way = registry.open_upstream(origins, info, held)
-        connections.append((info, registry.CalendarRegistry().open(info, way)))
-    try:
-        yield MergedCalendars(connections, MemoryIds())
-    finally:
-        await origins.aclose()
+
+    async with sandbox_calendars.opened(fill) as (calendars, _):
+        yield calendars
 
 
 @settings(max_examples=25)

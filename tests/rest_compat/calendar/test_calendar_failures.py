@@ -8,6 +8,7 @@ import pytest_asyncio
 from calendar_world import at, day, meeting, text
 
 from gateway.connections import rows as connection_rows
+from sandbox import faults
 
 RANGE = {"from_": text(day()), "to": text(day(1))}
 A, B = "Provider A (me@provider-a.example)", "Provider B (me@provider-b.example)"
@@ -66,24 +67,43 @@ async def test_a_failing_calendar_is_omitted_and_named(filled):
 
     assert titles(events) == ["Budget 2027", "Training", "Book fair"]
     assert events.json()["authWarnings"] == [f'{A}, calendar "Me": failed.']
-    assert [calendar["calendarName"] for calendar in busy.json()["calendars"]] == [
-        "Home",
-        "Calendar",
-        "Club",
-    ]
+    # The query of all busy times does not read this calendar's events.
+    assert names(busy) == ["Me", "Home", "Calendar", "Club"]
+    assert "authWarnings" not in busy.json()
+
+
+async def test_a_calendar_that_no_call_reads_is_not_free(filled):
+    await filled.world.fail("provider-a", kind="500", match="calendars/me%40provider-a")
+    fail_query(filled, "500")
+
+    busy = await filled.get("/freebusy", **RANGE)
+
+    assert names(busy) == ["Home", "Calendar", "Club"]
     assert busy.json()["authWarnings"] == [f'{A}, calendar "Me": failed.']
+
+
+def names(response):
+    return [calendar["calendarName"] for calendar in response.json()["calendars"]]
+
+
+def fail_query(filled, kind):
+    """Let Google's free/busy query fail, besides the calls that fail already."""
+    fault = faults.parse_fault({"kind": kind, "match": "freeBusy"})
+    filled.world.sandbox.upstreams["providerA"].faults.append(fault)
 
 
 @pytest.mark.parametrize("kind", ["401", "403", "429", "500", "502", "malformed", "reset"])
 @pytest.mark.parametrize("upstream", ["provider-a", "provider-b"])
 async def test_no_kind_of_failure_looks_free(filled, upstream, kind):
     await filled.world.fail(upstream, kind=kind, match="alendars/")
+    if upstream == "provider-a":
+        fail_query(filled, kind)
 
     busy = await filled.get("/freebusy", **RANGE)
 
     left = {"provider-a": ["Calendar", "Club"], "provider-b": ["Me", "Home"]}[upstream]
     assert busy.status_code == 200
-    assert [calendar["calendarName"] for calendar in busy.json()["calendars"]] == left
+    assert names(busy) == left
     assert len(busy.json()["authWarnings"]) == 2
 
 
@@ -211,9 +231,15 @@ async def test_too_many_events_are_reported_and_never_look_free(filled, monkeypa
     events = await filled.get("/events", to=text(day(3)))
     busy = await filled.get("/freebusy", from_=text(day()), to=text(day(3)))
 
-    assert events.json()["authWarnings"] == busy.json()["authWarnings"] == [warning]
+    assert events.json()["authWarnings"] == [warning]
     assert titles(events)[:3] == ["Often", "Often", "Often"]
-    assert name not in [calendar["calendarName"] for calendar in busy.json()["calendars"]]
+    if calendar == "work":  # Google's query needs no events
+        assert "authWarnings" not in busy.json()
+        (work,) = (entry for entry in busy.json()["calendars"] if entry["calendarName"] == name)
+        assert len(work["busy"]) > 30
+    else:
+        assert busy.json()["authWarnings"] == [warning]
+        assert name not in names(busy)
 
 
 async def test_two_connections_to_one_account_show_its_calendars_once(filled):

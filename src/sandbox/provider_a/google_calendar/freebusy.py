@@ -1,10 +1,11 @@
 """The endpoint of busy periods, ``freeBusy``."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sandbox.calendar.records import Occurrence, StoredCalendar, Window
+from sandbox.calendar.records import EventTime, Occurrence, StoredCalendar, Window
 from sandbox.http import Request
 from sandbox.provider_a.errors import GoogleError
 from sandbox.provider_a.google_calendar import times
@@ -63,10 +64,20 @@ class FreeBusyEndpoint:
         self, calendar: StoredCalendar, window: Window
     ) -> Iterator[tuple[datetime, datetime]]:
         store = self._access.state.calendars
+        widened = Window(
+            since=window.since and window.since - timedelta(days=1),
+            until=window.until and window.until + timedelta(days=1),
+        )
         for event in store.events(calendar):
-            for occurrence in store.occurrences(event, window):
+            for occurrence in store.occurrences(event, widened):
                 if _is_busy(occurrence):
-                    yield occurrence.content.start.instant, occurrence.content.end.instant
+                    content = occurrence.content
+                    yield _instant(content.start, calendar), _instant(content.end, calendar)
+
+
+def _instant(event_time: EventTime, calendar: StoredCalendar) -> datetime:
+    """Return a moment; of a whole day, its first moment in the calendar's time zone."""
+    return replace(event_time, zone=calendar.zone).instant
 
 
 def _is_busy(occurrence: Occurrence) -> bool:

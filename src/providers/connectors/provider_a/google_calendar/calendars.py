@@ -1,9 +1,15 @@
 """The calendar port of one account of Google Calendar."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 
-from providers.connectors.provider_a.google_calendar import mapping, requested_fields
+from providers.connectors.provider_a.google_calendar import (
+    freebusy_query,
+    mapping,
+    newest_first,
+    requested_fields,
+)
 from providers.connectors.provider_a.google_calendar.response_types import (
     CalendarPage,
     Event,
@@ -13,7 +19,7 @@ from providers.connectors.provider_a.paging import P, pages
 from providers.failures import TooMuch
 from providers.http.client import Upstream
 from providers.paging import PageIterator
-from providers.ports.calendar import MAX_EVENTS, EventList, Span
+from providers.ports.calendar import MAX_EVENTS, READ_ALL, EventList, EventReading, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
@@ -37,15 +43,23 @@ class GoogleCalendars:
         return calendars
 
     async def events(
-        self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
+        self,
+        calendar: str,
+        span: Span,
+        *,
+        include_cancelled: bool,
+        wanted: AbstractSet[str],
+        reading: EventReading = READ_ALL,
     ) -> EventList:
         """Return the events that may overlap a span; see `CalendarPort.events`."""
         params = (
             ("showDeleted", "true" if include_cancelled else "false"),
             *requested_fields.events(frozenset(wanted)),
         )
-        events, complete = await self._overlapping(calendar, span, params)
-        return EventList(mapping.events(events, wanted), complete)
+        read = partial(self._read, calendar, params=params, wanted=wanted)
+        if reading.newest_first:
+            return await newest_first.read(read, span, reading)
+        return await read(span, reading)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -60,17 +74,20 @@ class GoogleCalendars:
         )
         return mapping.event(response.decode(Event), wanted)
 
-    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
-        """
-        Return the busy times of a calendar; see `CalendarPort.busy`.
+    async def busy_together(
+        self, calendars: Sequence[Calendar], span: Span
+    ) -> Mapping[str, Sequence[Span]]:
+        """Ask Google's free/busy query; see `CalendarPort.busy_together`."""
+        return await freebusy_query.busy(self._upstream, calendars, span)
 
-        Google's free/busy query takes whole-day events in the calendar's time zone, which would
-        contradict the events that callers see.
-        """
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+        """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         params = requested_fields.busy(own_responses=own_responses)
-        events, complete = await self._overlapping(calendar, span, params)
-        if not complete:
-            raise TooMuch  # the rest would look free
+        events: list[Event] = []
+        async for page in self._pages_of(calendar, span, params, PAGE):
+            events += page.items
+            if page.next_page_token and len(events) >= MAX_EVENTS:
+                raise TooMuch  # the rest would look free
         return [mapping.times(event) for event in events if mapping.is_busy(event)]
 
     async def probe(self) -> None:
@@ -78,24 +95,39 @@ class GoogleCalendars:
         params = (("fields", "items(id)"), ("maxResults", "1"))
         await self._upstream.call("GET", *ROOT, "users", "me", "calendarList", params=params)
 
-    async def _overlapping(
-        self, calendar: str, span: Span, params: requested_fields.Params
-    ) -> tuple[list[Event], bool]:
-        """Read the events and occurrences that overlap a span; return whether these are all."""
+    async def _read(
+        self,
+        calendar: str,
+        span: Span,
+        reading: EventReading,
+        *,
+        params: requested_fields.Params,
+        wanted: AbstractSet[str],
+    ) -> EventList:
+        """Read the events of a span by their start, until there are enough."""
+        records: list[EventRecord] = []
+        size = min(reading.page_size or PAGE, PAGE)
+        async for page in self._pages_of(calendar, span, params, size):
+            records += mapping.events(page.items, wanted)
+            if page.next_page_token and reading.enough(records):
+                return EventList(records, read_to_end=False)
+            if page.next_page_token and len(records) >= MAX_EVENTS:
+                return EventList(records, complete=False)
+        return EventList(records)
+
+    def _pages_of(
+        self, calendar: str, span: Span, params: requested_fields.Params, size: int
+    ) -> PageIterator[EventPage]:
+        """Return the pages of events and occurrences that overlap a span, by ascending start."""
         options = (
             ("singleEvents", "true"),
             ("orderBy", "startTime"),
             ("timeMin", format_utc(span.start)),
             ("timeMax", format_utc(span.end)),
-            ("maxResults", str(PAGE)),
+            ("maxResults", str(size)),
             *params,
         )
-        events: list[Event] = []
-        async for page in self._pages(("calendars", calendar, "events"), options, EventPage):
-            events += page.items
-            if len(events) >= MAX_EVENTS and page.next_page_token:
-                return events, False
-        return events, True
+        return self._pages(("calendars", calendar, "events"), options, EventPage)
 
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]

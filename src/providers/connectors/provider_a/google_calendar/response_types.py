@@ -1,5 +1,9 @@
 """Structs that Google Calendar's responses are decoded into."""
 
+from collections.abc import Mapping
+
+from msgspec import field
+
 from providers.connectors.provider_a.gmail.response_types import GoogleStruct
 
 
@@ -18,6 +22,26 @@ class Person(GoogleStruct):
     email: str | None = None
     display_name: str | None = None
     response_status: str | None = None
+
+
+class BusyPeriod(GoogleStruct):
+    """A busy period, RFC 3339."""
+
+    start: str
+    end: str
+
+
+class BusyCalendar(GoogleStruct):
+    """Busy periods of a calendar; *errors* says why there are none."""
+
+    busy: tuple[BusyPeriod, ...] = ()
+    errors: tuple[object, ...] = ()
+
+
+class FreeBusyResponse(GoogleStruct):
+    """Busy periods by calendar id."""
+
+    calendars: Mapping[str, BusyCalendar] = field(default_factory=dict)
 
 
 class EntryPoint(GoogleStruct):

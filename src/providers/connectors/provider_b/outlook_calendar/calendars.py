@@ -1,7 +1,6 @@
 """The calendar port of one account of Outlook."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
@@ -18,7 +17,7 @@ from providers.failures import Broken, TooMuch
 from providers.http.client import Upstream
 from providers.ids import is_provider_b_id
 from providers.paging import PageIterator
-from providers.ports.calendar import MAX_EVENTS, EventList, Span
+from providers.ports.calendar import MAX_EVENTS, READ_ALL, EventList, EventReading, Span
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
@@ -48,13 +47,25 @@ class OutlookCalendars:
         return calendars
 
     async def events(
-        self, calendar: str, span: Span, *, include_cancelled: bool, wanted: AbstractSet[str]
+        self,
+        calendar: str,
+        span: Span,
+        *,
+        include_cancelled: bool,
+        wanted: AbstractSet[str],
+        reading: EventReading = READ_ALL,
     ) -> EventList:
         """Return the events that may overlap a span; see `CalendarPort.events`."""
         params = selected_fields.event(frozenset(wanted), of_list=True)
-        events, complete = await self._overlapping(calendar, span, params)
-        listed = [event for event in events if include_cancelled or not event.is_cancelled]
-        return EventList(mapping.events(listed, wanted), complete=complete)
+        records: list[EventRecord] = []
+        async for events, has_more in self._views(calendar, span, params, reading):
+            listed = [event for event in events if include_cancelled or not event.is_cancelled]
+            records += mapping.events(listed, wanted)
+            if has_more and reading.enough(records):
+                return EventList(records, read_to_end=False)
+            if has_more and len(records) >= MAX_EVENTS:
+                return EventList(records, complete=False)
+        return EventList(records)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -71,12 +82,21 @@ class OutlookCalendars:
         )
         return mapping.event(response.decode(Event), wanted)
 
+    async def busy_together(
+        self, calendars: Sequence[Calendar], span: Span
+    ) -> Mapping[str, Sequence[Span]]:
+        """Return nothing: Graph's schedules are of mailboxes; see `CalendarPort.busy_together`."""
+        del calendars, span
+        return {}
+
     async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
         """Return the busy times of a calendar; see `CalendarPort.busy`."""
         params = selected_fields.busy(own_responses=own_responses)
-        events, complete = await self._overlapping(calendar, span, params)
-        if not complete:
-            raise TooMuch  # the rest would look free
+        events: list[Event] = []
+        async for page, has_more in self._views(calendar, span, params, READ_ALL):
+            events += page
+            if has_more and len(events) >= MAX_EVENTS:
+                raise TooMuch  # the rest would look free
         return [mapping.times(event) for event in events if mapping.is_busy(event)]
 
     async def probe(self) -> None:
@@ -84,35 +104,30 @@ class OutlookCalendars:
         params = (("$select", "id"), ("$top", "1"))
         await self._upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
 
-    async def _overlapping(
-        self, calendar: str, span: Span, params: selected_fields.Params
-    ) -> tuple[list[Event], bool]:
+    async def _views(
+        self, calendar: str, span: Span, params: selected_fields.Params, reading: EventReading
+    ) -> AsyncIterator[tuple[tuple[Event, ...], bool]]:
         """
-        Read the events and occurrences that overlap a span; return whether these are all.
+        Yield the pages of events and occurrences that overlap a span, and whether more follow.
 
         An event on the border of two calendar views comes twice.
         """
-        parts = freebusy.split_span(span, MAX_RANGE)
-        views = await asyncio.gather(*(self._view(calendar, part, params) for part in parts))
-        events = [event for view, _ in views for event in view]
-        return events, all(complete for _, complete in views)
-
-    async def _view(
-        self, calendar: str, span: Span, params: selected_fields.Params
-    ) -> tuple[list[Event], bool]:
-        events: list[Event] = []
-        options = (
-            ("startDateTime", format_utc(span.start)),
-            ("endDateTime", format_utc(span.end)),
-            ("$orderby", "start/dateTime"),
-            ("$top", str(PAGE)),
-            *params,
-        )
-        async for page in self._pages(("calendars", calendar, "calendarView"), options, EventPage):
-            events += page.value
-            if len(events) >= MAX_EVENTS and page.next_link:
-                return events, False
-        return events, True
+        parts = list(freebusy.split_span(span, MAX_RANGE))
+        order = "start/dateTime"
+        if reading.newest_first:
+            parts.reverse()
+            order += " desc"
+        for number, part in enumerate(parts, 1):
+            options = (
+                ("startDateTime", format_utc(part.start)),
+                ("endDateTime", format_utc(part.end)),
+                ("$orderby", order),
+                ("$top", str(min(reading.page_size or PAGE, PAGE))),
+                *params,
+            )
+            path = ("calendars", calendar, "calendarView")
+            async for page in self._pages(path, options, EventPage):
+                yield page.value, bool(page.next_link) or number < len(parts)
 
     def _pages(
         self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
