@@ -1,14 +1,15 @@
 // Check the sandbox's Gmail and Google Calendar with Google's own client: `node check.cjs '{"url": …}'`.
 // It needs what is served; `users.watch`, `history.list` and `events.watch` are not, and stay out.
 const assert = require("node:assert/strict");
-const { google } = require("googleapis");
+const { auth: mailAuth, gmail: openGmail } = require("@googleapis/gmail");
+const { calendar: openCalendar } = require("@googleapis/calendar");
 
 const { url, token, calendar: calendarToken, metadata, meetings } = JSON.parse(process.argv[2]);
 const rootUrl = `${url}/provider-a/`;
 const userId = "me";
 
 function signedIn(accessToken) {
-  const auth = new google.auth.OAuth2();
+  const auth = new mailAuth.OAuth2();
   auth.setCredentials({ access_token: accessToken });
   return auth;
 }
@@ -25,7 +26,7 @@ function located(api) {
 }
 
 function gmail(accessToken) {
-  return located(google.gmail({ version: "v1", auth: signedIn(accessToken) })).users;
+  return located(openGmail({ version: "v1", auth: signedIn(accessToken) })).users;
 }
 
 async function refused(call, status, reason) {
@@ -96,7 +97,7 @@ async function writing(users) {
 }
 
 async function meeting() {
-  const api = located(google.calendar({ version: "v3", auth: signedIn(calendarToken) }));
+  const api = located(openCalendar({ version: "v3", auth: signedIn(calendarToken) }));
   const { data: listed } = await api.calendarList.list({ minAccessRole: "reader" });
   assert.deepEqual(
     listed.items.map((entry) => entry.primary ?? false),

@@ -1,4 +1,8 @@
-"""Check the sandbox's Gmail and Google Calendar with Google's unchanged Node client over a socket."""
+"""
+Check the sandbox's Gmail and Google Calendar with Google's unchanged Node client over a socket.
+
+The packages of googleapis for single services are driven: the whole of it has 200 MB.
+"""
 
 import json
 import os
