@@ -309,7 +309,7 @@ def violations(demo: Cells, volume: Cells) -> list[str]:
     broken: list[str] = []
     for title, by_profile in volume.items():
         for profile, (first, second) in by_profile.items():
-            usual = demo[title][profile]
+            usual = demo[title].get(profile, ("", ""))
             growth = MOST_GROWTH * max(1, _calls(usual[0]))
             pages = [_calls(cell) for cell in (first, second, *usual)]
             units = max(_units(first), _units(usual[0]))
