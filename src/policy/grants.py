@@ -158,7 +158,7 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
         InvalidInput: As `validate`.
     """
     details = [
-        Detail(f"settings.{name}", "There is no setting of this name.")
+        Detail(f"settings.{name}", "There is no setting with this name.")
         for name in patch
         if name not in DEFAULTS
     ]

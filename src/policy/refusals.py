@@ -226,14 +226,14 @@ class FieldNotVisible(Refusal):
     """
     A feature would reveal hidden fields.
 
-    *feature* is the subject of the message ("The filter from"), *fields* are the hidden mask
+    *feature* is the subject of the message ("The filter 'from'"), *fields* are the hidden mask
     words. With *any_of*, one visible field would suffice; otherwise all must be visible.
     """
 
     code = Code.FIELD_NOT_VISIBLE
 
     def __init__(self, feature: str, *fields: Field, any_of: bool = False) -> None:
-        hidden = ", ".join(fields)
+        hidden = ", ".join(f"'{field}'" for field in fields)
         super().__init__(f"{feature} would reveal a field this token may not see: {hidden}.")
         self.fields = fields
         self.any_of = any_of

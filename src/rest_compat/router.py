@@ -113,7 +113,7 @@ class Router:
         allow = ("Allow", ", ".join(allowed_methods(row.endpoint.method for row in candidates)))
         if request.method == "OPTIONS":
             return RestResponse(status=204, headers=(allow,))
-        message = f"{request.method} is not possible here."
+        message = f"This path does not allow {request.method}."
         response = await self._reject(request, Code.METHOD_NOT_ALLOWED, message, 405)
         return response.with_headers(allow) if response.status == 405 else response
 

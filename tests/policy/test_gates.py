@@ -150,17 +150,17 @@ def test_a_revealing_feature_is_refused_with_the_hidden_field():
     asking = caller(visibleEmailFields=["subject"])
 
     with pytest.raises(FieldNotVisible) as refused:
-        asking.require_visible("The filter from", EmailField.FROM)
+        asking.require_visible("The filter 'from'", EmailField.FROM)
 
     assert refused.value.message == (
-        "The filter from would reveal a field this token may not see: from."
+        "The filter 'from' would reveal a field this token may not see: 'from'."
     )
 
 
 def test_basic_mask_mode_allows_revealing_features():
     asking = caller(visibleEmailFields=["subject"], maskMode="basic")
 
-    asking.require_visible("The filter from", EmailField.FROM)
+    asking.require_visible("The filter 'from'", EmailField.FROM)
 
     assert asking.hides(EmailField.FROM)
 

@@ -509,7 +509,7 @@ async def test_another_method_is_405_with_every_method_that_is_allowed(
     assert response.headers["allow"] == allow
     assert response.json() == {
         "error": "METHOD_NOT_ALLOWED",
-        "message": f"{method} is not possible here.",
+        "message": f"This path does not allow {method}.",
         "requestId": "r-1",
     }
     assert gateway.steps() == ["admit"]

@@ -167,7 +167,7 @@ async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
     result = await upstreams.accounts.test(row)
     if not result.ok:
         raise InvalidInput(
-            f"{result.detail} Nothing is stored; --untested stores it without trying."
+            f"{result.detail} Nothing is stored; --untested stores it without a test."
         )
     info(f"{result.detail} ({result.latency_ms} ms)")
     return await _read(upstreams, row.id or 0)
@@ -197,7 +197,7 @@ async def _consent(
                 parameters = await redirected
             return await upstreams.consents.finish(parameters)
     except TimeoutError:
-        raise InvalidInput("Nobody agreed in time.") from None
+        raise InvalidInput("The consent was not given in time.") from None
     except ConsentFailed as failure:
         raise InvalidInput(failure.message) from None
 

@@ -100,5 +100,5 @@ def end_time(value: str | None) -> str | None:
     try:
         end = datetime.now(UTC) + timedelta(**{_UNITS[period[2]]: int(period[1])})
     except OverflowError:
-        raise typer.BadParameter(f"{value} is too far away") from None
+        raise typer.BadParameter(f"{value} is too far in the future") from None
     return end.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -64,7 +64,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise typer.BadParameter("say --yes where nobody can be asked")
+        raise typer.BadParameter("there is no terminal to ask on: confirm with --yes")
     info(f"{question} [y/N]")
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise typer.Abort

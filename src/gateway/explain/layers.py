@@ -177,7 +177,7 @@ _REASONS: Mapping[Layer, Callable[[DryRunResult], _Reason]] = MappingProxyType(
         Layer.SURFACE: _surface,
         Layer.CONNECTIONS: _connections,
         Layer.OPERATION: _operation,
-        Layer.INPUT: lambda _: _Reason("Parameters and body are as they must be."),
+        Layer.INPUT: lambda _: _Reason("The parameters and the body are valid."),
         Layer.USABLE_CONNECTION: _usable,
         Layer.SCOPE: _scope,
         Layer.UPSTREAM: _upstream,

@@ -77,7 +77,7 @@ class Dispatcher:
         except ClientGone:
             return
         except _MethodNotAllowed:
-            message = "This method is not possible here."
+            message = "This path does not allow this method."
             problem = rest_errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
             response = self._table.refuse(scope, problem).with_headers(("Allow", "GET"))
             await send_response(response, send, head=scope["method"] == "HEAD")

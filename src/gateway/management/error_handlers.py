@@ -79,7 +79,7 @@ def _allow(request: Request) -> str:
 
 _HTTP = {
     404: (Code.NOT_FOUND, "There is nothing at this path."),
-    405: (Code.METHOD_NOT_ALLOWED, "This method is not possible here."),
+    405: (Code.METHOD_NOT_ALLOWED, "This path does not allow this method."),
     413: (Code.PAYLOAD_TOO_LARGE, "The request body is too large."),
 }
 

@@ -87,9 +87,9 @@ class Filters:
             ("modifiedBefore", self.before, CollabField.MODIFIED_TIME),
         ):
             if value:
-                caller.require_visible(f"The filter {argument}", word)
+                caller.require_visible(f"The filter '{argument}'", word)
         if self.order is not None:
-            caller.require_visible(f"Ordering by {self.order.by}", _ORDERS[self.order.by])
+            caller.require_visible(f"Ordering by '{self.order.by}'", _ORDERS[self.order.by])
 
     def query(self, caller: Caller, *, limit: int, count_folder_sizes: bool) -> FileQuery:
         """Build the query; the default order is newest first, or the next best visible one."""

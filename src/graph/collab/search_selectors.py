@@ -80,7 +80,7 @@ def require_unmasked_selectors(text: str, caller: Caller) -> None:
     """Raise FieldNotVisible if a selector in *text* reads a field that is hidden from *caller*."""
     for name in selectors(text):
         words = WORDS_BY_SELECTOR.get(name, _EVERY_WORD)
-        caller.require_visible(f"The selector {name}", *words)
+        caller.require_visible(f"The selector '{name}'", *words)
 
 
 def selectors(text: str) -> Iterator[str]:

@@ -61,7 +61,7 @@ async def collab_sites(
     after = read_token(context, "collabSites", binding, page_token, SitePosition)
     access = open_access(context)
     if search_text:
-        context.caller.require_visible("The filter q", CollabField.NAME)
+        context.caller.require_visible("The filter 'q'", CollabField.NAME)
     all_sites = None
     if after is None or after.cursor is None:
         all_sites = await context.content.few_sites()

@@ -109,7 +109,7 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
 def _require_visible_filters(filters: Filters, context: Context) -> None:
     for name, argument, field in _REVEALING_FILTERS:
         if getattr(filters, name):
-            context.caller.require_visible(f"The filter {argument}", field)
+            context.caller.require_visible(f"The filter '{argument}'", field)
 
 
 def _conceals(context: Context, word: EmailField) -> bool:
@@ -120,5 +120,5 @@ def _conceals(context: Context, word: EmailField) -> bool:
 def _searched(context: Context) -> frozenset[str]:
     fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
     if not fields:
-        raise FieldNotVisible("The filter q", *_SEARCHED, any_of=True)
+        raise FieldNotVisible("The filter 'q'", *_SEARCHED, any_of=True)
     return fields

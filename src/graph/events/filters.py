@@ -163,7 +163,7 @@ def searched(context: Context) -> frozenset[str]:
     """
     fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
     if not fields:
-        raise FieldNotVisible("The filter q", *_SEARCHED, any_of=True)
+        raise FieldNotVisible("The filter 'q'", *_SEARCHED, any_of=True)
     return fields
 
 

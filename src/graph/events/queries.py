@@ -67,9 +67,9 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     span = filters.listed_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
     if addresses:
-        context.caller.require_visible("The filter attendees", CalendarField.ATTENDEES)
+        context.caller.require_visible("The filter 'attendees'", CalendarField.ATTENDEES)
     if include_cancelled:
-        context.caller.require_visible("The filter includeCancelled", CalendarField.STATUS)
+        context.caller.require_visible("The filter 'includeCancelled'", CalendarField.STATUS)
     query = EventQuery(
         span=Span(span.start, span.end),
         calendar_id=calendar_id,

@@ -181,7 +181,7 @@ def _require_visible_filters(query: ItemQuery, context: Context) -> None:
         ("assignee", query.assignee, TaskField.ASSIGNEES),
     ):
         if value:
-            context.caller.require_visible(f"The filter {name}", field)
+            context.caller.require_visible(f"The filter '{name}'", field)
 
 
 def _binding(account: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:

@@ -159,7 +159,7 @@ def test_a_new_secret_is_printed(environment):
 def test_rotation_of_an_empty_store(environment):
     result = run("secret", "rotate")
 
-    assert (result.exit_code, result.stderr) == (0, "0 credentials sealed again.\n")
+    assert (result.exit_code, result.stderr) == (0, "0 credentials encrypted again.\n")
 
 
 def test_help_imports_no_heavy_module():

@@ -160,7 +160,9 @@ def rotated(run, keep, environment, monkeypatch):
     keep(*(decision(name) for name in "abcde"))
     environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
     done = run("secret", "rotate")
-    assert done.stderr == "0 credentials sealed again.\n5 rows of the decision log signed anew.\n"
+    assert (
+        done.stderr == "0 credentials encrypted again.\n5 rows of the decision log signed anew.\n"
+    )
     environment.setenv("AGW_SECRET_KEYS", NEW)
 
     def verify():

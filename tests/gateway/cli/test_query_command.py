@@ -107,7 +107,7 @@ def test_graphql_errors_are_written_unchanged_and_exit_with_1(run, place, words,
     ("token", "message"),
     [
         pytest.param("", "A token is needed", id="none"),
-        pytest.param("two words", "This is no token", id="two words"),
+        pytest.param("two words", "This is not a token", id="two words"),
         pytest.param("agw_unknown", "", id="an unknown one"),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_redirect_is_not_followed(run, place):
         refused = run("query", "{ a }", "--url", f"http://127.0.0.1:{port}/base/")
         thread.join()
 
-    assert (refused.exit_code, "is no gateway" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "is not an access-gateway" in refused.stderr) == (1, True)
     assert heard[0].startswith(b"POST /base/graphql HTTP/1.1\r\n")
 
 

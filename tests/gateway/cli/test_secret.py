@@ -135,7 +135,7 @@ def test_rotate_reseals_every_column(run, environment, three):
     assert new.unseal(trace, context=seal_context(1)) == b"trace"
     environment.setenv("AGW_SECRET_KEYS", NEW)
     again = run("secret", "rotate")
-    assert (again.exit_code, again.stderr) == (0, "0 credentials sealed again.\n")
+    assert (again.exit_code, again.stderr) == (0, "0 credentials encrypted again.\n")
 
 
 def test_unreadable_rows_are_named_and_the_others_resealed(run, environment, three):

@@ -48,14 +48,14 @@ def test_only_named_members_change(run, text):
     assert (changed["resourceIds"], changed["settings"]["maskMode"]) == ([2], "strict")
     assert changed["settings"]["emailAccessEnabled"] is True
     assert read_json(run("token", "change", 1, "--expires", "never", "--json"))["expiresAt"] is None
-    assert run("token", "change", 1).stderr == "Token 1 is changed.\n"
+    assert run("token", "change", 1).stderr == "Token 1 was changed.\n"
 
 
 def test_a_change_that_reveals_hidden_content_is_warned_of(run, text):
     changed = run("token", "change", 1, "--settings", '{"collabAccessEnabled": true}')
 
     assert changed.stderr == (
-        "Token 1 is changed.\n"
+        "Token 1 was changed.\n"
         "Warning: `total` of a search counts content that this token may not see, and so reveals "
         "its words. With collabSearchTotals `visible` it does not.\n"
     )

@@ -182,7 +182,7 @@ def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, env
     tried = run(*line.split(), *way, input="a-secret\n")
 
     assert (tried.exit_code, tried.stdout) == (1, "")
-    assert tried.stderr.endswith(" Nothing is stored; --untested stores it without trying.\n")
+    assert tried.stderr.endswith(" Nothing is stored; --untested stores it without a test.\n")
     assert people.all(select(ConnectionRow)) == []
 
     stored = run(*line.split(), *way, "--untested", input="a-secret\n")

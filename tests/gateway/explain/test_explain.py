@@ -115,7 +115,7 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
             {
                 "layer": "input",
                 "outcome": "passed",
-                "detail": "Parameters and body are as they must be.",
+                "detail": "The parameters and the body are valid.",
             },
             {
                 "layer": "usable_connection",

@@ -160,7 +160,7 @@ async def test_405_lists_the_allowed_methods(admin, method, path, allow):
     body = response.json()
     assert body == {
         "error": "METHOD_NOT_ALLOWED",
-        "message": "This method is not possible here.",
+        "message": "This path does not allow this method.",
         "requestId": body["requestId"],
     }
 

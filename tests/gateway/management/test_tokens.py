@@ -114,7 +114,7 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
         ),
         pytest.param(
             {"settings": {"emailAccesEnabled": True}},
-            [("settings.emailAccesEnabled", "There is no setting of this name.")],
+            [("settings.emailAccesEnabled", "There is no setting with this name.")],
             id="unknown setting",
         ),
         pytest.param(

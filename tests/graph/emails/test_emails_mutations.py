@@ -273,7 +273,7 @@ async def test_forwarding_hidden_fields_is_refused(ask, world, word):
 
     assert refusal(body) == ("FIELD_NOT_VISIBLE", 403)
     assert body["errors"][0]["message"] == (
-        f"Forwarding would reveal a field this token may not see: {word}."
+        f"Forwarding would reveal a field this token may not see: '{word}'."
     )
     assert world.mailboxes[1].calls == []
 

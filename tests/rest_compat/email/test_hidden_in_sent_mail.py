@@ -142,7 +142,7 @@ async def test_the_hidden_recipients_of_an_own_mail_get_no_reply(world, provider
         response = await client.post(path_of(email_id, "reply"), json=ACTIONS["reply"])
 
     assert response.status_code == 403
-    message = "Replying would reveal a field this token may not see: to."
+    message = "Replying would reveal a field this token may not see: 'to'."
     assert (response.json()["error"], response.json()["message"]) == ("FIELD_NOT_VISIBLE", message)
     assert writes(world) == []
     assert world.sent(MAILBOXES[provider]) == []
@@ -165,8 +165,12 @@ async def test_a_reply_to_somebody_else_needs_no_visible_to(world, provider):
 @pytest.mark.parametrize(
     ("all_of_them", "visible", "message"),
     [
-        (False, ["to", "cc"], "Replying would reveal a field this token may not see: from."),
-        (True, ["from"], "Replying to all would reveal a field this token may not see: to, cc."),
+        (False, ["to", "cc"], "Replying would reveal a field this token may not see: 'from'."),
+        (
+            True,
+            ["from"],
+            "Replying to all would reveal a field this token may not see: 'to', 'cc'.",
+        ),
     ],
 )
 async def test_a_refused_reply_names_the_hidden_words(world, all_of_them, visible, message):

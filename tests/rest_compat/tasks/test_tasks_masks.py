@@ -155,7 +155,7 @@ async def test_filters_on_hidden_fields_are_refused(tasks, client, query, word):
     assert response.status_code == 403
     assert response.json() == {
         "error": "FIELD_NOT_VISIBLE",
-        "message": f"The filter {name} would reveal a field this token may not see: {word}.",
+        "message": f"The filter '{name}' would reveal a field this token may not see: '{word}'.",
         "requestId": response.headers["x-request-id"],
     }
     assert tasks.documents() == []

@@ -24,7 +24,10 @@ Provider = Annotated[
     ),
 ]
 Device = Annotated[
-    bool, typer.Option("--device", help="Type a code in elsewhere, where the provider has that.")
+    bool,
+    typer.Option(
+        "--device", help="Consent on another device, by a code; not every provider has this."
+    ),
 ]
 CallbackPort = Annotated[
     int | None,
@@ -59,7 +62,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     account: Annotated[str, typer.Argument(help="The account's address.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
     resource: Annotated[int, typer.Option(help="The resource's id.")],
-    read_only: Annotated[bool, typer.Option("--read-only", help="Ask to read alone.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Ask to read only.")] = False,
     api_token: Annotated[
         bool, typer.Option("--api-token", help="Read an API token from standard input.")
     ] = False,
@@ -70,8 +73,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     tenant: Annotated[str, typer.Option(help="App-only: the tenant.")] = "",
     client_id: Annotated[str, typer.Option(help="App-only: the client's id.")] = "",
     untested: Annotated[
-        bool,
-        typer.Option("--untested", help="Store the secret without trying it: upstream is away."),
+        bool, typer.Option("--untested", help="Store the secret without a test of it.")
     ] = False,
     device: Device = False,
     browser: Browser = True,

@@ -62,8 +62,8 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     code: Code = None,
     request: Request = None,
     actor: Actor = None,
-    since: Annotated[str | None, typer.Option(help="From then on: 2026-11-20T12:00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Before then.")] = None,
+    since: Annotated[str | None, typer.Option(help="From that time: 2026-11-20T12:00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Until that time.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -89,7 +89,9 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     code: Code = None,
     request: Request = None,
     actor: Actor = None,
-    lines: Annotated[int, typer.Option(min=0, max=1000, help="How many to begin with.")] = 10,
+    lines: Annotated[
+        int, typer.Option(min=0, max=1000, help="How many earlier ones to show first.")
+    ] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Show the last decisions and then each new one, until Ctrl-C; with --json one per line."""

@@ -17,7 +17,7 @@ OperatorId = Annotated[str, typer.Argument(help="The operator's id.")]
 ResourceId = Annotated[int, typer.Argument(help="The resource's id.")]
 
 operators = typer.Typer(help="People whose accounts are connected.", no_args_is_help=True)
-resources = typer.Typer(help="What connections hang on and tokens reach.", no_args_is_help=True)
+resources = typer.Typer(help="Groups of connections that tokens reach.", no_args_is_help=True)
 
 _OPERATOR = {"id": "ID", "email": "EMAIL", "displayName": "NAME"}
 _RESOURCE = {"id": "ID", "name": "NAME", "operatorIds": "OPERATORS"}
@@ -69,7 +69,7 @@ def change_operator(
             session, operator_id, validated(operations.OperatorChange, members)
         )
     )
-    report(operator, f"Operator {operator_id} is changed.", as_json=as_json)
+    report(operator, f"Operator {operator_id} was changed.", as_json=as_json)
 
 
 @operators.command("remove")
@@ -151,7 +151,7 @@ def change_resource(
         return await operations.change(session, resource_id, changed)
 
     resource = write_store(change)
-    report(resource, f"Resource {resource_id} is changed.", as_json=as_json)
+    report(resource, f"Resource {resource_id} was changed.", as_json=as_json)
 
 
 @resources.command("remove")

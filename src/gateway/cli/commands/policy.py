@@ -59,7 +59,7 @@ def apply(
     Make the store what the document says: all of it or nothing, and a second time nothing more.
 
     New tokens get a text, written to standard output, once. Operators and resources that the
-    document does not name stay: accounts hang on them.
+    document does not name stay, because accounts belong to them.
     """
     from gateway.cli.stores import write_store
     from gateway.operations import policy

@@ -62,7 +62,7 @@ def _token(file: Path | None) -> str:
             f"A token is needed: its text in {TOKEN}, or in a file with --token-file."
         )
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise CommandError("This is no token: agw_…, one word.")
+        raise CommandError("This is not a token. A token is one word that begins with agw_.")
     return token
 
 
@@ -89,7 +89,7 @@ async def _post(body: "Mapping[str, Any]", *, token: str, url: str | None) -> An
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
-        raise CommandError(f"What answers at {url} is no gateway.") from None
+        raise CommandError(f"The server at {url} is not an access-gateway.") from None
 
 
 def _post_to(url: str, headers: "Mapping[str, str]", body: bytes) -> bytes:

@@ -34,8 +34,8 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     rule_type: Annotated[
         str, argument("file_id, folder, drive_id, site_id, …", "policy.vocabulary:RuleType")
     ],
-    pattern: Annotated[str, typer.Argument(help="Raw, or an id of the API.")],
-    description: Annotated[str | None, typer.Option(help="Words for people.")] = None,
+    pattern: Annotated[str, typer.Argument(help="A pattern, or an id of the API.")],
+    description: Annotated[str | None, typer.Option(help="A description.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a rule to a token; it holds from the next request on."""

@@ -35,10 +35,10 @@ def rotate(as_json: AsJson = False) -> None:
         )
 
     def write_text() -> None:
-        info(f"{tables['connections']['sealed']} credentials sealed again.")
+        info(f"{tables['connections']['sealed']} credentials encrypted again.")
         for table, rows in tables.items():
             if table not in {"connections", "decisions"} and rows["sealed"]:
-                info(f"{rows['sealed']} of {table} sealed again.")
+                info(f"{rows['sealed']} rows of {table} encrypted again.")
         if signed := tables["decisions"]["sealed"]:
             info(f"{signed} rows of the decision log signed anew.")
 

@@ -139,7 +139,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     )
 
     def write_text() -> None:
-        info(f"Token {token_id} is changed.")
+        info(f"Token {token_id} was changed.")
         _write_warnings(token)
 
     report(token, write_text, as_json=as_json)
@@ -159,7 +159,7 @@ def revoke(token_id: Id, as_json: AsJson = False) -> None:
 def rotate(
     token_id: Id,
     grace: Annotated[
-        int, typer.Option(min=0, max=86_400, help="Seconds that the old secret stays good.")
+        int, typer.Option(min=0, max=86_400, help="Seconds for which the old secret stays valid.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
