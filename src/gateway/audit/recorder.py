@@ -58,12 +58,14 @@ class RequestRecord(RequestLog):
     Attributes:
         cost: Operations charged for the request as a whole.
         began: On the `time.perf_counter` scale.
+        denial: What the request's rows name as the reason; the first one, if there are several.
     """
 
     entry_point: EntryPoint = EntryPoint.REST
     cost: int = 1
     began: float = field(default_factory=time.perf_counter)
     upstream: UpstreamTally = field(default_factory=UpstreamTally)
+    denial: Denial | None = None
 
 
 def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:
@@ -134,6 +136,7 @@ class Recorder:
         caller, record = context.caller, context.request_log
         if not isinstance(record, RequestRecord):  # a context that `RequestEntry` did not make
             return
+        record.denial = record.denial or denial
         surface = root_field.surface if root_field is not None else None
         row = Decision(
             self._log.clock(),

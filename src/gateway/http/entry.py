@@ -24,9 +24,10 @@ from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
 from gateway.http.attachment_links import AttachmentLinks, link_of
+from gateway.http.attempt_fence import AttemptFence
 from gateway.http.client_addresses import Network
 from gateway.http.contents import open_content
-from gateway.http.middleware import request_state
+from gateway.http.middleware import RequestState, request_state
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
@@ -36,10 +37,10 @@ from graph.context import Context
 from graph.request_log import WHOLE_REQUEST
 from policy.caller import Caller
 from policy.quota import Charge, RequestCounter, Window, token_windows
-from policy.refusals import Conflict, Refusal, TooManyRequests, Unauthenticated
-from policy.vocabulary import Code, Surface, UnauthorizedReason
+from policy.refusals import Refusal, TooManyRequests, Unauthenticated
+from policy.vocabulary import Surface, UnauthorizedReason
 from providers.ports.mail import SendAttempt
-from providers.write_fence import TakenOver, fenced
+from providers.write_fence import fenced
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
 
@@ -54,51 +55,6 @@ class AdmittedRequest:
     token_id: int
     request_id: str
     context: Context
-
-
-class KeyTakenOver(Conflict, TakenOver):
-    """409 `IDEMPOTENCY_IN_PROGRESS`: another request has taken the key over."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This request lost its Idempotency-Key to a later one and was stopped."
-            " Repeat it to get the outcome.",
-            code=Code.IDEMPOTENCY_IN_PROGRESS,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptFence:
-    """
-    An attempt under an `Idempotency-Key`, as connectors ask it.
-
-    Implements `providers.write_fence.WriteFence` and `providers.ports.mail.StoreDraft`.
-    """
-
-    attempt: Attempt
-    ledger: Ledger
-
-    async def confirm(self) -> None:
-        """
-        Return if no other attempt has begun, and none can while an upstream call lasts.
-
-        Raises:
-            KeyTakenOver: Another request has taken the key over.
-            Overloaded: The database did not answer.
-        """
-        if not await self.ledger.confirm(self.attempt):
-            raise KeyTakenOver
-
-    async def store_draft(self, draft: str | None) -> None:
-        """
-        Commit the id of the draft that later attempts send, or that there is none.
-
-        Raises:
-            KeyTakenOver: Another request has taken the key over; nothing was stored.
-            Overloaded: The database did not answer, so that it may or may not have been stored.
-        """
-        if not await self.ledger.store_draft(self.attempt, draft):
-            raise KeyTakenOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,16 +219,22 @@ class RequestEntry:
             TooManyRequests: The token is invalid, and a window of the address has not enough left.
             Overloaded: The database did not answer.
         """
-        link = link_of(scope)
-        try:
-            if link is not None:
-                return await self._authenticator.authenticate_holder(link.token_id, link.key_id)
-            return await self._authenticator.authenticate(scope["headers"])
-        except Unauthenticated:
-            await self.charge_unauthenticated(scope, costs, mount)
-            raise
-        except StorageUnavailable as failure:
-            raise Overloaded from failure
+        link, state = link_of(scope), request_state(scope)
+        with _noting_refusal(state):
+            try:
+                if link is not None:
+                    caller = await self._authenticator.authenticate_holder(
+                        link.token_id, link.key_id
+                    )
+                else:
+                    caller = await self._authenticator.authenticate(scope["headers"])
+            except Unauthenticated:
+                await self.charge_unauthenticated(scope, costs, mount)
+                raise
+            except StorageUnavailable as failure:
+                raise Overloaded from failure
+        state.token_id = caller.token_id
+        return caller
 
     async def charge_caller(
         self, scope: Scope, caller: Caller, costs: Mapping[str, int], *, mount: str = ""
@@ -287,13 +249,15 @@ class RequestEntry:
         """
         operations = sum(costs.values())
         address_charges = self.limits.charges(scope, costs, mount)
-        await self.limits.take(scope, *address_charges, *_token_charges(caller, operations))
+        state = request_state(scope)
+        with _noting_refusal(state):
+            await self.limits.take(scope, *address_charges, *_token_charges(caller, operations))
         context = self.build_context(caller, costs, request_id=self.request_id(scope))
         context.rule_intents = self._rule_intents
         context.not_found_step = self._not_found_step if caller.hides_resources else 0.0
-        context.before_delay = request_state(scope).give_up_slot
+        context.before_delay = state.give_up_slot
         context.wait_for_capacity = self._decisions.wait_for_capacity
-        context.request_log = recorder.begin(_entry_point(scope, mount), operations)
+        context.request_log = state.record = recorder.begin(_entry_point(scope, mount), operations)
         return context
 
     def build_context(
@@ -323,6 +287,10 @@ class RequestEntry:
             Unauthenticated: There is no credential, or it is another.
             TooManyRequests: So it is, and the address sent too many such requests.
         """
+        with _noting_refusal(request_state(scope)):
+            return await self._matching_digest(scope, digests)
+
+    async def _matching_digest(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         try:
             digest = hashlib.sha256(read_bearer(scope["headers"], str.encode)).digest()
         except Unauthenticated:
@@ -364,6 +332,16 @@ class RequestEntry:
         if bucket:
             charges = self.limits.charges(scope, {bucket: 0}, mount)
             request_state(scope).record_verdict(await self.limits.counter.take(charges))
+
+
+@contextmanager
+def _noting_refusal(state: RequestState) -> Iterator[None]:
+    """Keep the refusal of a request that gets no record for the log line."""
+    try:
+        yield
+    except Refusal as refusal:
+        state.refusal = errors.denial(refusal, surface=None)
+        raise
 
 
 def bucket_of(path: str) -> tuple[str, str]:

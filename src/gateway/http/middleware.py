@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import Message, Receive, Scope, Send
 
+from gateway.audit.recorder import RequestRecord
 from gateway.errors import Overloaded
 from gateway.http.admission_control import (
     BODILESS_METHODS,
@@ -28,6 +29,7 @@ from gateway.http.caller_pacing import CallerPacing, caller_of
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
 from gateway.version import API_VERSION
+from graph.request_log import Denial
 from policy.quota import RateLimitResult
 from rest_compat.responses import RestResponse, send_response
 
@@ -50,6 +52,9 @@ class RequestState:
         status: The status of the response; 0 before the response began.
         span: The request's span; None when requests are not traced.
         slot: The slot of an admitted request.
+        token_id: The id of the token that called; None before it is known.
+        refusal: What stopped the request before it had a record; None when nothing did.
+        record: What the request's row of the decision log is made from; None before there is one.
     """
 
     request_id: str
@@ -57,6 +62,14 @@ class RequestState:
     status: int = 0
     span: "RequestSpan | None" = None
     slot: Slot | None = None
+    token_id: int | None = None
+    refusal: Denial | None = None
+    record: RequestRecord | None = None
+
+    @property
+    def denial(self) -> Denial | None:
+        """What stopped the request; None when nothing did."""
+        return self.record.denial if self.record is not None else self.refusal
 
     def give_up_slot(self) -> None:
         """Release the slot: from now on the request waits, and works no more."""
@@ -283,6 +296,10 @@ def _log_request(method: str, route: str | None, current: RequestState, seconds:
         "status": current.status,
         "milliseconds": round(seconds * 1000, 1),
     }
+    if current.token_id is not None:
+        fields["token_id"] = current.token_id
+    if current.denial is not None:
+        fields |= {"code": current.denial.code, "layer": current.denial.layer}
     if current.span is not None:
         fields["trace_id"] = current.span.trace_id
     log.info("request", extra=fields)

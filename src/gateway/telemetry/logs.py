@@ -26,6 +26,8 @@ MEMBERS = (
     "path",
     "at",
     "status",
+    "code",
+    "layer",
     "milliseconds",
     "count",
     "version",

@@ -40,10 +40,52 @@ async def test_a_request_is_logged_by_its_route(client, token, lines):
         "logger": "gateway",
         "event": "request",
         "request_id": "case-7",
+        "token_id": token["id"],
         "operation": "GET /api/access/email/messages/{emailId}",
         "status": 422,
+        "code": "EMAIL_NOT_ENABLED",
+        "layer": "surface",
         "milliseconds": logged["milliseconds"],
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "bearer", "expected"),
+    [
+        pytest.param("GET", "/api/access/token", "own", (True, 200, None, None), id="allowed"),
+        pytest.param(
+            "GET",
+            "/api/access/token",
+            "agw_wrong",
+            (False, 401, "UNAUTHENTICATED", "token"),
+            id="an unknown token",
+        ),
+        pytest.param(
+            "GET",
+            "/api/operators",
+            "wrong",
+            (False, 401, "UNAUTHENTICATED", "token"),
+            id="an unknown admin token",
+        ),
+        pytest.param(
+            "POST",
+            "/graphql",
+            "own",
+            (True, 400, "GRAPHQL_PARSE_FAILED", "input"),
+            id="an unreadable document",
+        ),
+    ],
+)
+async def test_a_log_line_names_token_code_and_layer(  # noqa: PLR0917 - a row of the table
+    client, token, lines, method, path, bearer, expected
+):
+    secret = token["token"] if bearer == "own" else bearer
+    headers = {"Authorization": f"Bearer {secret}"}
+    await client.request(method, path, headers=headers, json={"query": "{"})
+
+    logged = [line for line in lines() if line["event"] == "request"][-1]
+    found = (logged["status"], logged.get("code"), logged.get("layer"))
+    assert (logged.get("token_id") == token["id"], *found) == expected
 
 
 async def test_no_secret_address_or_search_word_is_logged(client, admin, token, new_token, lines):
