@@ -12,6 +12,7 @@ import orjson
 from commands_page import commands_page
 from errors_page import errors_page
 from limits_page import limits_page
+from metrics_page import metrics_page
 from modules_page import code_map
 from settings_page import settings_table
 from token_settings_page import token_settings_page
@@ -33,6 +34,7 @@ ARTEFACTS: Mapping[str, Callable[[], str]] = MappingProxyType(
         "openapi.json": _openapi,
         "docs/reference/settings.md": settings_table,
         "docs/reference/token-settings.md": token_settings_page,
+        "docs/reference/metrics.md": metrics_page,
         "docs/reference/commands.md": commands_page,
         "docs/reference/limits.md": limits_page,
         "docs/reference/errors.md": errors_page,

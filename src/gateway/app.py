@@ -186,17 +186,21 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         endpoints=endpoints.token_endpoint,
         leases=base.leases,
         links=links,
+        on_refused=base.metrics.count_refused_refresh,
     )
     accounts = Accounts(base.clients, credentials, database, settings.upstreams)
     decisions = _decision_log(settings, base, keyring)
     authenticator = _authenticator(settings, base, links)
     rule_intents = RuleIntentLog(database, keyring)
-    counter = open_counter(settings, base.clock)
+    counter = open_counter(settings, base)
     idempotency, uploads = IdempotencyStore(database, keyring), UploadStore(database, keyring)
     entry = RequestEntry(
         authenticator=authenticator,
         limits=AddressLimits(
-            counter, configured_windows(settings.rate_limit_windows), settings.proxies
+            counter,
+            configured_windows(settings.rate_limit_windows),
+            settings.proxies,
+            base.metrics.count_limited,
         ),
         keyring=keyring,
         accounts=accounts,

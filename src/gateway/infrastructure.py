@@ -130,7 +130,7 @@ def open_tracing(settings: Settings) -> "Tracing | None":
     return Tracing.to(settings.traces_endpoint, share=settings.traces_share)
 
 
-def open_counter(settings: Settings, clock: Callable[[], float]) -> RequestCounter:
+def open_counter(settings: Settings, base: Infrastructure) -> RequestCounter:
     """Open the counter of rate limits: in Redis, in this process, or one without limits."""
     if settings.rate_limits == "off":
         return UnlimitedCounter()
@@ -138,8 +138,14 @@ def open_counter(settings: Settings, clock: Callable[[], float]) -> RequestCount
         url, prefix = settings.redis_url.get_secret_value(), settings.redis_prefix or ""
         from gateway.ratelimit.redis import RedisLimiter  # noqa: PLC0415 - a heavy client
 
-        return RedisLimiter(url, processes=settings.limiting_processes, prefix=prefix, clock=clock)
-    return MemoryLimiter(clock=clock)
+        return RedisLimiter(
+            url,
+            processes=settings.limiting_processes,
+            prefix=prefix,
+            clock=base.clock,
+            on_answer=base.metrics.observe_redis,
+        )
+    return MemoryLimiter(clock=base.clock)
 
 
 def open_slots(settings: Settings) -> "RedisSlots | None":

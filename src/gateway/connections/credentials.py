@@ -52,8 +52,13 @@ class CredentialRepository:
         endpoints: Endpoints = lambda _connection, _provider, _stored: None,
         leases: Leases | None = None,
         links: ReconnectLinks | None = None,
+        on_refused: Callable[[], None] = lambda: None,
     ) -> None:
-        """*leases* let one process at a time renew tokens; None when this is the only process."""
+        """
+        *leases* let one process at a time renew tokens; None when this is the only process.
+        *on_refused* is called when a provider refuses for good to renew one.
+        """
+        self._on_refused = on_refused
         self._lookup = lookup
         self._database = database
         self._keyring = keyring
@@ -190,6 +195,7 @@ class CredentialRepository:
 
     async def mark_refused(self, connection_id: int, version: int) -> None:
         """Mark the connection as needing consent, unless newer credentials are stored."""
+        self._on_refused()
         try:
             await connection_rows.mark_needs_reauth(
                 self._database, connection_id, version, self._keyring, detail=NeedsReauth.sentence

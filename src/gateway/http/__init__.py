@@ -11,7 +11,6 @@ The HTTP side of the process, from the socket to the handler of a request.
     dispatch               REST and GraphQL past the routes of the application
     late_application       the application of management API and pages, built when first asked
     entry                  authentication, rate limits and context of a request
-    attempt_fence          the end of an attempt that lost its Idempotency-Key
     attachment_links       signed links to attachments
     contents               the bytes of attachments for REST
     client_addresses       the address that limits count by

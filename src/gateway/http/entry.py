@@ -8,7 +8,7 @@ token, the token's own quota. The result is a `graph.context.Context`.
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,12 +24,12 @@ from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
 from gateway.http.attachment_links import AttachmentLinks, link_of
-from gateway.http.attempt_fence import AttemptFence
 from gateway.http.client_addresses import Network
 from gateway.http.contents import open_content
 from gateway.http.middleware import RequestState, request_state
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
+from gateway.store.attempt_fence import AttemptFence
 from gateway.store.database import StorageUnavailable
 from gateway.store.uploads import UploadStore
 from graph import effects, errors
@@ -65,11 +65,13 @@ class AddressLimits:
     Attributes:
         windows: By bucket.
         proxies: Peers whose `X-Forwarded-For` is trusted.
+        on_limited: Called with the bucket of each refused request's path.
     """
 
     counter: RequestCounter
     windows: Mapping[str, tuple[Window, ...]]
     proxies: Sequence[Network]
+    on_limited: Callable[[str], None] = lambda _: None
 
     def charges(
         self, scope: Scope, costs: Mapping[str, int], mount: str = "", *, valid: bool = True
@@ -97,6 +99,7 @@ class AddressLimits:
         verdict = await self.counter.take(charges)
         request_state(scope).record_verdict(verdict)
         if not verdict.allowed:
+            self.on_limited(bucket_of(scope["path"])[0])
             raise TooManyRequests(verdict.retry_after)
 
 

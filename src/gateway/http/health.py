@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from gateway.lifecycle import Lifecycle
 from gateway.ratelimit.windows import SharedCounter
 from gateway.services import Services
+from gateway.store import timestamps
 from gateway.store.background import last_runs
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
@@ -66,6 +67,9 @@ def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mappin
         counts = await _connection_counts(services)
         if counts is not None:
             metrics.set_connections(counts)
+            metrics.set_silence(await _silence(services))
+        used, idle = services.database.pool_use()
+        metrics.set_pool(used=used, idle=idle)
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
 
     return {"/healthz": alive, "/readyz": ready, METRICS: figures}
@@ -83,6 +87,28 @@ async def _connection_counts(services: Services) -> dict[tuple[str, str], int] |
             return {(provider, status): count for provider, status, count in rows}
     except (StorageUnavailable, TimeoutError):
         return None
+
+
+async def _silence(services: Services) -> dict[str, float]:
+    """
+    Return provider -> seconds since the last answer of the active account silent for longest.
+
+    An account that has never answered is silent since it was connected.
+    """
+    row, now = ConnectionRow, timestamps.now_ms()
+    since = func.min(func.coalesce(row.last_ok_at, row.created_at))
+    query = (
+        select(row.provider, since).where(col(row.status) == "active").group_by(col(row.provider))
+    )
+    try:
+        async with (
+            asyncio.timeout(DATABASE_TIMEOUT_SECONDS),
+            services.database.reading() as session,
+        ):
+            oldest = await session.exec(query)
+            return {provider: max(0, now - moment) / 1000 for provider, moment in oldest}
+    except (StorageUnavailable, TimeoutError):
+        return {}
 
 
 async def _accepts_writes(services: Services) -> bool:

@@ -68,7 +68,7 @@ class RequestState:
 
     @property
     def denial(self) -> Denial | None:
-        """What stopped the request; None when nothing did."""
+        """The refusal or failure of the request; None when nothing stopped it."""
         return self.record.denial if self.record is not None else self.refusal
 
     def give_up_slot(self) -> None:

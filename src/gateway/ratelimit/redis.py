@@ -98,7 +98,7 @@ class _StoreReplaced(Exception):
 class RedisLimiter(SharedCounter):
     """`policy.quota.RequestCounter` over Redis."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword-only, most with a default
         self,
         url: str,
         *,
@@ -106,8 +106,13 @@ class RedisLimiter(SharedCounter):
         prefix: str = "agw",
         timeout_seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.time,
+        on_answer: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """*processes* is how many count together, on all machines, under keys with *prefix*."""
+        """
+        *processes* is how many count together, on all machines, under keys with *prefix*;
+        *on_answer* is called with the seconds that Redis took.
+        """
+        self._on_answer = on_answer
         self.prefix = prefix
         self._redis = open_client(url, timeout_seconds=timeout_seconds)
         self._script: Callable[..., Any] = self._redis.register_script(SCRIPT)
@@ -162,7 +167,9 @@ class RedisLimiter(SharedCounter):
         names = ("epoch", *(charge.key for charge in charges))
         # Braces: all keys in one slot of a cluster, as one script needs.
         keys = [f"{{{self.prefix}}}:{name}" for name in names]
+        began = time.perf_counter()
         answer = await self._script(keys=keys, args=arguments)
+        self._on_answer(time.perf_counter() - began)
         if answer[0] == -1:
             raise _StoreReplaced(answer[1])
         for own in logs:

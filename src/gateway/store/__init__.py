@@ -13,6 +13,8 @@ The database of the process: engines, tables and the shared state that lives in 
     serving      the leases of the processes that serve
     idempotency  the entries of `Idempotency-Key` requests
     uploads      files uploaded to be attached to messages
+    attempt_fence
+                 the end of an attempt that lost its Idempotency-Key
     event_ids    public ids of calendars and events
     background   jobs and loops that run beside the requests
     cleanup      the hourly deletion of expired rows

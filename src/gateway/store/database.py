@@ -18,7 +18,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 from sqlmodel import SQLModel
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -220,6 +220,12 @@ class Database:
         except StorageUnavailable:
             return False
         return True
+
+    def pool_use(self) -> tuple[int, int]:
+        """Return how many connections of this process are in use, and how many are idle."""
+        pools = [engine.pool for engine in {self.reader, self.writer}]
+        queues = [pool for pool in pools if isinstance(pool, QueuePool)]
+        return sum(pool.checkedout() for pool in queues), sum(pool.checkedin() for pool in queues)
 
     async def close(self) -> None:
         await self.reader.dispose()

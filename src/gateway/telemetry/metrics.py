@@ -7,11 +7,13 @@ One `Metrics` per process. With several workers, each writes its values into the
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import prometheus_client as prometheus
+from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from gateway.audit.decision import Decision
@@ -29,6 +31,16 @@ _CountAndSeconds = tuple[Callable[[], None], Callable[[float], None]]
 Mode = Literal["livesum", "livemin", "mostrecent"]  # how the values of several workers combine
 
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A metric as scrapers see it; a histogram without the suffixes of its series."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
 
 
 def method_label(method: str) -> str:
@@ -105,11 +117,43 @@ class Metrics:
             "Workers that count rate limits alone, because the shared count is lost.",
             mode="livesum",
         )
+        self._declare_dependencies()
         self._background = self._gauge(
             "agw_background_task_ok",
             "1 if the last run of a background task succeeded, 0 if it failed; worst worker.",
             ("task",),
             mode="livemin",
+        )
+
+    def _declare_dependencies(self) -> None:
+        self._pool = self._gauge(
+            "agw_database_connections",
+            "Connections of this worker to the database, by whether they are in use.",
+            ("state",),
+            mode="livesum",
+        )
+        self._silence = self._gauge(
+            "agw_connection_last_ok_seconds",
+            "Seconds since the last answer of the active account that was silent for longest.",
+            ("provider",),
+            mode="mostrecent",
+        )
+        self._redis = prometheus.Histogram(
+            "agw_redis_seconds",
+            "Seconds of a call of Redis that counts a request.",
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._limited = prometheus.Counter(
+            "agw_rate_limited",
+            "Requests refused by a rate limit of the gateway, by bucket.",
+            ("bucket",),
+            registry=self._registry,
+        )
+        self._refused_refreshes = prometheus.Counter(
+            "agw_token_refreshes_refused",
+            "Renewals of an account's access token that the provider refused for good.",
+            registry=self._registry,
         )
 
     def _gauge(
@@ -163,6 +207,27 @@ class Metrics:
         for (provider, status), count in counts.items():
             self._connections.labels(provider, status).set(count)
 
+    def set_silence(self, seconds: Mapping[str, float]) -> None:
+        """Set the seconds since the last answer of the most silent active account, by provider."""
+        self._silence.clear()
+        for provider, age in seconds.items():
+            self._silence.labels(provider).set(age)
+
+    def set_pool(self, *, used: int, idle: int) -> None:
+        """Set the number of connections to the database."""
+        self._pool.labels("used").set(used)
+        self._pool.labels("idle").set(idle)
+
+    def observe_redis(self, seconds: float) -> None:
+        self._redis.observe(seconds)
+
+    def count_limited(self, bucket: str) -> None:
+        """Count a request that a rate limit refused; no bucket is "other"."""
+        self._limited.labels(bucket or OTHER).inc()
+
+    def count_refused_refresh(self) -> None:
+        self._refused_refreshes.inc()
+
     def count_decision(self, row: Decision) -> None:
         """Count a call of a known token; "none" is the code of a success."""
         key = (row.surface or OTHER, row.outcome, row.code or "none")
@@ -181,6 +246,24 @@ class Metrics:
         """Set the state of this worker's background tasks: name -> success of the last run."""
         for name, succeeded in last_runs.items():
             self._background.labels(name).set(int(succeeded))
+
+    def families(self) -> Sequence[Family]:
+        """Describe the metrics of the gateway itself, by name."""
+        collectors = {
+            collector
+            for collector in self._registry._collector_to_names  # noqa: SLF001 - no other way to labels
+            if isinstance(collector, MetricWrapperBase)
+        }
+        described = [
+            Family(
+                name=f"{metric._name}_total" if metric._type == "counter" else metric._name,  # noqa: SLF001 - as above
+                kind=str(metric._type),  # noqa: SLF001 - as above
+                labels=tuple(metric._labelnames),  # noqa: SLF001 - as above
+                meaning=metric._documentation,  # noqa: SLF001 - as above
+            )
+            for metric in collectors
+        ]
+        return sorted(described, key=lambda family: family.name)
 
     def exposition(self) -> bytes:
         """Return the metrics of all workers in Prometheus' text format."""

@@ -14,6 +14,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.store import sealed_columns
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
+from gateway.telemetry.metrics import Metrics
 from providers.failures import NeedsReauth
 from providers.oauth.token_endpoint import Tokens
 
@@ -220,12 +221,15 @@ async def test_a_database_outage_is_not_reported_as_a_provider_failure(vault, mo
         await vault.for_connection(1).token()
 
 
-async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault):
+async def test_a_dead_refresh_token_needs_a_person(database, keyring, vault, monkeypatch):
+    metrics = Metrics()
+    monkeypatch.setattr(vault, "_on_refused", metrics.count_refused_refresh)
     await put(database, keyring, accessToken="first", refreshToken="dead")
 
     with pytest.raises(NeedsReauth):
         await vault.for_connection(1).token(rejected="first")
     assert await status(database) == "needs_reauth"
+    assert b"agw_token_refreshes_refused_total 1.0" in metrics.exposition()
 
 
 async def test_a_disabled_connection_stays_disabled(database, keyring, vault):

@@ -10,7 +10,9 @@ from sqlalchemy import text
 from gateway.app import assemble
 from gateway.http import health
 from gateway.store import database as database_module
+from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
+from gateway.store.tables import ConnectionRow
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 CANARY = "canary-4e1b"
@@ -114,6 +116,62 @@ async def test_a_lost_shared_count_is_reported_and_still_ready(settings):
         readiness("ready", database="ok", writes="ok", shared_limits="lost"),
     )
     assert lost == 1.0
+
+
+async def test_requests_beyond_a_limit_are_counted_by_bucket(settings):
+    limited = settings.model_copy(update={"rate_limits": "on"})
+    async with assemble(limited).running() as gateway, over(gateway) as client:
+        statuses = [(await client.get("/api/operators")).status_code for _ in range(62)]
+        counted = (await figures(client))['agw_rate_limited_total{bucket="management"}']
+
+    assert statuses.count(429) == counted == 2
+
+
+async def test_the_longest_silence_of_active_accounts_is_shown(gateway, client, admin, resource):
+    (owner,) = (await admin.get(f"/api/resources/{resource}")).json()["operatorIds"]
+    now = timestamps.now_ms()
+    accounts = (
+        ("PROVIDER_A", "active", now - 1_000_000),
+        ("PROVIDER_A", "active", now),
+        ("PROVIDER_B", "active", None),
+        ("BOARDS", "disabled", 0),
+    )
+    async with gateway.services.database.writing() as session:
+        for provider, status, last_ok_at in accounts:
+            session.add(
+                ConnectionRow(
+                    resource_id=resource,
+                    operator_id=owner,
+                    kind="email",
+                    provider=provider,
+                    account_email="a@example.org",
+                    granted_scopes=[],
+                    can_write=False,
+                    status=status,
+                    selected_site_ids=[],
+                    last_ok_at=last_ok_at,
+                    created_at=now - 2_000_000,
+                    updated_at=now,
+                )
+            )
+    shown = {
+        name: seconds
+        for name, seconds in (await figures(client)).items()
+        if name.startswith("agw_connection_last_ok_seconds")
+    }
+
+    name = 'agw_connection_last_ok_seconds{{provider="{}"}}'
+    assert shown.keys() == {name.format("PROVIDER_A"), name.format("PROVIDER_B")}
+    assert 1000 <= shown[name.format("PROVIDER_A")] < 2000 <= shown[name.format("PROVIDER_B")]
+
+
+async def test_the_pool_of_the_database_is_shown(gateway, client):
+    async with gateway.services.database.reading() as session:
+        await session.exec(text("SELECT 1"))
+        shown = await figures(client)
+
+    assert shown['agw_database_connections{state="used"}'] == 1.0
+    assert shown['agw_database_connections{state="idle"}'] >= 1.0
 
 
 async def test_metrics_accept_the_metrics_token(settings):

@@ -117,6 +117,16 @@ async def test_every_charge_is_checked_before_any_is_counted(limiters, redis):
     assert (await limiter.take([charge(cost=0)])).remaining == 60
 
 
+async def test_the_time_of_each_answer_is_measured(limiters, monkeypatch):
+    limiter, heard = limiters(), []
+    monkeypatch.setattr(limiter, "_on_answer", heard.append)
+    for _ in range(3):
+        await limiter.take([charge()])
+
+    assert len(heard) >= 3
+    assert min(heard) > 0
+
+
 async def test_the_verdict_is_about_the_tightest_window(limiters):
     before = time.time()
     verdict = await limiters().take([charge(cost=2), charge("token:1", windows=(Window(9, 10),))])
