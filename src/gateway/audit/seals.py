@@ -144,13 +144,12 @@ def faults_of(
         return own
     if (stretch.first, stretch.last, stretch.digest()) == (seal.first, seal.last, seal.digest):
         return [ChainFault(chain, number, Fault(fault), number) for number, fault in seal.faults]
-    verified = stretch.current + stretch.older
-    if own and verified:
-        return own
-    missing = [fault for fault in own if fault.fault is Fault.MISSING]
+    if missing := [fault for fault in own if fault.fault is Fault.MISSING]:
+        return missing
     # Of rows that no key verifies, or whose older key signed something else, the seal tells only
     # that they are not those that it was made for.
-    return missing or [ChainFault(chain, seal.first, Fault.CHANGED, seal.last)]
+    changed = [number for number, _ in stretch.faults] or [seal.first, seal.last]
+    return [ChainFault(chain, changed[0], Fault.CHANGED, changed[-1])]
 
 
 def seal_at(seals: Sequence[DecisionSeal], number: int) -> DecisionSeal | None:

@@ -185,7 +185,7 @@ def rotated(run, keep, environment, monkeypatch):
         ),
         pytest.param(
             "DELETE FROM decisions WHERE request_id = 'b'",
-            [(1, 2, "changed"), (3, 3, "missing")],
+            [(1, 1, "changed"), (3, 3, "missing")],
             id="a lost row",
         ),
         pytest.param(
@@ -269,6 +269,22 @@ def test_a_process_may_append_to_a_chain_that_was_signed_anew(run, deployed, env
     assert asyncio.run(sealing()) == [1, 1]
     environment.setenv("AGW_SECRET_KEYS", NEW)
     assert run("decisions", "verify").exit_code == 0
+
+
+def test_a_seal_over_rows_of_both_keys_locates_a_change_among_the_old_ones(
+    run, keep, rows, environment
+):
+    assert run("resource", "add", "old").exit_code == 0
+    assert run("resource", "add", "older").exit_code == 0
+    environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
+    assert run("resource", "add", "new").exit_code == 0
+    assert run("secret", "rotate").exit_code == 0
+    environment.setenv("AGW_SECRET_KEYS", NEW)
+    assert run("decisions", "verify").exit_code == 0
+    rows.change(text("UPDATE decisions SET actor = 'eve' WHERE number = 2"))
+
+    result = json.loads(run("decisions", "verify", "--json").stdout)
+    assert [(fault["number"], fault["last"]) for fault in result["faults"]] == [(1, 2)]
 
 
 def test_rows_of_an_unknown_key_are_named_and_not_signed_anew(run, keep, environment):
