@@ -25,6 +25,7 @@ from gateway.connections.credentials import CredentialRepository
 from gateway.connections.oauth_flow import OAuthFlow
 from gateway.connections.recheck import ConnectionRecheck
 from gateway.connections.reconnect_links import ReconnectLinks
+from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.explain.explainer import Explainer
 from gateway.explain.runner import DryRunner
@@ -221,6 +222,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         accounts=accounts,
         credentials=credentials,
         oauth=OAuthFlow(database, keyring, endpoints, forget=accounts.forget),
+        revoker=ConsentRevoker(keyring, endpoints),
         decisions=decisions,
         rule_intents=rule_intents,
         idempotency=idempotency,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gateway.connections.credentials import CredentialRepository
     from gateway.connections.oauth_flow import OAuthFlow
     from gateway.connections.reconnect_links import ReconnectLinks
+    from gateway.connections.revocation import ConsentRevoker
     from gateway.explain.explainer import Explainer
     from gateway.http.entry import RequestEntry
     from gateway.rule_intents.log import RuleIntentLog
@@ -42,6 +43,7 @@ class Services:
     accounts: "Accounts"
     credentials: "CredentialRepository"
     oauth: "OAuthFlow"
+    revoker: "ConsentRevoker"
     decisions: "DecisionLog"
     rule_intents: "RuleIntentLog"
     idempotency: "IdempotencyStore"

@@ -11,6 +11,8 @@ read as one.
     first_holder, fanout
                  calls to several connections: the first that holds an object, or all at once
     connectors   one package per upstream; `registry` lists them
+    account_checks
+                 harmless checks of a connected account, for operators
     batches, paging, columnar, odata, timestamps, bounded_map
                  what connectors share
     search_text  search terms, case folding, visible text of HTML

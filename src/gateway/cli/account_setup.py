@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from sqlmodel import col
+
 from gateway.audit.changes import note
 from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.console import info
@@ -20,12 +22,20 @@ from gateway.connections.oauth_flow import (
     no_client_message,
 )
 from gateway.connections.oauth_servers import LOOPBACK_PORT, loopback_uri, scopes_of
+from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Revocation
 from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.infrastructure import open_origins
 from gateway.operations import rows, views
-from gateway.operations.connections import ConnectionService, NewConnection, Status, test_view
+from gateway.operations.connections import (
+    ConnectionService,
+    NewConnection,
+    Status,
+    check_view,
+    test_view,
+)
 from gateway.operations.validation import validated
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
@@ -106,6 +116,7 @@ class _Upstreams:
     endpoints: TokenEndpoints
     accounts: Accounts
     consents: OAuthFlow
+    revoker: ConsentRevoker
 
 
 async def add(
@@ -143,6 +154,22 @@ async def add(
             raise
 
 
+async def remove(connection_id: int) -> tuple[views.Connection, Revocation]:
+    """Remove a connection, and revoke its consent at the provider; return it as it was."""
+    async with _open_upstreams() as upstreams:
+
+        @retried
+        async def delete() -> tuple[views.Connection, list[PendingRevocation]]:
+            async with upstreams.database.writing() as session:
+                removed = col(ConnectionRow.id) == connection_id
+                pending = await upstreams.revoker.prepare(session, removed)
+                return await upstreams.service.remove(session, connection_id), pending
+
+        removed, pending = await delete()
+        (revocation,) = await upstreams.revoker.revoke(pending)
+        return removed, revocation
+
+
 async def reauthorise(
     connection_id: int, *, device: bool, browser: bool, callback_port: int | None
 ) -> views.Connection:
@@ -161,6 +188,12 @@ async def test(connection_id: int) -> views.ConnectionTest:
     """Make one harmless upstream read."""
     async with _open_upstreams() as upstreams:
         return test_view(await upstreams.accounts.test(await _read(upstreams, connection_id)))
+
+
+async def check(connection_id: int) -> views.ConnectionCheck:
+    """Check what can be checked of an account without changing anything."""
+    async with _open_upstreams() as upstreams:
+        return check_view(await upstreams.accounts.check(await _read(upstreams, connection_id)))
 
 
 async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
@@ -245,6 +278,7 @@ async def _open_upstreams() -> AsyncIterator[_Upstreams]:
                 endpoints,
                 Accounts(origins, credentials, database, settings.upstreams),
                 OAuthFlow(database, keyring, endpoints),
+                ConsentRevoker(keyring, endpoints),
             )
         finally:
             row_reader.close()

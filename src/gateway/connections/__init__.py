@@ -8,6 +8,7 @@ Connected accounts: their rows, credentials and health, and OAuth consent.
     oauth_servers    scopes and parameters of the consent pages
     oauth_flow       consent from the authorization URL to stored tokens
     oauth_pages      the pages that people see during consent
+    revocation       revokes the consent of a removed connection at its provider
     reconnect_links  signed links with which a person reconnects an account
     health           time of the last successful call (`lastOkAt`)
     recheck          periodic tests of connections that do not work

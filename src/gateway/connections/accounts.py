@@ -12,12 +12,15 @@ from typing import Generic, Protocol, TypeVar
 
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
+from gateway.connections.oauth_servers import missing_scopes
 from gateway.store.database import Database
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers import registry
+from providers.account_checks.catalogue import CHECKS
+from providers.account_checks.checks import Account, Finding, Outcome, run_checks
 from providers.bounded_map import BoundedMap
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.merged_content import MergedContent
@@ -194,6 +197,23 @@ class Accounts:
         )
         return ConnectionTestResult(status, detail, elapsed)
 
+    async def check(self, row: ConnectionRow) -> list[Finding]:
+        """Check what can be checked without a change; see docs/guides/real-accounts.md."""
+        connection = self._info(row)
+        missing = missing_scopes(
+            row.kind, row.provider, row.granted_scopes, writing=connection.can_write
+        )
+        findings = [_scope_finding(missing, row)]
+        try:
+            await self._credentials(connection).token()
+        except ProviderFailure as failure:
+            failed = Finding(item="credentials", outcome=Outcome.FAILED, detail=failure.message)
+            return [*findings, failed]
+        answered = "A token is valid, or was renewed."
+        findings.append(Finding(item="credentials", outcome=Outcome.AS_EXPECTED, detail=answered))
+        account = Account(self._upstream_for(connection), connection)
+        return findings + await run_checks(CHECKS[row.kind, row.provider], account)
+
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
         return registry.open_upstream(self._origins, connection, self._credentials(connection))
 
@@ -215,6 +235,16 @@ class Accounts:
             selected_site_ids=tuple(row.selected_site_ids),
             granted_scopes=tuple(row.granted_scopes),
         )
+
+
+def _scope_finding(missing: Sequence[str], row: ConnectionRow) -> Finding:
+    outcome, detail = Outcome.AS_EXPECTED, "All scopes that the connection needs are granted."
+    if row.mode == "selected_sites" or not row.granted_scopes:
+        detail = "The connection has no scopes of a consent: its token decides."
+    elif missing:
+        outcome = Outcome.DIFFERS
+        detail = f"The consent does not include {', '.join(missing)}: let the owner consent again."
+    return Finding(item="scopes", outcome=outcome, detail=detail)
 
 
 def _open_all(

@@ -90,6 +90,13 @@ class TokenEndpoints:
             device_url=self._url(provider, "devicecode") if provider in _PROVIDER_B else None,
         )
 
+    def revocation_url(self, provider: str) -> str | None:
+        """Return the revocation endpoint, beside the token endpoint; None: there is none."""
+        token_url = self._url(provider, "token")
+        if provider in _PROVIDER_B or not token_url.endswith("token"):
+            return None
+        return f"{token_url.removesuffix('token')}revoke"
+
     def has_client(self, provider: str) -> bool:
         """Return whether this deployment has a client for the provider."""
         return self._client(provider, {}) is not None

@@ -5,6 +5,7 @@ The management API: routes that only the holder of the admin token may call.
     router           routes whose responses are sent as returned, and ids in paths
     bodies           request bodies as models
     paging           list queries and page tokens
+    revocations      the header about consents of removed connections
     error_handlers   exceptions as error responses
     operators, resources, connections, tokens, rules, decisions, explain
                      one module per collection or call of the API

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 from pydantic import Field
+from sqlmodel import col
 
 from gateway.audit.changes import note
 from gateway.http.oauth_pages import callback_url
@@ -11,6 +12,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
+from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router, row_id
 from gateway.operations import connections, rows, views
 from gateway.operations.connections import (
@@ -96,11 +98,16 @@ async def change_connection(
 
 
 @router.delete("/{connection_id}", status_code=204)
-async def delete_connection(services: AppServices, service: Service, connection_id: str) -> None:
-    """Remove a connection and its credentials."""
+async def delete_connection(
+    services: AppServices, service: Service, connection_id: str, response: Response
+) -> None:
+    """Remove a connection and its credentials, and revoke its consent; a header has the result."""
+    key = row_id(connection_id)
     async with services.database.writing() as session:
-        await service.remove(session, row_id(connection_id))
-    services.accounts.forget(row_id(connection_id))
+        pending = await services.revoker.prepare(session, col(ConnectionRow.id) == key)
+        await service.remove(session, key)
+    services.accounts.forget(key)
+    await tell_revocations(services, pending, response)
 
 
 @router.post("/{connection_id}/test")
@@ -109,6 +116,14 @@ async def test_connection(services: AppServices, connection_id: str) -> views.Co
     async with services.database.reading() as session:
         row = await rows.get(session, ConnectionRow, row_id(connection_id))
     return connections.test_view(await services.accounts.test(row))
+
+
+@router.post("/{connection_id}/check")
+async def check_connection(services: AppServices, connection_id: str) -> views.ConnectionCheck:
+    """Check what can be checked of the account without changing anything."""
+    async with services.database.reading() as session:
+        row = await rows.get(session, ConnectionRow, row_id(connection_id))
+    return connections.check_view(await services.accounts.check(row))
 
 
 @router.post("/{connection_id}/reconnect")

@@ -3,15 +3,18 @@
 from typing import Annotated
 
 from fastapi import Depends, Response
+from sqlmodel import col
 
 from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
+from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router
 from gateway.operations import operators, views
 from gateway.operations.operators import NewOperator, OperatorChange
 from gateway.store import timestamps
+from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/operators", tags=["operators"])
 
@@ -59,7 +62,10 @@ async def change_operator(
 
 
 @router.delete("/{operator_id}", status_code=204)
-async def delete_operator(services: AppServices, operator_id: str) -> None:
+async def delete_operator(services: AppServices, operator_id: str, response: Response) -> None:
     """Remove an operator: its tokens are revoked, its connections removed."""
     async with services.database.writing() as session:
+        removed = col(ConnectionRow.operator_id) == operator_id
+        pending = await services.revoker.prepare(session, removed)
         await operators.remove(session, operator_id)
+    await tell_revocations(services, pending, response)

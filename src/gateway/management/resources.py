@@ -3,14 +3,17 @@
 from typing import Annotated
 
 from fastapi import Depends, Response
+from sqlmodel import col
 
 from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
 from gateway.management.paging import Filters, Pager
+from gateway.management.revocations import tell_revocations
 from gateway.management.router import Router, row_id
 from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
+from gateway.store.tables import ConnectionRow
 
 router = Router(prefix="/api/resources", tags=["resources"])
 
@@ -56,7 +59,10 @@ async def change_resource(
 
 
 @router.delete("/{resource_id}", status_code=204)
-async def delete_resource(services: AppServices, resource_id: str) -> None:
+async def delete_resource(services: AppServices, resource_id: str, response: Response) -> None:
     """Remove a resource, its connections and its links to tokens."""
     async with services.database.writing() as session:
+        removed = col(ConnectionRow.resource_id) == row_id(resource_id)
+        pending = await services.revoker.prepare(session, removed)
         await resources.remove(session, row_id(resource_id))
+    await tell_revocations(services, pending, response)

@@ -1,6 +1,6 @@
 """Connections: accounts of operators; their credentials are stored and never returned."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ from gateway.operations.validation import invalid
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow, Operator
+from providers.account_checks.checks import Finding, Outcome
 
 Kind = Literal["email", "calendar", "tasks", "collab"]
 Mode = Literal["delegated", "selected_sites"]
@@ -258,6 +259,22 @@ def test_view(result: ConnectionTestResult) -> views.ConnectionTest:
         "status": result.status,
         "detail": result.detail,
         "latencyMs": result.latency_ms,
+    }
+
+
+def check_view(findings: Sequence[Finding]) -> views.ConnectionCheck:
+    """Return the API's ConnectionCheck object."""
+    return {
+        "ok": all(finding.outcome is not Outcome.FAILED for finding in findings),
+        "findings": [
+            {
+                "item": finding.item,
+                "outcome": finding.outcome.value,
+                "detail": finding.detail,
+                "latencyMs": finding.latency_ms,
+            }
+            for finding in findings
+        ],
     }
 
 

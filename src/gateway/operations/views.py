@@ -8,6 +8,7 @@ from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import TokenSettings
 from policy import vocabulary as words
+from providers.account_checks.checks import Outcome
 
 Long = Annotated[int, Keywords(format="int64")]
 Moment = Annotated[str, Keywords(format="date-time")]
@@ -106,6 +107,26 @@ class ConnectionTest(TypedDict):
     status: Annotated[Status, "What the connection's status is by that."]
     detail: Annotated[str, "The finding as a sentence."]
     latencyMs: Annotated[int, "How long it took, in milliseconds."]
+
+
+class CheckFinding(TypedDict):
+    """The result of one check of an account."""
+
+    item: Annotated[str, "What was checked."]
+    outcome: Annotated[
+        str,
+        enum_of(Outcome),
+        "Whether the account behaves as expected; by-hand: a person must try it.",
+    ]
+    detail: Annotated[str, "The finding as a sentence."]
+    latencyMs: Annotated[int, "How long it took, in milliseconds."]
+
+
+class ConnectionCheck(TypedDict):
+    """Harmless checks of an account."""
+
+    ok: Annotated[bool, "Whether no check failed."]
+    findings: Annotated[list[CheckFinding], "One per check, in order."]
 
 
 class Consent(TypedDict):

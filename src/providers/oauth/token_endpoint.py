@@ -38,6 +38,8 @@ _NEEDS_REAUTH = frozenset(
 _CLIENT_REFUSED = frozenset({"invalid_client", "unauthorized_client"})
 _SECRET_EXPIRED = 7000222  # docs/spec/upstream/oauth.md#microsoft
 
+REVOKE_SECONDS = 5.0  # an operator waits for it
+
 # Parameters of authorization URLs that ask for a refresh token, in the two ways of providers.
 OFFLINE_BY_ACCESS_TYPE: Mapping[str, str] = MappingProxyType(
     {"access_type": "offline", "prompt": "consent"}
@@ -172,6 +174,7 @@ class TokenEndpoint:
         Raises:
             ValueError: *url* is not an http(s) URL.
         """
+        self._origins = origins
         self._clock = origins.clock
         self._upstream = Upstream(
             origins, url, connection=f"token:{connection}", name="tokens", concurrency=2
@@ -217,6 +220,25 @@ class TokenEndpoint:
         """Request a token of the client itself; raises as `refresh`."""
         return await self._request({"grant_type": "client_credentials", **self._scope})
 
+    async def revoke(self, url: str, token: str) -> None:
+        """
+        Revoke *token* at *url*, the revocation endpoint (RFC 7009).
+
+        Raises:
+            ProviderFailure: The endpoint failed or refused; not for a token that is revoked
+                already.
+        """
+        upstream = Upstream(self._origins, url, connection="revoke", name="tokens")
+        response = await upstream.call(
+            "POST",
+            content=urlencode({"token": token, **self._client}).encode("ascii"),
+            headers={"content-type": "application/x-www-form-urlencoded"},
+            deadline=REVOKE_SECONDS,
+            accept=(400,),
+        )
+        if response.status == 400 and _error(response).error != "invalid_token":
+            raise Refused(status=400)
+
     async def _request(self, grant: Mapping[str, str]) -> Tokens:
         body = {**grant, **self._client}
         if self._style is BodyStyle.JSON:
@@ -256,11 +278,15 @@ class TokenEndpoint:
             raise Broken from None
 
 
-def _denied(response: Response) -> ProviderFailure:
+def _error(response: Response) -> _ErrorResponse:
     try:
-        error = response.decode(_ErrorResponse)
+        return response.decode(_ErrorResponse)
     except Broken:
-        error = _ErrorResponse()
+        return _ErrorResponse()
+
+
+def _denied(response: Response) -> ProviderFailure:
+    error = _error(response)
     if error.error in _NEEDS_REAUTH:
         return NeedsReauth()
     sentence = None

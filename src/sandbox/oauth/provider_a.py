@@ -56,9 +56,11 @@ class _Endpoints:
 
     def revoke(self, request: Request) -> Response:
         token = request.first("token") or parse_form(request).get("token", "")
-        if not (self._tokens.read(_UPSTREAM, token) or self._tokens.read_refresh(_UPSTREAM, token)):
+        grant = self._tokens.read(_UPSTREAM, token) or self._tokens.read_refresh(_UPSTREAM, token)
+        if grant is None:
             return error_response(400, reason="invalid_token", message="Token expired or revoked")
-        self._tokens.revoke(token)
+        # Whatever the account has granted ends with any of its tokens.
+        self._tokens.revoke_all(_UPSTREAM, grant.account)
         return json_response({})
 
     def metadata(self, request: Request) -> Response:

@@ -101,6 +101,8 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     number = str(made["id"])
     code, out, message = command("test", number, "--json")
     assert (code, json.loads(out)["ok"]) == (0, True), message
+    code, out, message = command("check", number)
+    assert (code, "as-expected" in out, "by-hand" in out) == (0, True, True), message
     code, _, message = command(
         *("reauthorise", number, "--no-browser", "--callback-port", "0"),
         person=agreeing("somebody@else.example"),
@@ -110,7 +112,8 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     assert (code, json.loads(out)["status"]) == (0, "disabled"), message
     code, out, message = command("enable", number, "--json")
     assert (code, json.loads(out)["status"]) == (0, "active"), message
-    assert command("remove", number)[0] == 0
+    code, out, message = command("remove", number)
+    assert (code, "another connection of the account uses it" in message) == (0, True), message
     assert made["id"] not in [
         connection["id"] for connection in json.loads(command("list", "--json")[1])
     ]

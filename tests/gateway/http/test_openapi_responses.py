@@ -83,13 +83,11 @@ async def test_every_response_matches_its_schema(ask, client, document):
     content = {**account, "kind": "collab", "provider": "COLLAB", "mode": "selected_sites"}
     await ask("POST", "/api/connections", {**content, "selectedSiteIds": ["s"]})
     await ask("POST", "/api/connections/{connectionId}/reconnect", **connection)
-    probe = await ask("POST", "/api/connections/{connectionId}/test", **connection)
-    assert probe["status"] == "needs_reauth"
-    listed = await ask("GET", "/api/connections")
-    assert [connection["reconnectUrl"] is None for connection in listed["connections"]] == [
-        False,
-        True,
-    ]
+    for action in ("test", "check"):
+        await ask("POST", f"/api/connections/{{connectionId}}/{action}", **connection)
+    listed = (await ask("GET", "/api/connections"))["connections"]
+    assert [each["status"] for each in listed] == ["needs_reauth", "active"]
+    assert [each["reconnectUrl"] is None for each in listed] == [False, True]
     await ask("GET", "/api/connections/{connectionId}", **connection)
     await ask("PATCH", "/api/connections/{connectionId}", {"status": "active"}, **connection)
 
@@ -226,7 +224,7 @@ async def test_every_member_of_the_management_api_has_a_description(document):
         assert component["description"].endswith(".")
         for member in component["properties"].values():
             assert member["description"].endswith(".")
-    assert len(reached) == 26
+    assert len(reached) == 28
 
 
 # Something of every form that a setting takes or refuses.

@@ -318,3 +318,17 @@ async def test_the_device_flow_waits_for_the_users_decision(client, sandbox):
     tokens = (await client.post(f"{base}/token", data=ask)).json()
     assert sandbox.state.tokens.read("providerB", tokens["access_token"]) is not None
     assert (await client.post(f"{base}/token", data=ask)).status_code == 400
+
+
+async def test_provider_a_revokes_all_that_the_account_granted(client, sandbox):
+    tokens = sandbox.state.tokens
+    mail, calendar = (tokens.issue_refresh("providerA", "ada@x.example", ()) for _ in range(2))
+    other = tokens.issue_refresh("providerA", "bob@x.example", ())
+    statuses = [
+        (await client.post("/oauth/provider-a/revoke", data={"token": mail})).status_code
+        for _ in range(2)
+    ]
+
+    assert statuses == [200, 400]
+    assert tokens.read_refresh("providerA", calendar) is None
+    assert tokens.read_refresh("providerA", other) is not None

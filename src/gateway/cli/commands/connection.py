@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import report, report_rows, run_async
+from gateway.cli.console import output_table, report, report_rows, run_async
 from gateway.cli.options import AsJson, argument, refuse
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ Browser = Annotated[
     bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")
 ]
 
+_FINDING_COLUMNS = {"item": "ITEM", "outcome": "OUTCOME", "latencyMs": "MS", "detail": "DETAIL"}
 _COLUMNS = {
     "id": "ID",
     "kind": "KIND",
@@ -143,6 +144,17 @@ def try_out(connection_id: Id, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command("check")
+def check(connection_id: Id, as_json: AsJson = False) -> None:
+    """Check a real account without changing anything in it; exit code 1 when a check fails."""
+    from gateway.cli import account_setup
+
+    result = run_async(lambda: account_setup.check(connection_id))
+    report(result, lambda: output_table(result["findings"], _FINDING_COLUMNS), as_json=as_json)
+    if not result["ok"]:
+        raise typer.Exit(1)
+
+
 @app.command("reauthorise")
 def reauthorise(
     connection_id: Id,
@@ -178,18 +190,12 @@ def enable(connection_id: Id, as_json: AsJson = False) -> None:
 
 @app.command("remove")
 def remove(connection_id: Id, as_json: AsJson = False) -> None:
-    """Remove a connection and its credentials."""
-    from gateway.cli.stores import in_store
-    from gateway.operations.connections import ConnectionService
-    from gateway.store.conflicts import retried
+    """Remove a connection and its credentials, and revoke its consent at the provider."""
+    from gateway.cli import account_setup
 
-    @retried
-    async def delete(store: "Store") -> "Connection":
-        service = ConnectionService(keyring=store.keyring, allowed_origins=frozenset())
-        async with store.database.writing() as session:
-            return await service.remove(session, connection_id)
-
-    report(in_store(delete), f"Connection {connection_id} is removed.", as_json=as_json)
+    removed, revocation = run_async(lambda: account_setup.remove(connection_id))
+    sentence = f"Connection {connection_id} is removed. {revocation.sentence}"
+    report({**removed, "consentRevocation": revocation}, sentence, as_json=as_json)
 
 
 def _set_status(connection_id: int, status: str, *, as_json: bool) -> None:
