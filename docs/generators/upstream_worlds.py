@@ -162,7 +162,6 @@ async def opened(
         quota = sandbox.upstreams["providerA"].quota
         if quota is not None:
             quota.allowance = None  # more is measured in a minute than one user may spend
-        state.content.settings.units = None
         database = Database.open(launcher.settings(folder, _SECRETS, ORIGIN).database)
         await database.migrate()
         filled = await launcher.fill(database, Keyring([_SECRETS[1]]), sandbox)

@@ -51,9 +51,6 @@ _decoders = {kind: msgspec.json.Decoder(cls).decode for kind, cls in _KINDS.item
 R = TypeVar("R", bound=r.Record)
 
 
-UNITS = 6000  # resource units per minute, of a tenant with more than 50,000 licences
-
-
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """
@@ -77,9 +74,9 @@ class Settings:
     wraps_labels: bool = False
     link_seconds: int = 3600
     session_seconds: int = 15 * 60
-    units: int | None = UNITS
+    units: int | None = None
     doubles_hits: bool = False
-    repeats_sites: bool = True
+    repeats_sites: bool = False
     stamps_office_files: bool = False
 
 

@@ -17,8 +17,7 @@ def paths(response):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("?search=*", ["", "/sites/yard", "/personal/ann", ""]),  # one repeated
-        ("?search=", ["", "/sites/yard", "/personal/ann"]),
+        ("?search=*", ["", "/sites/yard", "/personal/ann"]),
         ("?$search=%22yard%22", ["/sites/yard"]),
         ("?search=YARD", ["/sites/yard"]),
         ("?search=nothing", []),
