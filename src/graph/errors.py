@@ -101,6 +101,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
     {
         failures.Throttled: Code.RATE_LIMITED,
         failures.TimedOut: Code.PROVIDER_TIMEOUT,
+        failures.ClientRefused: Code.PROVIDER_ERROR,
         failures.Unreachable: Code.PROVIDER_ERROR,
         failures.NeedsReauth: Code.PROVIDER_ERROR,
         failures.Missing: Code.NOT_FOUND,

@@ -7,7 +7,14 @@ from types import MappingProxyType
 from graph.context import Context
 from policy.gates import Connection
 from policy.vocabulary import Surface
-from providers.failures import Broken, NeedsReauth, ProviderFailure, TimedOut, TooMuch
+from providers.failures import (
+    Broken,
+    ClientRefused,
+    NeedsReauth,
+    ProviderFailure,
+    TimedOut,
+    TooMuch,
+)
 from providers.fanout import AllFailed, ConnectionWarning
 from providers.tasks.accounts import DISPLAY_NAMES
 
@@ -70,6 +77,8 @@ def _describe(connection: Connection, failure: ProviderFailure, part: str | None
 
 def _reason(failure: ProviderFailure) -> str:
     match failure:
+        case ClientRefused():
+            return failure.message[0].lower() + failure.message.removesuffix(".")[1:]
         case NeedsReauth():
             return "needs to be reconnected"
         case TimedOut():

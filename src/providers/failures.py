@@ -5,6 +5,7 @@ Failures of upstreams, as exceptions.
     ├── Throttled          429 upstream, or the wait of an earlier one is not over
     ├── TimedOut           no whole response before the deadline
     ├── Unreachable        the connection could not be made or broke
+    │   └── ClientRefused  the provider issues no token to our OAuth client; nothing was sent
     ├── NeedsReauth        credentials are refused for good: a person must reconnect
     ├── Missing            upstream has nothing under this id
     ├── Refused            upstream understood the request and refused it (4xx)
@@ -83,6 +84,17 @@ class Unreachable(ProviderFailure):
     def __init__(self, detail: str | None = None, *, sent: bool = False) -> None:
         super().__init__(detail)
         self.sent = sent
+
+
+class ClientRefused(Unreachable):
+    """
+    The provider refuses the gateway's OAuth client, so there is no token to call with.
+
+    No person can mend it by signing in again: docs/spec/upstream/oauth.md#refused-client.
+    """
+
+    sentence = "The provider refuses the OAuth client: its id or secret is wrong or expired."
+    expired_sentence = "The secret of the OAuth client has expired: store a new one."
 
 
 class NeedsReauth(ProviderFailure):

@@ -22,6 +22,7 @@ from gateway.operations.inputs import (
     RowId,
     Secret,
     ShortText,
+    Tenant,
     Time,
 )
 from gateway.operations.validation import invalid
@@ -45,7 +46,7 @@ class Credentials(Input):
     expires_at: Time | None = None
     client_id: Secret | None = None
     client_secret: Secret | None = None
-    tenant: Secret | None = None
+    tenant: Tenant | None = None
     api_token: Secret | None = None
 
     def stored(self) -> Mapping[str, Any]:

@@ -21,6 +21,10 @@ class Input(BaseModel):
     )
 
 
+# Words of a login service for several tenants: client credentials have none of these.
+_SHARED_TENANTS = frozenset({"common", "organizations", "consumers"})
+
+
 def _without_defaults(schema: JsonSchema) -> None:
     for member in schema["properties"].values():
         member.pop("default", None)
@@ -66,6 +70,12 @@ def _address(text: str) -> str:
     return text
 
 
+def _concrete_tenant(text: str) -> str:
+    if text.strip().casefold() in _SHARED_TENANTS:
+        raise ValueError("must be the id or a domain of one tenant, not a word for all of them")
+    return text
+
+
 Name = Annotated[
     str, Field(min_length=1, max_length=100), AfterValidator(_printable), AfterValidator(_not_blank)
 ]
@@ -78,6 +88,7 @@ EmailAddress = Annotated[
 ]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Secret = Annotated[str, Field(min_length=1, max_length=16_384), AfterValidator(_printable)]
+Tenant = Annotated[Secret, AfterValidator(_concrete_tenant)]
 Time = Annotated[int, PlainValidator(parse_time, json_schema_input_type=str)]  # milliseconds
 
 

@@ -17,6 +17,7 @@ import httpx
 
 from providers.failures import (
     Broken,
+    ClientRefused,
     NeedsReauth,
     ProviderFailure,
     Throttled,
@@ -55,6 +56,7 @@ class Credentials(Protocol):
 
         Raises:
             NeedsReauth: A person must reconnect the account.
+            ClientRefused: The provider refuses our OAuth client.
             ProviderFailure: No token could be fetched now.
         """
 
@@ -135,7 +137,8 @@ async def perform(call: Call, *, retry: bool | None) -> Response:
                 response = await _authorised(call)
             except (Unreachable, TimedOut) as failure:
                 retryable = may_repeat or (call.repeatable and not failure.sent)
-                if isinstance(failure, CircuitOpen) or not retryable or not await _back_off(call):
+                is_final = isinstance(failure, CircuitOpen | ClientRefused)
+                if is_final or not retryable or not await _back_off(call):
                     raise
                 response = await _authorised(call)
             else:
@@ -212,7 +215,7 @@ async def _token(call: Call, *, rejected: str | None = None) -> str | None:
         return None
     try:
         token = await call.credentials.token(rejected=rejected)
-    except (NeedsReauth, Throttled):
+    except (ClientRefused, NeedsReauth, Throttled):
         raise
     except TimedOut:
         raise TimedOut(sent=False) from None

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from providers.failures import Broken, NeedsReauth, ProviderFailure, Refused
+from providers.failures import Broken, ClientRefused, NeedsReauth, ProviderFailure, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
 from providers.http.response import Response
@@ -191,6 +191,7 @@ class TokenEndpoint:
 
         Raises:
             NeedsReauth: The refresh token is no longer good.
+            ClientRefused: Our id or secret is refused.
             ProviderFailure: The endpoint failed.
         """
         grant = {"grant_type": "refresh_token", "refresh_token": refresh_token}
@@ -289,12 +290,11 @@ def _denied(response: Response) -> ProviderFailure:
     error = _error(response)
     if error.error in _NEEDS_REAUTH:
         return NeedsReauth()
-    sentence = None
     if _SECRET_EXPIRED in error.error_codes:
-        sentence = "The secret of the OAuth client has expired: store a new one."
-    elif error.error in _CLIENT_REFUSED:
-        sentence = "The provider refuses the OAuth client: its id or secret is wrong or expired."
-    return Refused(sentence, status=response.status, word=error.error)
+        return ClientRefused(ClientRefused.expired_sentence)
+    if error.error in _CLIENT_REFUSED:
+        return ClientRefused()
+    return Refused(status=response.status, word=error.error)
 
 
 def _claimed_expiry(token: str) -> float | None:

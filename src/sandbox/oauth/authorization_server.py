@@ -27,6 +27,13 @@ class OAuthError(Exception):
         self.code = code
 
 
+class SecretExpired(OAuthError):
+    """The client's secret has expired."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid_client", "The provided client secret keys are expired.")
+
+
 @dataclass(frozen=True, slots=True)
 class AuthorizationServer:
     """
@@ -59,7 +66,7 @@ class AuthorizationServer:
 
         Raises:
             OAuthError: `invalid_client`: the form names no client, or the secret of a registered
-                one is wrong.
+                one is wrong or has expired (`SecretExpired`).
         """
         client_id = form.get("client_id", "")
         if not client_id:
@@ -67,6 +74,8 @@ class AuthorizationServer:
         client = self.clients.find(self.name, client_id)
         if client is not None and not client.has_secret(form.get("client_secret", "")):
             raise OAuthError("invalid_client", "The client secret is not right.")
+        if client is not None and client.is_expired:
+            raise SecretExpired
         return client_id
 
     def redeem_code(self, form: Mapping[str, str]) -> Consent:

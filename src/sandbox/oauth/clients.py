@@ -17,6 +17,7 @@ from sandbox.storage.database import Database
 _TABLE = """CREATE TABLE IF NOT EXISTS oauth_client (
     server TEXT NOT NULL, id TEXT NOT NULL, secret TEXT, redirects TEXT NOT NULL,
     PRIMARY KEY (server, id)) STRICT"""
+_EXPIRED = "expired:"  # before the hash of a secret that has expired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +28,13 @@ class RegisteredClient:
     Attributes:
         secret_hash: SHA-256 of the secret, in hexadecimal; None for a public client, which proves
             itself by PKCE alone.
+        is_expired: Whether the secret has expired.
     """
 
     id: str
     secret_hash: str | None = field(repr=False)
     redirect_uris: tuple[str, ...]
+    is_expired: bool = False
 
     def has_secret(self, secret: str) -> bool:
         """Whether *secret* is the client's; True for any secret of a public client."""
@@ -66,6 +69,14 @@ class ClientRegistry:
             json.dumps(list(redirect_uris)),
         )
 
+    def expire_secret(self, server: str, client_id: str) -> None:
+        """Let the secret of a client expire, until the client is registered again."""
+        self._db.run(
+            "UPDATE oauth_client SET secret = ? || secret"
+            " WHERE server = ? AND id = ? AND secret NOT LIKE ? || '%'",
+            *(_EXPIRED, server, client_id, _EXPIRED),
+        )
+
     def find(self, server: str, client_id: str) -> RegisteredClient | None:
         """Return the client of this id, None if it is not registered."""
         row = self._db.row(
@@ -75,10 +86,12 @@ class ClientRegistry:
         )
         if row is None:
             return None
+        stored = None if row[0] is None else str(row[0])
         return RegisteredClient(
             id=client_id,
-            secret_hash=None if row[0] is None else str(row[0]),
+            secret_hash=None if stored is None else stored.removeprefix(_EXPIRED),
             redirect_uris=tuple(json.loads(str(row[1]))),
+            is_expired=stored is not None and stored.startswith(_EXPIRED),
         )
 
 

@@ -18,6 +18,7 @@ from sandbox.oauth.authorization_server import (
     NO_STORE,
     AuthorizationServer,
     OAuthError,
+    SecretExpired,
     parse_form,
 )
 from sandbox.oauth.consent import AuthorizeEndpoint, AuthorizeOptions
@@ -33,6 +34,7 @@ _REAL_HOST = "login.microsoftonline.com"
 _RESOURCE = "https://graph.microsoft.com/"
 _OPENID_SCOPES = frozenset({"openid", "profile", "email", "offline_access"})
 _CONTENT_SCOPES = ("files.", "sites.", "informationprotection", "sensitivitylabel")
+_SECRET_EXPIRED = 7000222
 _ERROR_NUMBERS: Mapping[str, int] = {"invalid_client": 7000215, "invalid_grant": 70000}
 
 
@@ -85,6 +87,8 @@ class _Endpoints:
                     )
         except OAuthError as error:
             number = _ERROR_NUMBERS.get(error.code, 90000)
+            if isinstance(error, SecretExpired):
+                number = _SECRET_EXPIRED
             status = 401 if error.code == "invalid_client" else 400
             return _error_response(error.code, number, f"AADSTS{number}: {error}", status)
 

@@ -216,6 +216,14 @@ async def test_write_access_follows_from_the_scopes(admin, new_connection, scope
         pytest.param(
             {"credentials": {"clientId": "a", "tenant": "b"}}, "credentials", id="half a form"
         ),
+        *(
+            pytest.param(
+                {"credentials": {"clientId": "a", "clientSecret": "b", "tenant": tenant}},
+                "credentials.tenant",
+                id=f"tenant {tenant}",
+            )
+            for tenant in ("common", "organizations", "Consumers ")
+        ),
         pytest.param(
             {"credentials": {"password": "a"}}, "credentials.password", id="unknown credential"
         ),
@@ -275,6 +283,30 @@ async def test_collab_connections_have_a_mode(admin, new_connection):
 
     assert (made["mode"], made["selectedSiteIds"]) == ("selected_sites", ["host.example,a,b"])
     assert (other["mode"], other["selectedSiteIds"]) == ("delegated", [])
+
+
+async def test_app_only_credentials_name_one_tenant(admin, new_connection):
+    client = {"clientId": "a", "clientSecret": "b"}
+    collab = {
+        **new_connection,
+        "kind": "collab",
+        "provider": "COLLAB",
+        "mode": "selected_sites",
+        "credentials": {**client, "tenant": "contoso.example"},
+    }
+    made = await admin.post("/api/connections", json=collab)
+    url = f"/api/connections/{made.json()['id']}"
+    change = {"credentials": {**client, "tenant": "common"}}
+    refused = await admin.patch(url, json=change)
+
+    assert (made.status_code, refused.status_code) == (201, 400)
+    assert refused.json()["details"] == [
+        {
+            "field": "credentials.tenant",
+            "message": "must be the id or a domain of one tenant, not a word for all of them",
+        }
+    ]
+    assert (await admin.get(url)).json() == made.json()
 
 
 @pytest.mark.parametrize("change", [{"mode": "selected_sites"}, {"selectedSiteIds": []}])

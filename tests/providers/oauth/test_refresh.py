@@ -11,7 +11,14 @@ from urllib.parse import parse_qsl
 import httpx
 import pytest
 
-from providers.failures import NeedsReauth, Refused, TimedOut, Unreachable
+from providers.failures import (
+    ClientRefused,
+    NeedsReauth,
+    ProviderFailure,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from providers.http.client import Origins, deadline
 from providers.oauth.credentials import (
     BodyStyle,
@@ -443,7 +450,7 @@ DENIALS = {
     "a used refresh token": (400, {"error": "invalid_grant"}, NeedsReauth),
     "a missing consent": (400, {"error": "consent_required"}, NeedsReauth),
     "a second factor": (400, {"error": "interaction_required"}, NeedsReauth),
-    "a wrong client": (401, {"error": "invalid_client"}, Refused),
+    "a wrong client": (401, {"error": "invalid_client"}, ClientRefused),
     "no word at all": (400, ["?"], Refused),
     "a proxy in between": (403, "forbidden", Refused),
 }
@@ -453,7 +460,7 @@ DENIALS = {
     ("body", "sentence"),
     [
         (
-            {"error": "invalid_client", "error_codes": [7000222]},
+            {"error": "unauthorized_client", "error_codes": [7000222]},
             "The secret of the OAuth client has expired: store a new one.",
         ),
         (
@@ -469,7 +476,7 @@ async def test_a_refused_client_is_named(body, sentence, clock):
 
     origins = Origins(transport=httpx.MockTransport(answer), clock=clock)
     endpoint = TokenEndpoint(origins, TOKEN_URL, connection=1, client_id="us")
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(ProviderFailure) as raised:
         await endpoint.client_credentials()
 
     assert raised.value.message == sentence
