@@ -2,11 +2,14 @@
 
 import asyncio
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
+from sqlalchemy import ColumnElement
 from sqlmodel import col
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
 from gateway.auth.token_lookup import open_row_reader
@@ -26,7 +29,7 @@ from gateway.connections.revocation import ConsentRevoker, PendingRevocation, Re
 from gateway.connections.rows import KINDS
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.infrastructure import open_origins
-from gateway.operations import rows, views
+from gateway.operations import operators, resources, rows, views
 from gateway.operations.connections import (
     ConnectionService,
     NewConnection,
@@ -41,6 +44,8 @@ from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 from policy.refusals import InvalidInput
 from providers.failures import ProviderFailure
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,17 +162,34 @@ async def add(
 async def remove(connection_id: int) -> tuple[views.Connection, Revocation]:
     """Remove a connection, and revoke its consent at the provider; return it as it was."""
     async with _open_upstreams() as upstreams:
+        removed, revocations = await _remove(
+            upstreams,
+            col(ConnectionRow.id) == connection_id,
+            lambda session: upstreams.service.remove(session, connection_id),
+        )
+        return removed, revocations[connection_id]
 
-        @retried
-        async def delete() -> tuple[views.Connection, list[PendingRevocation]]:
-            async with upstreams.database.writing() as session:
-                removed = col(ConnectionRow.id) == connection_id
-                pending = await upstreams.revoker.prepare(session, removed)
-                return await upstreams.service.remove(session, connection_id), pending
 
-        removed, pending = await delete()
-        (revocation,) = await upstreams.revoker.revoke(pending)
-        return removed, revocation
+async def remove_operator(operator_id: str) -> dict[int, Revocation]:
+    """Remove an operator and its connections; return the revocations by connection id."""
+    async with _open_upstreams() as upstreams:
+        _, revocations = await _remove(
+            upstreams,
+            col(ConnectionRow.operator_id) == operator_id,
+            lambda session: operators.remove(session, operator_id),
+        )
+        return revocations
+
+
+async def remove_resource(resource_id: int) -> dict[int, Revocation]:
+    """Remove a resource and its connections; return the revocations by connection id."""
+    async with _open_upstreams() as upstreams:
+        _, revocations = await _remove(
+            upstreams,
+            col(ConnectionRow.resource_id) == resource_id,
+            lambda session: resources.remove(session, resource_id),
+        )
+        return revocations
 
 
 async def reauthorise(
@@ -194,6 +216,25 @@ async def check(connection_id: int) -> views.ConnectionCheck:
     """Check what can be checked of an account without changing anything."""
     async with _open_upstreams() as upstreams:
         return check_view(await upstreams.accounts.check(await _read(upstreams, connection_id)))
+
+
+async def _remove(
+    upstreams: _Upstreams,
+    removed: ColumnElement[bool],
+    remove_rows: Callable[[AsyncSession], Awaitable[T]],
+) -> tuple[T, dict[int, Revocation]]:
+    """Remove rows and with them the connections *removed*, then revoke the consents of these."""
+
+    @retried
+    async def delete() -> tuple[T, list[PendingRevocation]]:
+        async with upstreams.database.writing() as session:
+            pending = await upstreams.revoker.prepare(session, removed)
+            return await remove_rows(session), pending
+
+    result, pending = await delete()
+    results = await upstreams.revoker.revoke(pending)
+    ids = (revocation.connection_id for revocation in pending)
+    return result, dict(sorted(zip(ids, results, strict=True)))
 
 
 async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:

@@ -4,13 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.console import info, output, report, report_rows
+from gateway.cli.console import info, output, report, report_rows, run_async
 from gateway.cli.option_values import without_none
 from gateway.cli.options import AsJson, Yes, confirm, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlmodel.ext.asyncio.session import AsyncSession
 
+    from gateway.connections.revocation import Revocation
     from gateway.operations import views
 
 OperatorId = Annotated[str, typer.Argument(help="The operator's id.")]
@@ -74,8 +77,9 @@ def change_operator(
 
 @operators.command("remove")
 def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove an operator with the connections, and revoke the operator's tokens."""
-    from gateway.cli.stores import read_store, write_store
+    """Remove an operator with the connections, and revoke their consents and the tokens."""
+    from gateway.cli import account_setup
+    from gateway.cli.stores import read_store
     from gateway.operations import operators as operations
 
     operator = read_store(lambda session: operations.read(session, operator_id))
@@ -83,8 +87,9 @@ def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson =
         f"The connections of {operator['email']} will be removed and the tokens revoked. Go on?",
         yes=yes,
     )
-    write_store(lambda session: operations.remove(session, operator_id))
-    report(operator, f"Operator {operator_id} is removed.", as_json=as_json)
+    revocations = run_async(lambda: account_setup.remove_operator(operator_id))
+    sentence = f"Operator {operator_id} is removed."
+    _report_removal({**operator}, sentence, revocations, as_json=as_json)
 
 
 @resources.command("add")
@@ -156,11 +161,34 @@ def change_resource(
 
 @resources.command("remove")
 def remove_resource(resource_id: ResourceId, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a resource with its connections; tokens no longer reach it."""
-    from gateway.cli.stores import read_store, write_store
+    """Remove a resource with its connections, and revoke their consents."""
+    from gateway.cli import account_setup
+    from gateway.cli.stores import read_store
     from gateway.operations import resources as operations
 
     resource = read_store(lambda session: operations.read(session, resource_id))
     confirm(f"The connections of {resource['name']} will be removed. Go on?", yes=yes)
-    write_store(lambda session: operations.remove(session, resource_id))
-    report(resource, f"Resource {resource_id} is removed.", as_json=as_json)
+    revocations = run_async(lambda: account_setup.remove_resource(resource_id))
+    sentence = f"Resource {resource_id} is removed."
+    _report_removal({**resource}, sentence, revocations, as_json=as_json)
+
+
+def _report_removal(
+    removed: "Mapping[str, object]",
+    sentence: str,
+    revocations: "Mapping[int, Revocation]",
+    *,
+    as_json: bool,
+) -> None:
+    """Report a removal, and what became of the consent of each connection that went with it."""
+
+    def write_text() -> None:
+        info(sentence)
+        for connection_id, revocation in revocations.items():
+            info(f"Connection {connection_id} is removed. {revocation.sentence}")
+
+    results = [
+        {"connectionId": connection_id, "result": revocation}
+        for connection_id, revocation in revocations.items()
+    ]
+    report({**removed, "consentRevocations": results}, write_text, as_json=as_json)
