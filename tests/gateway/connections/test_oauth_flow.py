@@ -1,24 +1,22 @@
 """An account is connected by consent, once, and its own alone; the provider is the sandbox's."""
 
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
 import pytest_asyncio
+from consents import agree, begin, query
 
-from sandbox.mail.store import Account
 from sandbox.world.tasks import boards
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
 BASE = "http://gateway.test"
-KINDS = {
-    "PROVIDER_A": ("email", "https://www.googleapis.com/auth/gmail.modify"),
-    "PROVIDER_B": ("email", "Mail.ReadWrite"),
-    "COLLAB": ("collab", "Files.ReadWrite.All"),
-    "BOARDS": ("tasks", "boards:write"),
-    "PROJECTS": ("tasks", "tasks:write"),
+WRITE_SCOPES = {
+    "PROVIDER_A": "https://www.googleapis.com/auth/gmail.modify",
+    "PROVIDER_B": "Mail.ReadWrite",
+    "COLLAB": "Files.ReadWrite.All",
+    "BOARDS": "boards:write",
+    "PROJECTS": "tasks:write",
 }
-EVERY = pytest.mark.parametrize("provider", KINDS)
+EVERY = pytest.mark.parametrize("provider", WRITE_SCOPES)
 
 
 @pytest.fixture(scope="module")
@@ -30,43 +28,6 @@ def sandbox(sandbox):
 @pytest.fixture(scope="module")
 def gateway(sandboxed):
     return sandboxed
-
-
-@pytest.fixture
-def connect(admin, operator, resource):
-    """Make a connection that was never connected."""
-
-    async def made(provider="PROVIDER_A", account="ada@example.org", **more):
-        new = {
-            "resourceId": resource,
-            "operatorId": operator,
-            "kind": KINDS[provider][0],
-            "provider": provider,
-            "accountEmail": account,
-            "grantedScopes": [],
-            **more,
-        }
-        return (await admin.post("/api/connections", json=new)).json()["id"]
-
-    return made
-
-
-async def begin(admin, connection):
-    answer = await admin.post(f"/api/connections/{connection}/reconnect", json={})
-    assert answer.status_code == 200
-    assert answer.json().keys() == {"authorizeUrl", "expiresAt"}
-    return answer.json()["authorizeUrl"]
-
-
-async def agree(client, url, **more):
-    """Consent at the provider; return where it sends the person to."""
-    answer = await client.get(url, params={**query(url), "auto_approve": "true", **more})
-    assert answer.status_code == 302
-    return answer.headers["location"]
-
-
-def query(url):
-    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 async def seen(admin, connection):
@@ -85,7 +46,7 @@ async def test_a_consent_connects_the_account(admin, client, connect, provider):
     assert (page.status_code, account in page.text) == (200, True)
     now = await seen(admin, connection)
     assert (now["status"], now["canWrite"]) == ("active", True)
-    assert KINDS[provider][1] in now["grantedScopes"]
+    assert WRITE_SCOPES[provider] in now["grantedScopes"]
 
 
 async def test_the_page_runs_no_scripts_and_is_not_cached(admin, client, connect):
@@ -308,64 +269,6 @@ async def test_a_mailbox_that_loses_its_consent_during_a_call_has_a_reconnect_li
 
     assert answer.status_code == 502
     assert f"Reconnect: {BASE}/oauth/reconnect/{connection}." in answer.text
-
-
-OWNER = Account(
-    "nora@studio.example",
-    "Nora",
-    "n.lindqvist@studio.onmicrosoft.example",
-    ("office@nora.example",),
-)
-
-
-@pytest.fixture
-def owner(sandbox):
-    """An account of each mail provider with a primary address, aliases and a sign-in name."""
-    mails = sandbox.state.mails
-    before = {mailbox: mails.account(mailbox) for mailbox in ("provider-a", "provider-b")}
-    mails.set_account("provider-a", Account(OWNER.email, OWNER.name, aliases=OWNER.aliases))
-    mails.set_account("provider-b", OWNER)
-    yield OWNER
-    for mailbox, account in before.items():
-        mails.set_account(mailbox, account)
-
-
-@pytest.mark.parametrize("name", [OWNER.email, OWNER.sign_in_name, OWNER.aliases[0].upper()])
-@pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
-@pytest.mark.usefixtures("owner")
-async def test_every_address_of_the_account_connects_it(admin, client, connect, provider, name):
-    if (provider, name) == ("PROVIDER_A", OWNER.sign_in_name):
-        pytest.skip("its accounts have no sign-in name")
-    connection = await connect(provider, name)
-    page = await client.get(
-        await agree(client, await begin(admin, connection), login_hint=OWNER.email)
-    )
-
-    assert page.status_code == 200
-    assert (await seen(admin, connection))["status"] == "active"
-
-
-@pytest.mark.usefixtures("owner")
-@pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
-async def test_a_connected_account_stays_the_same_under_another_name(
-    admin, client, connect, sandbox, provider
-):
-    connection = await connect(provider, OWNER.aliases[0])
-    await client.get(await agree(client, await begin(admin, connection), login_hint=OWNER.email))
-    mailbox = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}[provider]
-    sandbox.state.mails.set_account(mailbox, Account(OWNER.email, "Nora"))
-    upstream = sandbox.upstreams[{"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}[provider]]
-    upstream.calls.clear()
-    again = await client.get(
-        await agree(client, await begin(admin, connection), login_hint=OWNER.email)
-    )
-    other = await client.get(
-        await agree(client, await begin(admin, connection), login_hint=OWNER.aliases[0])
-    )
-
-    assert again.status_code == 200  # the alias is gone, the account is the same
-    assert (other.status_code, "another account" in other.text) == (403, True)
-    assert list(upstream.calls) == []  # the token names the account
 
 
 async def test_a_new_account_address_is_compared_anew(admin, client, connect):
