@@ -185,6 +185,7 @@ def _worker() -> Iterator[Limit]:
         "max_queued": "requests that wait",
         "database_connections": "connections to PostgreSQL",
         "decision_days": "days that the decision log is kept",
+        "provider_error_days": "days that the texts of failed providers are kept",
         "drain_seconds": "seconds of answers after SIGTERM",
         "stop_seconds": "seconds for running requests after that",
     }

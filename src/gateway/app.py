@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.audit.changes import ChangeLog
 from gateway.audit.log import DecisionLog
+from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
 from gateway.connections.accounts import Accounts
@@ -190,7 +191,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         on_refused=base.metrics.count_refused_refresh,
     )
     accounts = Accounts(base.clients, credentials, database, settings.upstreams)
-    decisions = _decision_log(settings, base, keyring)
+    decisions, provider_errors = _logs(settings, base, keyring)
     authenticator = _authenticator(settings, base, links)
     rule_intents = RuleIntentLog(database, keyring)
     counter = open_counter(settings, base)
@@ -206,6 +207,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         keyring=keyring,
         accounts=accounts,
         decisions=decisions,
+        provider_errors=provider_errors,
         rule_intents=rule_intents,
         attachment_links=AttachmentLinks(keyring, settings.base_url, now_ms),
         uploads=uploads,
@@ -224,6 +226,7 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         oauth=OAuthFlow(database, keyring, endpoints, forget=accounts.forget),
         revoker=ConsentRevoker(keyring, endpoints),
         decisions=decisions,
+        provider_errors=provider_errors,
         rule_intents=rule_intents,
         idempotency=idempotency,
         uploads=uploads,
@@ -234,17 +237,22 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
     )
 
 
-def _decision_log(settings: Settings, base: Infrastructure, keyring: Keyring) -> DecisionLog:
-    """Return the log of calls, and have the database store the rows of changes."""
+def _logs(
+    settings: Settings, base: Infrastructure, keyring: Keyring
+) -> tuple[DecisionLog, ProviderErrorLog]:
+    """Return the logs of calls, and have the database store the rows of changes."""
     database, days, clock = base.database, settings.decision_days, milliseconds(base.clock)
     ChangeLog(database=database, keyring=keyring, days=days, clock=clock).install()
-    return DecisionLog(
+    decisions = DecisionLog(
         database,
         keyring,
         days=days,
         clock=clock,
         on_dropped=base.metrics.count_lost_decisions,
         on_row=base.metrics.count_decision,
+    )
+    return decisions, ProviderErrorLog(
+        database, keyring, days=settings.provider_error_days, clock=clock
     )
 
 
@@ -299,6 +307,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         DeploymentPrefix(base.database, services.counter, base.slots),
         *([base.slots] if base.slots is not None else []),
         services.decisions,
+        services.provider_errors,
         services.credentials,
         services.idempotency,
         services.rule_intents,
@@ -306,7 +315,13 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),
         ConnectionRecheck(base.database, base.leases, accounts.test),
-        HourlyCleanup(base.leases, base.leases.sweep, services.oauth.sweep, services.uploads.sweep),
+        HourlyCleanup(
+            base.leases,
+            base.leases.sweep,
+            services.oauth.sweep,
+            services.uploads.sweep,
+            services.provider_errors.sweep,
+        ),
         base.last_success,
         ServingLease(base.database),
     )

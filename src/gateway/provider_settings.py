@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # it imports this module
+    from gateway.settings import Settings
 
 # Provider -> the path of its sandbox upstream and of its sandbox authorization server.
 SANDBOX_PATHS: Mapping[str, str] = MappingProxyType(
@@ -50,3 +53,20 @@ def cloud_urls(cloud: object) -> Mapping[str, object]:
         return {}
     graph, login = _CLOUD_HOSTS[cloud]
     return {"provider_b_url": graph, "collab_url": graph, "oauth_b_url": login}
+
+
+def upstream_urls(settings: "Settings") -> Mapping[tuple[str, str], str]:
+    """Return the base URL per (kind, provider)."""
+    urls = {
+        ("email", "PROVIDER_A"): settings.provider_a_url,
+        ("calendar", "PROVIDER_A"): settings.provider_a_calendar_url,
+        ("email", "PROVIDER_B"): settings.provider_b_url,
+        ("calendar", "PROVIDER_B"): settings.provider_b_url,
+        ("collab", "COLLAB"): settings.collab_url,
+        ("tasks", "BOARDS"): settings.tasks_url,
+        ("tasks", "PROJECTS"): settings.projects_url,
+    }
+    if not settings.sandbox:
+        return urls
+    root = f"{settings.base_url}/sandbox"
+    return {(kind, provider): f"{root}/{SANDBOX_PATHS[provider]}" for kind, provider in urls}

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateway.audit.log import DecisionLog
+    from gateway.audit.provider_errors import ProviderErrorLog
     from gateway.auth.authenticator import Authenticator
     from gateway.connections.accounts import Accounts
     from gateway.connections.credentials import CredentialRepository
@@ -45,6 +46,7 @@ class Services:
     oauth: "OAuthFlow"
     revoker: "ConsentRevoker"
     decisions: "DecisionLog"
+    provider_errors: "ProviderErrorLog"
     rule_intents: "RuleIntentLog"
     idempotency: "IdempotencyStore"
     uploads: "UploadStore"

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway.provider_settings import CLIENT_SETTINGS, SANDBOX_PATHS, Cloud, cloud_urls
+from gateway.provider_settings import CLIENT_SETTINGS, Cloud, cloud_urls, upstream_urls
 from gateway.setting_types import (
     BaseUrl,
     ClientSecret,
@@ -274,6 +274,12 @@ class Settings(BaseSettings):
         ge=0,
         description="For how many days the decision log is kept; 0: none is written.",
     )
+    provider_error_days: int = Field(
+        default=30,
+        ge=0,
+        description="For how many days the texts of providers' refusals and failures are kept, "
+        "encrypted; administrators read them by request id. 0: none is kept.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least severe log line that is written."
     )
@@ -335,19 +341,7 @@ class Settings(BaseSettings):
     @property
     def upstreams(self) -> Mapping[tuple[str, str], str]:
         """Base URL per (kind, provider)."""
-        urls = {
-            ("email", "PROVIDER_A"): self.provider_a_url,
-            ("calendar", "PROVIDER_A"): self.provider_a_calendar_url,
-            ("email", "PROVIDER_B"): self.provider_b_url,
-            ("calendar", "PROVIDER_B"): self.provider_b_url,
-            ("collab", "COLLAB"): self.collab_url,
-            ("tasks", "BOARDS"): self.tasks_url,
-            ("tasks", "PROJECTS"): self.projects_url,
-        }
-        if not self.sandbox:
-            return urls
-        root = f"{self.base_url}/sandbox"
-        return {(kind, provider): f"{root}/{SANDBOX_PATHS[provider]}" for kind, provider in urls}
+        return upstream_urls(self)
 
     def oauth_client(self, provider: str) -> tuple[str | None, str | None]:
         """Return id and secret of this deployment's OAuth client at *provider*, as far as set."""

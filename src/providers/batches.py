@@ -59,6 +59,7 @@ class BatchReader(Generic[T]):
     async def _read_chunk(self, names: Sequence[str]) -> dict[str, T]:
         parts = dict(await self.read_many(names))
         while throttles := self._throttles(parts):
+            self.upstream.collect(parts[next(iter(throttles))])
             waits = (throttle.named for throttle in throttles.values() if throttle.named)
             await self.upstream.wait_for_throttle(max(waits, default=None))
             parts |= await self.read_many(tuple(throttles))

@@ -9,6 +9,8 @@ The decision log: one row per call of a known token, and what decided it (ADR 00
     seals      verification, also after a rotation of the keys
     reading    queries over stored rows
     retention  deletion of old days
+    provider_errors
+               answers of providers behind refused requests
 
 See docs/spec/management.md#decision-log.
 """

@@ -11,6 +11,7 @@ import orjson
 
 from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.audit.log import DecisionLog
+from gateway.audit.provider_errors import ProviderErrorLog
 from graph.context import Context
 from graph.request_log import WHOLE_REQUEST, Denial, RequestLog, RootField
 from policy.grants import Grant
@@ -24,6 +25,8 @@ from policy.vocabulary import (
     Surface,
     TaskField,
 )
+from providers.http import answers
+from providers.http.answers import FailedAnswer, FailedAnswers
 from providers.http.events import CallEvent
 from rest_compat import ports
 from rest_compat.body import ClientGone
@@ -45,8 +48,9 @@ class UpstreamTally:
     last_status: int | None = None
 
 
-# The tally of the request that the running task serves, and nothing more of the request: objects
-# that outlive it, such as a connection that it opened, keep this context alive.
+# The tally of the request that the running task serves, and nothing more of the request (its end
+# empties `answers.collected`): objects that outlive it, such as a connection that it opened, keep
+# this context alive.
 _CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", default=None)
 
 
@@ -59,6 +63,7 @@ class RequestRecord(RequestLog):
         cost: Operations charged for the request as a whole.
         began: On the `time.perf_counter` scale.
         denial: What the request's rows name as the reason; the first one, if there are several.
+        answers: The answers of upstreams that were failures.
     """
 
     entry_point: EntryPoint = EntryPoint.REST
@@ -66,12 +71,14 @@ class RequestRecord(RequestLog):
     began: float = field(default_factory=time.perf_counter)
     upstream: UpstreamTally = field(default_factory=UpstreamTally)
     denial: Denial | None = None
+    answers: FailedAnswers = field(default_factory=answers.collection, repr=False)
 
 
 def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:
     """Start the record of the request that the running task serves."""
     record = RequestRecord(entry_point=entry_point, cost=cost)
     _CURRENT.set(record.upstream)
+    answers.collected.set(record.answers)
     return record
 
 
@@ -81,13 +88,20 @@ def count_upstream_call(event: CallEvent) -> None:
     if tally is not None:
         tally.calls += 1
         tally.last_status = int(event.outcome) if event.outcome.isdecimal() else None
+    collected = answers.collected.get()
+    if collected is not None and event.outcome in ("broken", "late"):
+        collected.append(
+            FailedAnswer(upstream=event.upstream, connection=event.connection, status=None)
+        )
 
 
 class Recorder:
     """Makes rows of finished requests. One per process."""
 
-    def __init__(self, log: DecisionLog) -> None:
+    def __init__(self, log: DecisionLog, provider_errors: ProviderErrorLog | None = None) -> None:
+        """*provider_errors* keeps the answers behind failures; None: they are forgotten."""
         self._log = log
+        self._provider_errors = provider_errors
 
     def record_rest(
         self,
@@ -103,6 +117,7 @@ class Recorder:
         denial = _denial_of_rest(context.request_log, response, failure, routed=routed)
         status = denial.status if denial is not None else response.status if response else 0
         self._write(context, root_field, denial, status, cost=1)
+        self._keep_answers(context, denial)
 
     def record_graphql(self, context: Context, status: int) -> None:
         """
@@ -116,6 +131,8 @@ class Recorder:
             whole = _denial(Code.INTERNAL_ERROR, status)
         root_fields = request_log.root_fields
         cost = request_log.cost if isinstance(request_log, RequestRecord) else 0
+        explicable = next(filter(_may_have_reason, request_log.denials.values()), whole)
+        self._keep_answers(context, explicable)
         if not root_fields:
             self._write(context, None, whole, whole.status if whole else status, cost=cost)
             return
@@ -123,6 +140,15 @@ class Recorder:
             denial = whole or request_log.denials.get(root_field.key)
             own_status = denial.status if denial else status
             self._write(context, root_field, denial, own_status, cost=share)
+
+    def _keep_answers(self, context: Context, denial: Denial | None) -> None:
+        """Keep the failed answers of upstreams during a request that *denial* ended."""
+        record = context.request_log
+        if not isinstance(record, RequestRecord) or not record.answers:
+            return
+        if self._provider_errors is not None and denial is not None and _may_have_reason(denial):
+            self._provider_errors.write(context.request_id, denial.code, tuple(record.answers))
+        record.answers.clear()
 
     def _write(
         self,
@@ -160,6 +186,11 @@ class Recorder:
             record.upstream.last_status,
         )
         self._log.write(row, change=root_field is not None and root_field.writes)
+
+
+def _may_have_reason(denial: Denial) -> bool:
+    """Return whether the answer of an upstream can explain *denial*: not that of an unknown id."""
+    return denial.status != 404
 
 
 def _outcome(denial: Denial | None, status: int) -> Outcome:

@@ -19,6 +19,7 @@ from starlette.types import Scope
 from gateway.audit import recorder
 from gateway.audit.decision import EntryPoint
 from gateway.audit.log import DecisionLog
+from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.auth.authenticator import Authenticator, read_bearer
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
@@ -114,6 +115,7 @@ class RequestEntry:
         keyring: Keyring,
         accounts: Accounts,
         decisions: DecisionLog,
+        provider_errors: ProviderErrorLog,
         rule_intents: RuleIntentLog,
         attachment_links: AttachmentLinks,
         uploads: UploadStore,
@@ -121,7 +123,7 @@ class RequestEntry:
     ) -> None:
         """*not_found_step* is that of the contexts of requests, in seconds."""
         self.limits = limits
-        self.recorder = recorder.Recorder(decisions)
+        self.recorder = recorder.Recorder(decisions, provider_errors)
         self._authenticator = authenticator
         self._keyring = keyring
         self._accounts = accounts

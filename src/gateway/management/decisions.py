@@ -1,4 +1,4 @@
-"""`GET /api/decisions`: the audit log of the calls of tokens, newest first."""
+"""The audit log of the calls of tokens, newest first, and the providers' reasons of failures."""
 
 import contextlib
 from typing import Annotated
@@ -14,14 +14,14 @@ from gateway.operations.decisions import DecisionQuery
 from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
 
-router = Router(prefix="/api/decisions", tags=["decisions"])
+router = Router(prefix="/api", tags=["decisions"])
 
 
 class DecisionFilters(DecisionQuery, Filters):
     pass
 
 
-@router.get("", openapi_extra=paging.described(DecisionFilters))
+@router.get("/decisions", openapi_extra=paging.described(DecisionFilters))
 async def list_decisions(
     services: AppServices,
     query: Annotated[DecisionFilters, Depends(paging.query(DecisionFilters))],
@@ -35,3 +35,11 @@ async def list_decisions(
     listed = await decisions.list_newest(services.database, query, limit=pager.fetch, before=before)
     page = pager.page(listed, lambda row: (timestamps.parse(row["at"]), row["id"]))
     return {"decisions": listed[: pager.limit], **page}
+
+
+@router.get("/provider-errors/{request_id}")
+async def get_provider_errors(services: AppServices, request_id: str) -> views.ProviderErrors:
+    """Read what providers answered behind a request that failed then."""
+    with contextlib.suppress(StorageUnavailable):  # what is stored already is read all the same
+        await services.provider_errors.flush()
+    return await decisions.reasons(services.database, services.keyring, request_id)

@@ -1,13 +1,14 @@
 """The audit log of decisions: listed, followed and verified."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from gateway.audit import reading, seals
+from gateway.audit import provider_errors, reading, seals
 from gateway.audit.chain import CONTEXT, Link, payload_of
 from gateway.audit.decision import Decision, Outcome
 from gateway.audit.reading import DecisionFilter, Numbered
@@ -17,12 +18,24 @@ from gateway.operations.validation import details, invalid_query
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
+from policy.refusals import NotFound
 from policy.vocabulary import Code, Layer, Surface
 
 POLL_SECONDS = 1.0
 # Rows are stored in batches by several processes: one may appear this long after a later one.
 OVERLAP_MS = 15_000
 _PAGE = 500  # rows per query
+_MAX_REQUEST_ID = 128
+_REQUEST_ID = re.compile(rf"[A-Za-z0-9._-]{{1,{_MAX_REQUEST_ID}}}")
+
+
+class NoProviderErrors(NotFound):
+    """No answer of a provider is stored for the request; *sentence* is for the command line."""
+
+    def __init__(self, request_id: str) -> None:
+        shown = request_id[:_MAX_REQUEST_ID]
+        self.sentence = f"No provider error is stored for request {shown}."
+        super().__init__(self.sentence)
 
 
 class DecisionQuery(Query):
@@ -126,6 +139,36 @@ async def verify(database: Database, keyring: Keyring) -> dict[str, Any]:
         )
     ]
     return {"rows": rows, "faults": chain_faults}
+
+
+async def reasons(database: Database, keyring: Keyring, request_id: str) -> views.ProviderErrors:
+    """
+    Return what providers answered behind a request that failed then.
+
+    Raises:
+        NoProviderErrors: Nothing is stored for the id.
+    """
+    listed = (
+        await provider_errors.of_request(database, keyring, request_id)
+        if _REQUEST_ID.fullmatch(request_id)
+        else ()
+    )
+    if not listed:
+        raise NoProviderErrors(request_id)
+    return {
+        "requestId": request_id,
+        "errors": [
+            {
+                "at": timestamps.to_text(error.at),
+                "connectionId": error.connection_id,
+                "provider": error.provider,
+                "status": error.status,
+                "code": error.code,
+                "text": error.text,
+            }
+            for error in listed
+        ],
+    }
 
 
 async def count_older_chains(database: Database, keyring: Keyring) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import func
 from sqlmodel import col, select
 
-from gateway.audit import reading, seals
+from gateway.audit import provider_errors, reading, seals
 from gateway.audit.changes import note
 from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring
@@ -14,7 +14,14 @@ from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
-from gateway.store.tables import DecisionRow, DecisionSeal, IdempotencyRow, OAuthAttempt, RuleIntent
+from gateway.store.tables import (
+    DecisionRow,
+    DecisionSeal,
+    IdempotencyRow,
+    OAuthAttempt,
+    ProviderErrorRow,
+    RuleIntent,
+)
 
 _BATCH = 100  # seals per transaction
 
@@ -24,6 +31,12 @@ SEALED_COLUMNS = (
     SealedColumn(table=OAuthAttempt, column="secret", before=""),
     SealedColumn(
         table=RuleIntent, column="trace", before=0, context=lambda row: seal_context(row.token_id)
+    ),
+    SealedColumn(
+        table=ProviderErrorRow,
+        column="reason",
+        before=0,
+        context=lambda row: provider_errors.seal_context(row.request_id),
     ),
 )
 

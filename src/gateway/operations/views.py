@@ -258,3 +258,23 @@ class DecisionPage(TypedDict):
     decisions: Annotated[list[Decision], "At most `limit` of them."]
     nextPageToken: NextPageToken
     hasMore: HasMore
+
+
+class ProviderError(TypedDict):
+    """One answer of a provider behind a request that failed then."""
+
+    at: Annotated[Moment, "When the request was answered."]
+    connectionId: Annotated[Long | None, "The account that was called; null: none."]
+    provider: Annotated[str, "What was called; `tokens`: the OAuth server of the account."]
+    status: Annotated[int | None, "The provider's HTTP status; null: no whole answer came."]
+    code: Annotated[CodeWord, "What the caller was told."]
+    text: Annotated[
+        str | None, "The beginning of the provider's answer; null: its key left `AGW_SECRET_KEYS`."
+    ]
+
+
+class ProviderErrors(TypedDict):
+    """What providers answered behind a request that failed then."""
+
+    requestId: Annotated[str, "The call's `X-Request-Id`."]
+    errors: Annotated[list[ProviderError], "The last ones of the request, oldest first."]

@@ -6,6 +6,7 @@ The database of the process: engines, tables and the shared state that lives in 
     failures     failures of a database that mean "try again later"
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
+    columns      columns that several tables have
     timestamps   milliseconds since the epoch, and their text form
     clock        the time that all processes on one database share
     clock_check  comparison of the machine's clock with the database's

@@ -10,36 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
+from gateway.store import columns
+
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
-
-
-def _bigint() -> Any:
-    return sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
-
-def _primary_key() -> Any:
-    return Field(default=None, sa_column=sa.Column(_bigint(), primary_key=True))
-
-
-def _foreign_key(target: str, *, primary_key: bool = False, index: bool = False) -> Any:
-    column = sa.Column(
-        _bigint(),
-        sa.ForeignKey(target, ondelete="CASCADE"),
-        primary_key=primary_key,
-        nullable=False,
-        index=index,
-    )
-    return Field(sa_column=column)
-
-
-def _timestamp(*, nullable: bool = False) -> Any:
-    if nullable:
-        return Field(default=None, sa_column=sa.Column(sa.BigInteger(), nullable=True))
-    return Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
-
-
-def _json() -> Any:
-    return Field(sa_column=sa.Column(sa.JSON(), nullable=False))
 
 
 class Operator(SQLModel, table=True):
@@ -50,7 +23,7 @@ class Operator(SQLModel, table=True):
     id: str = Field(primary_key=True, max_length=36)
     email: str = Field(max_length=320)
     display_name: str = Field(max_length=200)
-    created_at: int = _timestamp()
+    created_at: int = columns.timestamp()
 
 
 class Resource(SQLModel, table=True):
@@ -59,9 +32,9 @@ class Resource(SQLModel, table=True):
     __tablename__ = "resources"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _primary_key()
+    id: int | None = columns.primary_key()
     name: str = Field(max_length=200)
-    created_at: int = _timestamp()
+    created_at: int = columns.timestamp()
 
 
 class OperatorResource(SQLModel, table=True):
@@ -70,7 +43,7 @@ class OperatorResource(SQLModel, table=True):
     operator_id: str = Field(
         foreign_key="operators.id", ondelete="CASCADE", primary_key=True, max_length=36
     )
-    resource_id: int = _foreign_key("resources.id", primary_key=True, index=True)
+    resource_id: int = columns.foreign_key("resources.id", primary_key=True, index=True)
 
 
 class ConnectionRow(SQLModel, table=True):
@@ -88,25 +61,25 @@ class ConnectionRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _primary_key()
-    resource_id: int = _foreign_key("resources.id", index=True)
+    id: int | None = columns.primary_key()
+    resource_id: int = columns.foreign_key("resources.id", index=True)
     operator_id: str = Field(foreign_key="operators.id", ondelete="CASCADE", max_length=36)
     kind: str = Field(max_length=16)
     provider: str = Field(max_length=32)
     mode: str | None = Field(default=None, max_length=32)
     account_email: str = Field(max_length=320)
-    granted_scopes: list[str] = _json()
+    granted_scopes: list[str] = columns.json()
     can_write: bool
     status: str = Field(max_length=16)
     status_detail: str | None = Field(default=None, max_length=500)
     base_url: str | None = Field(default=None, max_length=500)
-    selected_site_ids: list[str] = _json()
+    selected_site_ids: list[str] = columns.json()
     credentials: bytes | None = Field(
         default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
     )
-    last_ok_at: int | None = _timestamp(nullable=True)
-    created_at: int = _timestamp()
-    updated_at: int = _timestamp()
+    last_ok_at: int | None = columns.timestamp(nullable=True)
+    created_at: int = columns.timestamp()
+    updated_at: int = columns.timestamp()
 
 
 class AccessToken(SQLModel, table=True):
@@ -126,31 +99,31 @@ class AccessToken(SQLModel, table=True):
     __tablename__ = "access_tokens"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _primary_key()
+    id: int | None = columns.primary_key()
     name: str = Field(max_length=100)
     key_id: str = Field(max_length=8)
     digest: bytes = Field(sa_column=sa.Column(sa.LargeBinary(32), nullable=False, unique=True))
     previous_digest: bytes | None = Field(
         default=None, sa_column=sa.Column(sa.LargeBinary(32), nullable=True, unique=True)
     )
-    previous_until: int | None = _timestamp(nullable=True)
+    previous_until: int | None = columns.timestamp(nullable=True)
     operator_id: str = Field(index=True, max_length=36)
-    settings: dict[str, Any] = _json()
+    settings: dict[str, Any] = columns.json()
     policy_rev: int = Field(default=1)
     added_rules: int = Field(
         default=0, sa_column=sa.Column(sa.Integer(), nullable=False, server_default="0")
     )
-    created_at: int = _timestamp()
-    expires_at: int | None = _timestamp(nullable=True)
-    revoked_at: int | None = _timestamp(nullable=True)
-    last_used_at: int | None = _timestamp(nullable=True)
+    created_at: int = columns.timestamp()
+    expires_at: int | None = columns.timestamp(nullable=True)
+    revoked_at: int | None = columns.timestamp(nullable=True)
+    last_used_at: int | None = columns.timestamp(nullable=True)
 
 
 class TokenResource(SQLModel, table=True):
     __tablename__ = "token_resources"
 
-    token_id: int = _foreign_key("access_tokens.id", primary_key=True)
-    resource_id: int = _foreign_key("resources.id", primary_key=True, index=True)
+    token_id: int = columns.foreign_key("access_tokens.id", primary_key=True)
+    resource_id: int = columns.foreign_key("resources.id", primary_key=True, index=True)
 
 
 class CollabRule(SQLModel, table=True):
@@ -164,15 +137,15 @@ class CollabRule(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _primary_key()
-    token_id: int = _foreign_key("access_tokens.id")
+    id: int | None = columns.primary_key()
+    token_id: int = columns.foreign_key("access_tokens.id")
     rule_type: str = Field(max_length=32)
     pattern: str = Field(max_length=1024)
     action: str = Field(max_length=8)
     description: str | None = Field(default=None, max_length=500)
     source: str = Field(max_length=8)
-    created_at: int = _timestamp()
-    updated_at: int = _timestamp()
+    created_at: int = columns.timestamp()
+    updated_at: int = columns.timestamp()
 
 
 class RuleIntent(SQLModel, table=True):
@@ -192,13 +165,13 @@ class RuleIntent(SQLModel, table=True):
     __tablename__ = "rule_intents"
     __table_args__ = (_AUTOINCREMENT,)
 
-    id: int | None = _primary_key()
-    token_id: int = _foreign_key("access_tokens.id")
+    id: int | None = columns.primary_key()
+    token_id: int = columns.foreign_key("access_tokens.id")
     rule_type: str = Field(max_length=32)
     place: str = Field(max_length=2048)
-    created_at: int = _timestamp()
+    created_at: int = columns.timestamp()
     trace: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
-    lease_until: int = _timestamp()
+    lease_until: int = columns.timestamp()
     look_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
     looks: int = Field(default=0)
 
@@ -225,8 +198,8 @@ class IdempotencyRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _primary_key()
-    token_id: int = _foreign_key("access_tokens.id")
+    id: int | None = columns.primary_key()
+    token_id: int = columns.foreign_key("access_tokens.id")
     method: str = Field(max_length=8)
     path: str = Field(max_length=2000)
     key: str = Field(max_length=255)
@@ -235,7 +208,7 @@ class IdempotencyRow(SQLModel, table=True):
     seed: str = Field(max_length=64)
     attempt: int
     maybe_sent: bool
-    lease_until: int = _timestamp()
+    lease_until: int = columns.timestamp()
     outcome: bytes | None = Field(
         default=None, sa_column=sa.Column(sa.LargeBinary(), nullable=True)
     )
@@ -257,8 +230,8 @@ class UploadRow(SQLModel, table=True):
     __tablename__ = "uploads"
     __table_args__ = (sa.UniqueConstraint("handle", name="uq_uploads_handle"), _AUTOINCREMENT)
 
-    id: int | None = _primary_key()
-    token_id: int = _foreign_key("access_tokens.id", index=True)
+    id: int | None = columns.primary_key()
+    token_id: int = columns.foreign_key("access_tokens.id", index=True)
     handle: str = Field(max_length=43)
     description: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
     size: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
@@ -271,7 +244,7 @@ class UploadChunkRow(SQLModel, table=True):
 
     __tablename__ = "upload_chunks"
 
-    upload_id: int = _foreign_key("uploads.id", primary_key=True)
+    upload_id: int = columns.foreign_key("uploads.id", primary_key=True)
     number: int = Field(primary_key=True)
     content: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
 
@@ -285,8 +258,8 @@ class CalendarRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _primary_key()
-    connection_id: int = _foreign_key("connections.id")
+    id: int | None = columns.primary_key()
+    connection_id: int = columns.foreign_key("connections.id")
     native_id: str = Field(max_length=1024)
 
 
@@ -296,7 +269,7 @@ class EventRow(SQLModel, table=True):
     __tablename__ = "events"
 
     id: bytes = Field(sa_column=sa.Column(sa.LargeBinary(16), primary_key=True))
-    calendar_id: int = _foreign_key("calendars.id", index=True)
+    calendar_id: int = columns.foreign_key("calendars.id", index=True)
     native_id: str = Field(max_length=1024)
 
 
@@ -312,7 +285,7 @@ class OAuthAttempt(SQLModel, table=True):
     __tablename__ = "oauth_attempts"
 
     id: str = Field(primary_key=True, max_length=43)
-    connection_id: int = _foreign_key("connections.id", index=True)
+    connection_id: int = columns.foreign_key("connections.id", index=True)
     secret: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
     expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
@@ -324,7 +297,7 @@ class LeaseRow(SQLModel, table=True):
 
     name: str = Field(primary_key=True, max_length=100)
     holder: str = Field(max_length=32)
-    until: int = _timestamp()
+    until: int = columns.timestamp()
 
 
 class DeploymentRow(SQLModel, table=True):
@@ -354,10 +327,10 @@ class DecisionRow(SQLModel, table=True):
         _AUTOINCREMENT,
     )
 
-    id: int | None = _primary_key()
-    at: int = _timestamp()
+    id: int | None = columns.primary_key()
+    at: int = columns.timestamp()
     request_id: str = Field(index=True, max_length=128)
-    token_id: int = Field(sa_column=sa.Column(_bigint(), nullable=False))
+    token_id: int = Field(sa_column=sa.Column(columns.bigint(), nullable=False))
     operator_id: str = Field(max_length=36)
     door: str = Field(max_length=8)
     surface: str | None = Field(default=None, max_length=16)
@@ -367,7 +340,7 @@ class DecisionRow(SQLModel, table=True):
     layer: str | None = Field(default=None, max_length=32)
     code: str | None = Field(default=None, max_length=64)
     status: int
-    rule_id: int | None = Field(default=None, sa_column=sa.Column(_bigint(), nullable=True))
+    rule_id: int | None = Field(default=None, sa_column=sa.Column(columns.bigint(), nullable=True))
     policy_rev: int
     hidden_fields: int
     cost: int
@@ -389,9 +362,35 @@ class DecisionSeal(SQLModel, table=True):
     first: int = Field(sa_column=sa.Column(sa.BigInteger(), primary_key=True, autoincrement=False))
     last: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     digest: str = Field(max_length=64)
-    faults: list[tuple[int, str]] = _json()
-    sealed_at: int = _timestamp()
+    faults: list[tuple[int, str]] = columns.json()
+    sealed_at: int = columns.timestamp()
     signature: str = Field(max_length=64)
+
+
+class ProviderErrorRow(SQLModel, table=True):
+    """
+    Answer of an upstream to a request that failed then; see `gateway.audit.provider_errors`.
+
+    Attributes:
+        connection_id: No foreign key: the row outlives the connection; None: no credentials.
+        status: None: there was no answer.
+        code: What the caller was told.
+        reason: Sealed text of the answer.
+    """
+
+    __tablename__ = "provider_errors"
+    __table_args__ = (_AUTOINCREMENT,)
+
+    id: int | None = columns.primary_key()
+    request_id: str = Field(index=True, max_length=128)
+    at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
+    connection_id: int | None = Field(
+        default=None, sa_column=sa.Column(columns.bigint(), nullable=True)
+    )
+    provider: str = Field(max_length=32)
+    status: int | None = None
+    code: str = Field(max_length=64)
+    reason: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
 
 
 METADATA = SQLModel.metadata

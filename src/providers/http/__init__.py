@@ -6,6 +6,7 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     resilience    circuit breaker, retry budget and throttle of each connection
     slots         concurrent calls of each account
     retry_after   the Retry-After header
+    answers       answers that are failures, for administrators
     errors        failures of statuses and of transport errors
     response      a whole or a streamed response
     bodies        decompression within a size limit

@@ -24,6 +24,7 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
+from providers.http import answers
 from providers.http import errors as http_errors
 from providers.http.bodies import decompress
 from providers.http.events import CallEvent, CallListener
@@ -206,6 +207,7 @@ async def _authorised(call: Call) -> Response:
     async with _attempt(call, token) as streamed:
         response = await _read(call, streamed)
     if response.status == 401:
+        answers.collect(call.upstream, call.connection, response)
         await _token(call, rejected=token)  # raises, with the place to reconnect
     return response
 
@@ -350,6 +352,7 @@ def _checked(call: Call, response: Response) -> Response:
     if call.accepts(response.status):
         call.health.throttle.reset()
         return response
+    answers.collect(call.upstream, call.connection, response)
     raise _failure_of(call, response)
 
 

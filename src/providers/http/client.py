@@ -16,7 +16,7 @@ import msgspec
 
 from providers.dry_run import forbid_writes, is_write
 from providers.failures import Throttled, TimedOut
-from providers.http import call
+from providers.http import answers, call
 from providers.http.call import Call, Classify, Credentials
 from providers.http.origins import Origins
 from providers.http.resilience import Health
@@ -255,6 +255,10 @@ class Upstream:
                 authorised=authorised,
             )
         )
+
+    def collect(self, response: Response) -> None:
+        """Collect an accepted response that is a failure all the same; see `http.answers`."""
+        answers.collect(self._name, self._connection, response)
 
     def throttled(self, seconds: int | None) -> Throttled:
         """

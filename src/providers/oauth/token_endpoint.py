@@ -238,6 +238,7 @@ class TokenEndpoint:
             accept=(400,),
         )
         if response.status == 400 and _error(response).error != "invalid_token":
+            upstream.collect(response)
             raise Refused(status=400)
 
     async def _request(self, grant: Mapping[str, str]) -> Tokens:
@@ -254,6 +255,7 @@ class TokenEndpoint:
             accept=(400, 401, 403),
         )
         if response.status != 200:
+            self._upstream.collect(response)
             raise _denied(response)
         granted = response.decode(_TokenResponse)
         if not granted.access_token:

@@ -15,12 +15,14 @@ from sqlalchemy import text
 
 from gateway.audit import reading
 from gateway.audit.log import DecisionLog
+from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.cli.stores import open_store
 from gateway.operations import decisions
 from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
+from providers.http.answers import FailedAnswer
 
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 
@@ -425,3 +427,37 @@ def test_a_closed_pipe_ends_tail(deployed, keep):
         process.kill()
 
     assert (process.wait(120), talk) == (1, "")
+
+
+def test_the_reason_of_a_provider_is_shown(run, deployed):
+    async def keep():
+        database = Database.open(deployed)
+        log = ProviderErrorLog(database, Keyring(["k" * 20]), days=30, clock=lambda: NOON)
+        told = {"upstream": "COLLAB", "status": 403, "text": "accessDenied"}
+        log.write("r", "PROVIDER_ERROR", [FailedAnswer(connection=7, **told)])
+        await log.flush()
+        await database.close()
+
+    asyncio.run(keep())
+
+    assert json.loads(run("decisions", "reason", "r", "--json").stdout) == {
+        "requestId": "r",
+        "errors": [
+            {
+                "at": "2026-09-21T14:13:20Z",
+                "connectionId": 7,
+                "provider": "COLLAB",
+                "status": 403,
+                "code": "PROVIDER_ERROR",
+                "text": "accessDenied",
+            }
+        ],
+    }
+    assert run("decisions", "reason", "r").stdout == (
+        "2026-09-21T14:13:20Z  COLLAB  connection 7  403  told as PROVIDER_ERROR\n  accessDenied\n"
+    )
+    unknown = run("decisions", "reason", "other")
+    assert (unknown.exit_code, unknown.stderr) == (
+        1,
+        "No provider error is stored for request other.\n",
+    )

@@ -7,6 +7,7 @@ import threading
 import pytest
 from sqlmodel import select
 
+from gateway.audit import provider_errors
 from gateway.connections import rows as connection_rows
 from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring, place
@@ -18,6 +19,7 @@ from gateway.store.tables import (
     IdempotencyRow,
     OAuthAttempt,
     Operator,
+    ProviderErrorRow,
     Resource,
     RuleIntent,
 )
@@ -111,6 +113,15 @@ def test_rotate_reseals_every_column(run, environment, three):
             look_at=0,
         )
     )
+    three.add(
+        ProviderErrorRow(
+            request_id="r",
+            at=0,
+            provider="COLLAB",
+            code="PROVIDER_ERROR",
+            reason=Keyring([OLD]).seal(b"reason", context=provider_errors.seal_context("r")),
+        )
+    )
     environment.setenv("AGW_SECRET_KEYS", f"{NEW},{OLD}")
 
     assert read_json(run("secret", "rotate", "--json")) == {
@@ -118,6 +129,7 @@ def test_rotate_reseals_every_column(run, environment, three):
         "decisions": {"sealed": 0, "unreadable": []},
         "deliveries": {"sealed": 1, "unreadable": []},
         "oauth_attempts": {"sealed": 1, "unreadable": []},
+        "provider_errors": {"sealed": 1, "unreadable": []},
         "rule_intents": {"sealed": 1, "unreadable": []},
     }
     new = Keyring([NEW])
@@ -133,6 +145,8 @@ def test_rotate_reseals_every_column(run, environment, three):
     assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
     [trace] = three.all(select(RuleIntent.trace))
     assert new.unseal(trace, context=seal_context(1)) == b"trace"
+    [reason] = three.all(select(ProviderErrorRow.reason))
+    assert new.unseal(reason, context=provider_errors.seal_context("r")) == b"reason"
     environment.setenv("AGW_SECRET_KEYS", NEW)
     again = run("secret", "rotate")
     assert (again.exit_code, again.stderr) == (0, "0 credentials encrypted again.\n")

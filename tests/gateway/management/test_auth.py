@@ -23,6 +23,7 @@ PATHS = [
     ("PATCH", "/api/resources/1"),
     ("GET", "/api/connections"),
     ("POST", "/api/connections/1/test"),
+    ("GET", "/api/provider-errors/r"),
 ]
 
 

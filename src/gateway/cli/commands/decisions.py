@@ -149,3 +149,25 @@ def _write_faults(result: dict[str, Any]) -> None:
     info(f"{result['rows']} rows checked, {len(result['faults'])} faults.")
     if 0 < result["rows"] == len(result["faults"]):
         info("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
+
+
+@app.command("reason")
+def reason(
+    request_id: Annotated[str, typer.Argument(help="The X-Request-Id of the caller's answer.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what providers answered behind a request that failed then."""
+    from gateway.cli.stores import in_store
+    from gateway.operations import decisions
+
+    result = in_store(lambda store: decisions.reasons(store.database, store.keyring, request_id))
+    report(result, lambda: _write_reasons(result), as_json=as_json)
+
+
+def _write_reasons(result: "Mapping[str, Any]") -> None:
+    for error in result["errors"]:
+        account = f"connection {error['connectionId']}" if error["connectionId"] else "no account"
+        status = error["status"] or "no answer"
+        output(f"{error['at']}  {error['provider']}  {account}  {status}  told as {error['code']}")
+        text = "(sealed with a key that is not in AGW_SECRET_KEYS)"
+        output(f"  {text if error['text'] is None else error['text'] or '(no text)'}")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -78,9 +79,11 @@ class BoardClient:
             deadline=READ_SECONDS if reads else None,
         )
         envelope = response.decode(Envelope)
-        return envelope.data, graphql_errors(
-            envelope, retry_after=response.headers.get("retry-after")
-        )
+        errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
+        if errors:  # without the data beside them
+            text = "; ".join(f"{error.code} {error.message}" for error in errors)
+            self._upstream.collect(replace(response, body=text.encode("utf-8", "replace")))
+        return envelope.data, errors
 
     def _failure(self, errors: tuple[GraphqlError, ...]) -> Exception:
         failure = main_failure(errors)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
+from providers.batches import GONE_STATUSES
 from providers.connectors.collab.failures import classify
 from providers.dry_run import is_write
 from providers.failures import Missing, Throttled
@@ -62,7 +63,11 @@ async def read_all(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> di
     answered = await asyncio.gather(
         *(_read_chunk(upstream, {key: requests[key] for key in chunk}) for chunk in chunks)
     )
-    return {key: response for responses in answered for key, response in responses.items()}
+    merged = {key: response for responses in answered for key, response in responses.items()}
+    for response in merged.values():
+        if response.status >= 400 and response.status not in GONE_STATUSES:
+            upstream.collect(response)
+    return merged
 
 
 async def _read_chunk(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> dict[K, Response]:

@@ -95,6 +95,7 @@ class FileWriter:
             permissions = response.decode(ODataPage[response_types.Permission]).value
         refusals = [permission.error for permission in permissions if permission.error is not None]
         if refusals:  # in a 2xx response
+            self._context.upstream.collect(response)
             raise refused(refusals[0].words(), status=400)
         return next((permission.id for permission in permissions if permission.id), None)
 

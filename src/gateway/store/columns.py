@@ -1,0 +1,40 @@
+"""Columns that several tables have."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlmodel import Field
+
+
+def bigint() -> Any:
+    """Return the type of whole numbers of 64 bits."""
+    return sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def primary_key() -> Any:
+    """Return the column of a key that the database counts up."""
+    return Field(default=None, sa_column=sa.Column(bigint(), primary_key=True))
+
+
+def foreign_key(target: str, *, primary_key: bool = False, index: bool = False) -> Any:
+    """Return a column that refers to *target*; its rows go with those they refer to."""
+    column = sa.Column(
+        bigint(),
+        sa.ForeignKey(target, ondelete="CASCADE"),
+        primary_key=primary_key,
+        nullable=False,
+        index=index,
+    )
+    return Field(sa_column=column)
+
+
+def timestamp(*, nullable: bool = False) -> Any:
+    """Return a column of milliseconds since the epoch."""
+    if nullable:
+        return Field(default=None, sa_column=sa.Column(sa.BigInteger(), nullable=True))
+    return Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
+
+
+def json() -> Any:
+    """Return a column of JSON."""
+    return Field(sa_column=sa.Column(sa.JSON(), nullable=False))
