@@ -103,6 +103,7 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.TimedOut: Code.PROVIDER_TIMEOUT,
         failures.ClientRefused: Code.PROVIDER_ERROR,
         failures.Unreachable: Code.PROVIDER_ERROR,
+        failures.MissingScope: Code.PROVIDER_ERROR,
         failures.NeedsReauth: Code.PROVIDER_ERROR,
         failures.Missing: Code.NOT_FOUND,
         failures.Conflicted: Code.NAME_CONFLICT,

@@ -10,6 +10,7 @@ from policy.vocabulary import Surface
 from providers.failures import (
     Broken,
     ClientRefused,
+    MissingScope,
     NeedsReauth,
     ProviderFailure,
     TimedOut,
@@ -79,6 +80,8 @@ def _reason(failure: ProviderFailure) -> str:
     match failure:
         case ClientRefused():
             return failure.message[0].lower() + failure.message.removesuffix(".")[1:]
+        case MissingScope() if failure.scopes:
+            return failure.reason(failure.scopes)
         case NeedsReauth():
             return "needs to be reconnected"
         case TimedOut():

@@ -7,6 +7,7 @@ Failures of upstreams, as exceptions.
     ├── Unreachable        the connection could not be made or broke
     │   └── ClientRefused  the provider issues no token to our OAuth client; nothing was sent
     ├── NeedsReauth        credentials are refused for good: a person must reconnect
+    │   └── MissingScope   the consent lacks a permission that the request needs
     ├── Missing            upstream has nothing under this id
     ├── Refused            upstream understood the request and refused it (4xx)
     │   ├── Conflicted     409: name taken, or already there
@@ -24,6 +25,7 @@ to a code word. Fields named *sent* are False only when surely no byte of the re
 upstream.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 E = TypeVar("E", bound=BaseException)
@@ -101,14 +103,24 @@ class NeedsReauth(ProviderFailure):
     """*reconnect_url*: where a person can do it; None when unknown."""
 
     sentence = "The connection needs to be reconnected."
-    scope_sentence = (
-        "The connection needs to be reconnected: its consent does not include a permission that "
-        "this request needs."
-    )
 
     def __init__(self, detail: str | None = None, *, reconnect_url: str | None = None) -> None:
         super().__init__(detail)
         self.reconnect_url = reconnect_url
+
+
+class MissingScope(NeedsReauth):
+    """*scopes* is what the consent lacks; empty: neither upstream nor its record says."""
+
+    def __init__(self, scopes: Sequence[str] = (), *, reconnect_url: str | None = None) -> None:
+        super().__init__(f"The connection {self.reason(scopes)}.", reconnect_url=reconnect_url)
+        self.scopes = tuple(scopes)
+
+    @staticmethod
+    def reason(scopes: Sequence[str]) -> str:
+        """Return the predicate of a sentence about the connection."""
+        lacking = ", ".join(scopes) or "a permission that this request needs"
+        return f"needs to be reconnected: its consent does not include {lacking}"
 
 
 class Missing(ProviderFailure):
@@ -116,14 +128,28 @@ class Missing(ProviderFailure):
 
 
 class Refused(ProviderFailure):
-    """*status* and *word* (its error code) are upstream's own; neither is shown to callers."""
+    """
+    A refusal.
+
+    Attributes:
+        status, word: Upstream's own status and error code; neither is shown to callers.
+        scopes: Scopes that the consent lacks, which may be the reason; empty: none is known.
+    """
 
     sentence = "The provider refused the request."
 
-    def __init__(self, detail: str | None = None, *, status: int = 400, word: str = "") -> None:
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        status: int = 400,
+        word: str = "",
+        scopes: Sequence[str] = (),
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.word = word
+        self.scopes = tuple(scopes)
 
 
 class Conflicted(Refused):

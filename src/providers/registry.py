@@ -5,7 +5,7 @@ Callers bring credentials, origins and the connection's description. What connec
 an account between requests is kept here, for the life of the process.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -25,8 +25,10 @@ from providers.connectors.provider_b.account_cache import AccountCache as CacheB
 from providers.connectors.provider_b.failures import classify as classify_b
 from providers.connectors.provider_b.outlook_calendar.calendars import OutlookCalendars
 from providers.connectors.provider_b.outlook_mail.mailbox import OutlookMailbox
+from providers.failures import MissingScope, ProviderFailure, Refused
 from providers.http.call import Classify
 from providers.http.client import Credentials, Origins, Upstream
+from providers.http.response import Response
 from providers.ports.calendar import CalendarPort
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPort
@@ -65,9 +67,23 @@ CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 
 
-def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentials) -> Upstream:
+def open_upstream(
+    origins: Origins,
+    info: ConnectionInfo,
+    credentials: Credentials,
+    *,
+    missing_scopes: Sequence[str] = (),
+    reconnect_url: Callable[[], str | None] = lambda: None,
+) -> Upstream:
     """
     Return the HTTP client of a connection, with its provider's limits and error mapping.
+
+    Args:
+        origins: The process's clients.
+        info: The connection.
+        credentials: Its tokens.
+        missing_scopes: What its recorded consent lacks; a refusal for a missing scope names them.
+        reconnect_url: Returns where a person can consent again; None: nowhere.
 
     Raises:
         KeyError: The provider has no connector.
@@ -80,10 +96,30 @@ def open_upstream(origins: Origins, info: ConnectionInfo, credentials: Credentia
         account=(info.provider, info.account_email.casefold() or info.id),
         name=info.provider,
         credentials=credentials,
-        classify=CLASSIFIERS[info.provider],
+        classify=_naming_scopes(CLASSIFIERS[info.provider], info, missing_scopes, reconnect_url),
         concurrency=CONCURRENCY[info.provider],
         hosts=CONTENT_HOSTS.get(info.provider, ()),
     )
+
+
+def _naming_scopes(
+    classify: Classify,
+    info: ConnectionInfo,
+    missing_scopes: Sequence[str],
+    reconnect_url: Callable[[], str | None],
+) -> Classify:
+    """Add the missing scopes to failures that are about scopes, or may be on Asana's 403."""
+
+    def named(response: Response) -> ProviderFailure | None:
+        failure = classify(response)
+        if isinstance(failure, MissingScope):
+            return MissingScope(missing_scopes, reconnect_url=reconnect_url())
+        # Asana's statuses say nearly all: no code tells a missing scope from a missing right.
+        if info.provider == "PROJECTS" and response.status == 403 and missing_scopes:
+            return Refused(status=403, scopes=missing_scopes)
+        return failure
+
+    return named
 
 
 class MailRegistry:

@@ -37,6 +37,11 @@ _CALENDAR_REASONS = frozenset(
         "timeRangeTooLong",
     }
 )
+_MISSING_SCOPE = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT",
+    "domain": "googleapis.com",
+}
 # HTTP status -> (code, message);
 # docs/spec/upstream/errors-and-throttling.md#microsoft-graph-errors
 _GRAPH = {
@@ -110,6 +115,8 @@ def provider_a(
     if status == 401:
         detail |= {"location": "Authorization", "locationType": "header"}
     error = {"code": status, "message": shown, "errors": [detail], "status": word}
+    if detail["reason"] == "insufficientPermissions":
+        error["details"] = [_MISSING_SCOPE]
     extra = dict(headers or {})
     if status == 401:
         extra["www-authenticate"] = 'Bearer realm="https://accounts.example/", error=invalid_token'

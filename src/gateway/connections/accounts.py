@@ -7,12 +7,13 @@ A new surface needs a registry, its ports here and a method that merges them.
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeVar
 
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
-from gateway.connections.oauth_servers import missing_scopes
+from gateway.connections.oauth_servers import missing_scopes, short_name
 from gateway.store.database import Database
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
@@ -215,7 +216,22 @@ class Accounts:
         return findings + await run_checks(CHECKS[row.kind, row.provider], account)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
-        return registry.open_upstream(self._origins, connection, self._credentials(connection))
+        missing = missing_scopes(
+            connection.kind,
+            connection.provider,
+            connection.granted_scopes,
+            writing=connection.can_write,
+        )
+        has_consent = connection.mode != "selected_sites"
+        return registry.open_upstream(
+            self._origins,
+            connection,
+            self._credentials(connection),
+            missing_scopes=tuple(map(short_name, missing)) if has_consent else (),
+            reconnect_url=partial(
+                self._repository.link_for, connection.id, connection.provider, connection.mode
+            ),
+        )
 
     def _credentials(self, connection: ConnectionInfo) -> ConnectionCredentials:
         scheme = _SCHEMES.get(connection.provider, "Bearer")

@@ -214,6 +214,12 @@ class CredentialRepository:
         if not rows:
             return None
         provider, mode = rows[0]
+        return self.link_for(connection_id, provider, mode)
+
+    def link_for(self, connection_id: int, provider: str, mode: str | None) -> str | None:
+        """As `reconnect_link`, for a connection whose provider and mode are known."""
+        if self._links is None:
+            return None
         return self._links.link_for(
             connection_id, provider=provider, mode=mode, status="needs_reauth"
         )

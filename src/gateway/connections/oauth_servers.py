@@ -131,6 +131,10 @@ def missing_scopes(
     )
 
 
+def short_name(scope: str) -> str:
+    """Return the last path segment of a scope: providers add their own prefixes."""
+    return scope.rstrip("/").rsplit("/", 1)[-1]
+
+
 def _comparable(scope: str) -> str:
-    """Return the last path segment of a scope, in lower case: providers add their own prefixes."""
-    return scope.rstrip("/").rsplit("/", 1)[-1].lower()
+    return short_name(scope).lower()

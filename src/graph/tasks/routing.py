@@ -8,7 +8,7 @@ from graph.context import Context
 from policy import refusals
 from policy.gates import Connection
 from policy.vocabulary import Code, Surface
-from providers.failures import Missing, OutcomeUnknown, ProviderFailure, Refused
+from providers.failures import Missing, MissingScope, OutcomeUnknown, ProviderFailure, Refused
 from providers.ports.tasks import StalePosition, TaskTarget
 from providers.tasks.accounts import DISPLAY_NAMES, TaskAccount
 
@@ -201,11 +201,12 @@ async def translate_failures(
     except OutcomeUnknown:
         raise
     except Refused as refusal:
+        missing_scope = MissingScope(refusal.scopes).message if refusal.scopes else None
         if refusal.status == 403 and not change:
             raise refusals.AccessDenied(
-                "The provider does not let the account do this."
+                missing_scope or "The provider does not let the account do this."
             ) from refusal
-        raise ProviderFailure("The provider refused the request.") from refusal
+        raise ProviderFailure(missing_scope or "The provider refused the request.") from refusal
 
 
 def _first_account(usable: Iterable[Connection], context: Context) -> TaskAccount:

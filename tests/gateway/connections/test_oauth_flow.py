@@ -194,15 +194,17 @@ async def test_scopes_of_earlier_consents_do_not_widen_a_read_only_connection(
 
 
 async def test_a_token_without_the_scope_needs_a_consent(admin, connect, sandbox):
-    for provider, upstream in (("PROVIDER_A", "providerA"), ("PROVIDER_B", "providerB")):
+    for provider, upstream, scope in (
+        ("PROVIDER_A", "providerA", "gmail.readonly"),
+        ("PROVIDER_B", "providerB", "Mail.Read"),
+    ):
         token = sandbox.state.tokens.issue(upstream, "ada@example.org", ("openid",))
         connection = await connect(provider, credentials={"accessToken": token})
         tested = (await admin.post(f"/api/connections/{connection}/test", json={})).json()
 
         assert (tested["status"], tested["detail"]) == (
             "needs_reauth",
-            "The connection needs to be reconnected: its consent does not include a permission "
-            "that this request needs.",
+            f"The connection needs to be reconnected: its consent does not include {scope}.",
         )
 
 

@@ -25,6 +25,9 @@ from providers.http.retry_after import seconds_until_midnight
 
 _RESET = re.compile(r"reset in (\d{1,6})", re.IGNORECASE)
 
+_SCOPE = re.compile(r"[a-z_]{1,30}:[a-z_]{1,30}")
+_MAX_SCOPES = 10
+
 _DAILY = "DAILY_LIMIT_EXCEEDED"  # until midnight UTC
 _THROTTLED = frozenset(
     {
@@ -88,6 +91,7 @@ class GraphqlError(msgspec.Struct, frozen=True):
     Attributes:
         path: Path into the data; empty when the error concerns the whole document.
         wait_seconds: None when the error does not tell.
+        scopes: Scopes that the token lacks, as far as the error names them.
     """
 
     code: str = ""
@@ -95,6 +99,7 @@ class GraphqlError(msgspec.Struct, frozen=True):
     message: str = ""
     path: tuple[str | int, ...] = ()
     wait_seconds: int | None = None
+    scopes: tuple[str, ...] = ()
 
     @property
     def failure(self) -> ProviderFailure:
@@ -108,7 +113,7 @@ class GraphqlError(msgspec.Struct, frozen=True):
         if code in _SIGNED_OUT or self.status == 401:
             return NeedsReauth()
         if code in _FORBIDDEN or self.status == 403:
-            return Refused(status=403, word=code)
+            return Refused(status=403, word=code, scopes=self.scopes)
         if code in _COLUMN:
             return ColumnRefused(status=400, word=code)
         if code in _CURSOR:
@@ -193,7 +198,16 @@ def _graphql_error(error: Any, envelope: Envelope, header: int | None) -> Graphq
         message=message,
         path=tuple(step for step in steps if isinstance(step, str | int)),
         wait_seconds=header or _number(more.get("retry_in_seconds")) or _wait_in_message(message),
+        scopes=_scopes(more.get("error_data")),
     )
+
+
+def _scopes(error_data: Any) -> tuple[str, ...]:
+    """Return the scopes that an error names; whatever is not written as one is left out."""
+    named = error_data.get("required_scopes") if isinstance(error_data, Mapping) else None
+    if not isinstance(named, list):
+        return ()
+    return tuple(scope for scope in named[:_MAX_SCOPES] if _SCOPE.fullmatch(str(scope)))
 
 
 def _longest_wait(errors: Sequence[GraphqlError]) -> int | None:

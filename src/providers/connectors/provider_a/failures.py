@@ -7,7 +7,7 @@ import msgspec
 from providers.failures import (
     Conflicted,
     Missing,
-    NeedsReauth,
+    MissingScope,
     ProviderFailure,
     Refused,
     Stale,
@@ -49,7 +49,7 @@ def classify(response: Response) -> ProviderFailure | None:
     if response.status == 429 or word in _RATE:
         return Throttled(named_wait(response, message))
     if response.status == 403 and word in _SCOPE:
-        return NeedsReauth(NeedsReauth.scope_sentence)
+        return MissingScope()
     if response.status == 400 and _BAD_ID.search(message):
         return Missing()
     if response.status == 409:

@@ -5,7 +5,7 @@ import msgspec
 from providers.failures import (
     Conflicted,
     Missing,
-    NeedsReauth,
+    MissingScope,
     ProviderFailure,
     Refused,
     Stale,
@@ -35,7 +35,7 @@ def classify(response: Response) -> ProviderFailure | None:
     if response.status == 429 or word in _THROTTLED:
         return Throttled(named_wait(response))
     if response.status == 403 and word in _SCOPE:
-        return NeedsReauth(NeedsReauth.scope_sentence)
+        return MissingScope()
     if word in _MISSING:
         return Missing()
     if word in _STALE or response.status == 412:
