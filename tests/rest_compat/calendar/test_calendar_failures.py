@@ -140,11 +140,16 @@ async def test_when_all_fail_it_is_the_failure(filled, path, kind, status, error
     assert response.status_code == status
     assert response.json()["error"] == error
     assert response.headers.get("retry-after") == ("7" if status == 429 else None)
-    if status == 502:
-        # A 403 without another reason says that the consent lacks a scope.
-        reason = "needs to be reconnected" if kind == "403" else "failed"
+    if kind == "503":
         assert response.json()["message"] == (
-            f"None of the connected calendars answered. {A}: {reason}. {B}: {reason}."
+            f"None of the connected calendars answered. {A}: failed. {B}: failed."
+        )
+    if kind == "403":  # without another reason it says that the consent lacks a scope
+        words = response.json()["message"].split()
+        sentences = " ".join(word for word in words if not word.startswith("http"))
+        assert sentences == (
+            f"None of the connected calendars answered. {A}: needs to be reconnected. Reconnect: "
+            f"{B}: needs to be reconnected. Reconnect:"
         )
 
 
