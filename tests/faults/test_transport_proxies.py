@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import re
 
 import pytest
@@ -30,20 +31,20 @@ class TunnelProxy:
         self.target, self.asked, self.refusal = target, [], None
 
     async def serve(self, reader, writer):
-        self.asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
-        if self.refusal is not None:
-            writer.write(self.refusal)
-        else:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            there, back = await asyncio.open_connection("127.0.0.1", self.target)
-            await asyncio.gather(copy(reader, back), copy(there, writer))
-        writer.close()
+        with contextlib.closing(writer), contextlib.suppress(OSError, EOFError):
+            self.asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            if self.refusal is not None:
+                writer.write(self.refusal)
+            else:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                there, back = await asyncio.open_connection("127.0.0.1", self.target)
+                await asyncio.gather(copy(reader, back), copy(there, writer))
 
 
 async def copy(reader, writer):
-    while data := await reader.read(65536):
-        writer.write(data)
-    writer.close()
+    with contextlib.closing(writer), contextlib.suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
 
 
 @pytest.fixture(scope="module")
