@@ -40,7 +40,9 @@ def without_frames(error: E) -> E:
     for the garbage collector.
     """
     cause: BaseException | None = error
-    while cause is not None:
+    seen: set[int] = set()  # an exception that is raised from itself is its own cause
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
         cause.__traceback__ = cause.__context__ = None
         cause = cause.__cause__
     return error
