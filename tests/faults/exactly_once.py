@@ -64,7 +64,7 @@ REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
 }"""
 MESSAGES = "/api/access/email/messages"
 PATIENCE_SECONDS = 8.0  # until a key is tried elsewhere
-LONGEST_PAUSE = 5.0  # seconds between two tries of a key
+LONGEST_PAUSE = 1.0  # seconds between two tries of a key; longer ones miss the good moments
 AGAIN = {408, 409, 429, 500, 502, 503}  # 408: the process stood still while it read the request
 SHOWN_TRIES = 40  # of a key that was doubled, lost, left unknown or not finished
 MOST_TRIES = 1000  # of one key; a lease of a dead try takes 40 of them

@@ -22,6 +22,7 @@ from gateway.audit.chain import Link, link_after
 from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
+from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.tables import AccessToken, DecisionRow
 from gateway.store.timestamps import ClockMs, now_ms
@@ -63,6 +64,13 @@ def note(
     """
     changed_id = None if resource_id is None else str(resource_id)
     session.info.setdefault(_NOTES, []).append(_Note(operation, changed_id, token))
+
+
+@retried
+async def log_change(database: Database, operation: str, resource_id: object = None) -> None:
+    """Note a change that is made already, in a transaction of its own; arguments as in `note`."""
+    async with database.writing() as session:
+        note(session, operation, resource_id)
 
 
 def act_at_the_command_line() -> None:

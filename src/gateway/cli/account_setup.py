@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from gateway.audit.changes import note
+from gateway.audit.changes import log_change
 from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.console import info
 from gateway.cli.loopback import listen_for_redirect
@@ -201,8 +201,7 @@ async def reauthorise(
         row = await _consent(
             upstreams, row, device=device, browser=browser, callback_port=callback_port
         )
-        async with upstreams.database.writing() as session:
-            note(session, "reconnectConnection", connection_id)
+        await log_change(upstreams.database, "reconnectConnection", connection_id)
         return upstreams.service.view(row)
 
 

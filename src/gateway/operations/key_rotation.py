@@ -7,7 +7,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 
 from gateway.audit import provider_errors, reading, seals
-from gateway.audit.changes import note
+from gateway.audit.changes import log_change
 from gateway.rule_intents.log import seal_context
 from gateway.secrets.keyring import Keyring
 from gateway.store.background import ProgressListener
@@ -60,8 +60,7 @@ async def rotate(
             "sealed": result.changed,
             "unreadable": [str(row_id) for row_id in result.unreadable],
         }
-    async with database.writing() as session:
-        note(session, "rotateKeys", None)
+    await log_change(database, "rotateKeys")
     report["decisions"] = await seal_decisions(database, keyring, progress=progress)
     return report
 

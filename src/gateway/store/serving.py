@@ -39,12 +39,12 @@ class ServingLease:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Renew the lease periodically, and delete it at the end."""
+        """Take the lease, renew it periodically, and delete it at the end."""
+        await self._renew_if_possible()
         task = PeriodicTask(
             name="serving_lease",
             work=self._renew_if_possible,
             pause_seconds=RENEWAL_SECONDS,
-            first_pause_seconds=0,
             failure_message="the lease of this process could not be renewed",
         )
         try:

@@ -109,7 +109,7 @@ async def test_any_other_change_compiles_all_rules(database, token, reader):
 
 async def test_a_token_without_rules_gets_its_first_one(database, token, reader):
     async with database.writing() as session:
-        await rules.replace(session, 1, [])
+        assert [batch async for batch in rules.replace(session, 1, [])] == []
     running = process(reader)
     await rules_of(running)
     async with database.writing() as session:

@@ -147,11 +147,24 @@ class Planned:
         """Whether it takes *instant*, by looking at each of its times."""
         if self.shows_as in ("free", "workingElsewhere"):
             return False
-        step = {"": 0, "DAILY": 1, "WEEKLY": 7}[self.repeats]
         return any(
-            self._start(number * step) <= instant < self._end(number * step)
-            for number in range(self.times if self.repeats else 1)
+            self._start(offset) <= instant < self._end(offset) for offset in self._offsets()
         )
+
+    def _offsets(self):
+        """Return after how many days it takes place."""
+        step = {"": 0, "DAILY": 1, "WEEKLY": 7}[self.repeats]
+        return [number * step for number in range(self.times if self.repeats else 1)]
+
+    def has_clock_times(self):
+        """Tell whether the clocks of its zone show each of its starts and ends."""
+        zone = ZoneInfo(self.zone)
+        starts = [
+            datetime.combine(self.day + timedelta(days=offset), self.clock, tzinfo=zone)
+            for offset in self._offsets()
+        ]
+        edges = (*starts, *(start + timedelta(minutes=self.minutes) for start in starts))
+        return all(edge.astimezone(UTC).astimezone(zone) == edge for edge in edges)
 
     def _start(self, offset):
         day = self.day + timedelta(days=offset)
@@ -177,7 +190,7 @@ planned = st.builds(
     repeats=st.sampled_from(["", "", "DAILY", "WEEKLY"]),
     times=st.integers(1, 5),
     days=st.sampled_from([0, 0, 0, 1, 2]),
-)
+).filter(Planned.has_clock_times)  # when others begin and end, each calendar decides for itself
 
 
 @asynccontextmanager

@@ -6,7 +6,9 @@ from policy.vocabulary import Surface
 from rest_compat.table import ENDPOINTS
 
 BODIES = [
-    row for row in ENDPOINTS if row.surface is Surface.EMAIL and row.method in {"POST", "PATCH"}
+    row
+    for row in ENDPOINTS
+    if row.surface is Surface.EMAIL and row.method in {"POST", "PATCH"} and row.body != "upload"
 ]
 EDGES = {
     "cut off": b'{"to": [',

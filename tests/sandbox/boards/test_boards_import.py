@@ -38,7 +38,7 @@ async def test_table_becomes_a_board_with_typed_columns(boards, table):
     board = data["boards"][0]
     first, second, third, _ = board["items_page"]["items"]
 
-    assert str(report) == "4 imported, 1 skipped.\n  line 6: has no name"
+    assert (report.imported, report.skipped) == (4, (("line 6", "has no name"),))
     assert {column["title"]: column["type"] for column in board["columns"]} == {
         "Name": "name",
         "Status": "status",
@@ -93,7 +93,7 @@ async def test_import_into_an_empty_account_creates_a_user(tmp_path):
     assert [item.name for item in boards.users.all()] == ["Importer"]
 
 
-def test_import_rejects_folders_and_unknown_options(tmp_path):
+def test_import_takes_folders_and_rejects_unknown_options(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_text("a,b\nx,1\n", encoding="utf-8")
     store = Database(":memory:")
@@ -101,5 +101,8 @@ def test_import_rejects_folders_and_unknown_options(tmp_path):
 
     with pytest.raises(CannotImport, match="without the options"):
         import_path(store, into="tasks", path=path, list_name="x")
-    with pytest.raises(CannotImport, match="cannot be imported"):
-        import_path(store, into="tasks", path=tmp_path)
+    with pytest.raises(CannotImport, match="takes no options"):
+        import_path(store, into="tasks", path=tmp_path, board_name="x")
+    (tmp_path / "notes.txt").write_text("x")
+    report = import_path(store, into="tasks", path=tmp_path)
+    assert (report.imported, report.skipped) == (1, (("notes.txt", "not a .csv file"),))
