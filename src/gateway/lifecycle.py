@@ -46,12 +46,7 @@ class Lifecycle:
         """Migrate the database and run the workers for the length of the block, then close."""
         clock = ClockCheck(self.database)
         try:
-            await self.database.prepare(migrates=self.migrates)
-            await clock.require_agreement()
-        except CommandError as refusal:
-            log.error("%s", refusal)  # noqa: TRY400 - the sentence is enough
-            raise
-        try:
+            await self._prepare(clock)
             async with AsyncExitStack() as stack:
                 for worker in (clock, *self.workers):
                     await stack.enter_async_context(worker.running())
@@ -62,3 +57,11 @@ class Lifecycle:
             self.serving = False
             for close in self.closers:
                 await close()
+
+    async def _prepare(self, clock: ClockCheck) -> None:
+        try:
+            await self.database.prepare(migrates=self.migrates)
+            await clock.require_agreement()
+        except CommandError as refusal:
+            log.error("%s", refusal)  # noqa: TRY400 - the sentence is enough
+            raise

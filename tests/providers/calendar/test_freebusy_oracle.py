@@ -147,9 +147,7 @@ class Planned:
         """Whether it takes *instant*, by looking at each of its times."""
         if self.shows_as in ("free", "workingElsewhere"):
             return False
-        return any(
-            self._start(offset) <= instant < self._end(offset) for offset in self._offsets()
-        )
+        return any(self._start(offset) <= instant < self._end(offset) for offset in self._offsets())
 
     def _offsets(self):
         """Return after how many days it takes place."""
