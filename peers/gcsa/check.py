@@ -65,8 +65,8 @@ def listing(client, facts):
     }
     read = {(summary, datetime.fromisoformat(start).timestamp()) for summary, start in titles}
     assert starts <= read, starts - read
-    found = list(client.get_events(since, until, query="potato"))
-    assert len(found) == 1, found
+    matches = list(client.get_events(since, until, query="potato"))
+    assert len(matches) == 1, matches
     assert client.list_event_colors() and client.list_calendar_colors()
 
 
@@ -88,8 +88,8 @@ def writing(client):
     assert [guest.email for guest in read.attendees] == ["ann@x.test"]
     read.summary = "Town meeting"
     assert client.update_event(read).summary == "Town meeting"
-    (found,) = client.get_events(start, start + timedelta(hours=2), query="Town")
-    client.delete_event(found)
+    (matches,) = client.get_events(start, start + timedelta(hours=2), query="Town")
+    client.delete_event(matches)
     assert "Town meeting" not in [
         left.summary for left in client.get_events(start, start + timedelta(hours=2))
     ]

@@ -51,8 +51,8 @@ def reading(account):
     (lease,) = inbox.get_messages(query=query, download_attachments=True)
     assert lease.sender.address == "zoe@x.test"
     assert "leäse.pdf" in [attachment.name for attachment in lease.attachments]
-    found = list(mailbox.get_messages(query=mailbox.new_query().search("Hello 5"), limit=25))
-    (plain,) = (message for message in found if message.subject.startswith("Lease 5 "))
+    matches = list(mailbox.get_messages(query=mailbox.new_query().search("Hello 5"), limit=25))
+    (plain,) = (message for message in matches if message.subject.startswith("Lease 5 "))
     assert "Hello 5" in plain.body, plain.body
     folders = {folder.name for folder in mailbox.get_folders(limit=50)}
     assert {"Inbox", "Archive", "Drafts"} <= folders, folders

@@ -274,7 +274,7 @@ class ProviderError(TypedDict):
 
 
 class ProviderErrors(TypedDict):
-    """What providers answered behind a request that failed then."""
+    """The answers of providers behind a failed request."""
 
     requestId: Annotated[str, "The call's `X-Request-Id`."]
     errors: Annotated[list[ProviderError], "The last ones of the request, oldest first."]

@@ -72,11 +72,11 @@ async def reasons(world, request_id):
 async def test_only_the_administrator_sees_the_text(world, door, kind, code):
     request_id = str(uuid4())
 
-    told = await fail(world, request_id, door=door, kind=kind)
+    answer = await fail(world, request_id, door=door, kind=kind)
     seen = (await reasons(world, request_id)).json()
 
-    assert code in told.text
-    assert CANARY not in told.text + str(told.headers)
+    assert code in answer.text
+    assert CANARY not in answer.text + str(answer.headers)
     assert seen["requestId"] == request_id
     (error,) = seen["errors"]
     assert CANARY in error.pop("text")
@@ -133,14 +133,14 @@ async def test_each_account_of_a_search_is_named(world):
     for upstream in ("provider-a", "provider-b"):
         await world.fail(upstream, kind="403", reason=CANARY)
     async with world.client(await world.token({})) as client:
-        told = await client.get(MESSAGES, headers={"X-Request-Id": request_id})
+        answer = await client.get(MESSAGES, headers={"X-Request-Id": request_id})
     for upstream in ("provider-a", "provider-b"):
         await world.admin.delete(f"/sandbox/faults/{upstream}")
 
     errors = (await reasons(world, request_id)).json()["errors"]
 
-    assert told.status_code == 502
-    assert CANARY not in told.text
+    assert answer.status_code == 502
+    assert CANARY not in answer.text
     assert {error["connectionId"] for error in errors} == set(world.connections.values())
     assert all(CANARY in error["text"] for error in errors)
 
@@ -148,10 +148,10 @@ async def test_each_account_of_a_search_is_named(world):
 async def test_a_connection_without_an_answer_is_named(world):
     request_id = str(uuid4())
 
-    told = await fail(world, request_id, kind="reset")
+    answer = await fail(world, request_id, kind="reset")
     errors = (await reasons(world, request_id)).json()["errors"]
 
-    assert told.status_code == 502
+    assert answer.status_code == 502
     assert {(error["provider"], error["status"], error["text"]) for error in errors} == {
         ("PROVIDER_A", None, "")
     }
@@ -171,9 +171,9 @@ async def test_nothing_is_kept_when_it_is_off(world_template, tmp_path):
     template, known = world_template
     async with worlds.opened(template, known, tmp_path, provider_error_days=0) as world:
         request_id = str(uuid4())
-        told = await fail(world, request_id)
+        answer = await fail(world, request_id)
 
-        assert told.status_code == 502
+        assert answer.status_code == 502
         assert (await reasons(world, request_id)).status_code == 404
         assert await rows(world.gateway.services.database) == []
 
@@ -183,7 +183,7 @@ async def rows(database):
         return list((await session.exec(select(ProviderErrorRow.request_id))).all())
 
 
-def answer(text="no"):
+def failed_answer(text="no"):
     return FailedAnswer(upstream="tokens", connection="token:7", status=400, text=text)
 
 
@@ -201,9 +201,9 @@ async def test_expired_rows_are_swept(database, time, keyring):
         return await log.sweep()
 
     log = ProviderErrorLog(database, keyring, days=30, clock=time)
-    log.write("old", "PROVIDER_ERROR", [answer()])
+    log.write("old", "PROVIDER_ERROR", [failed_answer()])
     time.wait(30 * DAY_MS / 1000 - 1)
-    log.write("young", "PROVIDER_ERROR", [answer()])
+    log.write("young", "PROVIDER_ERROR", [failed_answer()])
     await log.flush()
 
     assert await until(30) == 0
@@ -225,7 +225,7 @@ async def test_rows_wait_for_the_database_and_the_oldest_are_dropped(
 
     monkeypatch.setattr(ProviderErrorLog, "_store", unavailable)
     for request_id in ("a", "b", "c"):
-        log.write(request_id, "PROVIDER_ERROR", [answer()])
+        log.write(request_id, "PROVIDER_ERROR", [failed_answer()])
     with pytest.raises(StorageUnavailable):
         await log.flush()
     monkeypatch.setattr(ProviderErrorLog, "_store", store)

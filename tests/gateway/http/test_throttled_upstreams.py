@@ -129,13 +129,13 @@ async def throttling(request, gateway, admin, new_token, sandbox):
 
 async def waits(call, time, count):
     """Return the waits of *count* refused calls, each made when the wait before is over."""
-    told = []
+    seconds_waited = []
     for _ in range(count):
         status, seconds, text = await call()
         assert status == 429, text
-        told.append(seconds)
+        seconds_waited.append(seconds)
         time.at += seconds
-    return told
+    return seconds_waited
 
 
 async def test_waits_grow_to_a_minute_and_a_success_resets_them(admin, throttling, time):

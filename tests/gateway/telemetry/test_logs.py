@@ -84,8 +84,8 @@ async def test_a_log_line_names_token_code_and_layer(  # noqa: PLR0917 - a row o
     await client.request(method, path, headers=headers, json={"query": "{"})
 
     logged = [line for line in lines() if line["event"] == "request"][-1]
-    found = (logged["status"], logged.get("code"), logged.get("layer"))
-    assert (logged.get("token_id") == token["id"], *found) == expected
+    refusal = (logged["status"], logged.get("code"), logged.get("layer"))
+    assert (logged.get("token_id") == token["id"], *refusal) == expected
 
 
 async def test_no_secret_address_or_search_word_is_logged(client, admin, token, new_token, lines):
