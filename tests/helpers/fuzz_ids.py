@@ -64,6 +64,8 @@ def of_surfaces(client: httpx.Client) -> Names:
     items = [ask.get(f"/api/access/tasks/boards/{id_}/items")["items"] for id_ in ids(boards[:3])]
     calendars = ask.get("/api/access/calendar/calendars")["calendars"]
     accounts = ask.get("/api/access/token")["connections"]
+    attached = ask.get("/api/access/email/messages", hasAttachment="true", limit=1)["emails"][0]
+    files = ask.get(f"/api/access/email/messages/{attached['id']}")["attachments"]
     return {
         "": {
             "path.emailId": ids(mails),
@@ -81,6 +83,10 @@ def of_surfaces(client: httpx.Client) -> Names:
             **dict.fromkeys(("query.to", "query.before"), LATE),
             **dict.fromkeys(("query.q", "query.name", "query.fileName"), TEXTS),
             **dict.fromkeys(("body.name", "body.newName", "body.subject"), TEXTS),
+        },
+        "^/api/access/email/messages/.*/attachments/": {
+            "path.emailId": [attached["id"]],
+            "path.attachmentId": ids(files),
         },
         "^/api/access/tasks/items/": {
             "path.itemId": [item["id"] for some in items for item in some]
