@@ -41,7 +41,7 @@ Service = Annotated[ConnectionService, Depends(_service)]
 
 
 class ConnectionFilters(Filters):
-    resource_id: Annotated[WholeNumberText, Field(le=2**63 - 1)] | None = None
+    resource_id: Annotated[WholeNumberText, Field(ge=-(2**63), le=2**63 - 1)] | None = None
     operator_id: str | None = None
     kind: Kind | None = None
     status: Status | None = None

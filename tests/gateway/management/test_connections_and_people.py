@@ -344,6 +344,9 @@ async def test_connections_are_filtered(admin, new_connection, resource):
     assert await kinds(kind="calendar") == ["calendar"]
     assert await kinds(resourceId=resource) == ["email", "calendar"]
     assert await kinds(resourceId=99) == []
+    for too_long in (-(2**63) - 1, 2**63):
+        refused = await admin.get("/api/connections", params={"resourceId": too_long})
+        assert (refused.status_code, refused.json()["error"]) == (400, "INVALID_PARAMETER")
     assert await kinds(status="needs_reauth") == []
 
 
