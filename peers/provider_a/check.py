@@ -23,6 +23,7 @@ from googleapiclient.errors import HttpError
 from googleapiclient.http import MediaIoBaseUpload
 from serving import served
 
+SCOPE_MISSING = "ACCESS_TOKEN_SCOPE_INSUFFICIENT"  # of the details, which the client prefers
 CHECKED = []
 
 
@@ -309,7 +310,7 @@ def changing(peer, full):
     assert all("STARRED" in message["labelIds"] for message in thread["messages"])
     peer.run(peer.users.threads().trash(userId="me", id=page[1]["threadId"]))
     start = peer.run(peer.users.getProfile(userId="me"))["historyId"]
-    peer.refused(messages.delete(userId="me", id=name), 403, "insufficientPermissions")
+    peer.refused(messages.delete(userId="me", id=name), 403, SCOPE_MISSING)
     full.run(full.users.messages().delete(userId="me", id=name))
     history = peer.run(peer.users.history().list(userId="me", startHistoryId=start))
     assert history["history"][0]["messagesDeleted"][0]["message"]["id"] == name
@@ -328,7 +329,7 @@ def failing(peer, base, world):
     else:
         raise AssertionError("an unknown token was taken")
     narrow = Peer(base, Credentials(token=world["metadata"]))
-    narrow.refused(narrow.users.messages().list(userId="me", q="x"), 403, "insufficientPermissions")
+    narrow.refused(narrow.users.messages().list(userId="me", q="x"), 403, SCOPE_MISSING)
     fault(world, {"kind": "429", "count": 1, "match": "/labels"})
     peer.refused(peer.users.labels().list(userId="me"), 429, "rateLimitExceeded")
     # With num_retries the client repeats throttled calls, including those with status 403.
