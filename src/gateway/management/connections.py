@@ -6,7 +6,7 @@ from fastapi import Depends, Response
 from pydantic import Field
 from sqlmodel import col
 
-from gateway.audit.changes import note
+from gateway.audit.changes import log_change
 from gateway.http.oauth_pages import callback_url
 from gateway.http.request_services import AppServices
 from gateway.management import paging
@@ -131,8 +131,7 @@ async def reconnect_connection(services: AppServices, connection_id: str) -> vie
     """Begin a consent: a person opens `authorizeUrl` before `expiresAt`."""
     redirect_uri = callback_url(services.settings.base_url)
     started = await services.oauth.start(row_id(connection_id), redirect_uri=redirect_uri)
-    async with services.database.writing() as session:
-        note(session, "reconnectConnection", connection_id)
+    await log_change(services.database, "reconnectConnection", connection_id)
     return {
         "authorizeUrl": started.authorize_url,
         "expiresAt": timestamps.to_text(started.expires_at),

@@ -433,8 +433,8 @@ def test_the_reason_of_a_provider_is_shown(run, deployed):
     async def keep():
         database = Database.open(deployed)
         log = ProviderErrorLog(database, Keyring(["k" * 20]), days=30, clock=lambda: NOON)
-        told = {"upstream": "COLLAB", "status": 403, "text": "accessDenied"}
-        log.write("r", "PROVIDER_ERROR", [FailedAnswer(connection=7, **told)])
+        reason = {"upstream": "COLLAB", "status": 403, "text": "accessDenied"}
+        log.write("r", "PROVIDER_ERROR", [FailedAnswer(connection=7, **reason)])
         await log.flush()
         await database.close()
 

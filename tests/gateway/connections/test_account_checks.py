@@ -1,14 +1,11 @@
 """Checks of an account: all are harmless, and each tells what it sees."""
 
 import pytest
+import seeded_sandbox
 
 from providers.account_checks.catalogue import CHECKS
 from providers.account_checks.checks import ByHand
-from sandbox.world.calendar import events
-from sandbox.world.collab import sites
-from sandbox.world.mail import mailboxes
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
-from sandbox.world.tasks import boards, projects
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -39,13 +36,7 @@ ACCOUNTS = {
 
 @pytest.fixture(scope="module")
 def sandbox(sandbox):
-    state = sandbox.state
-    mailboxes.seed(state.database, state.mails)
-    events.seed(state.database, state.calendars)
-    boards.seed(state.database)
-    projects.seed(state.database)
-    sites.seed(state.database, state.content)
-    return sandbox
+    return seeded_sandbox.fill(sandbox)
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,12 @@ import asyncio
 
 import pytest
 import pytest_asyncio
+import seeded_sandbox
 
 from gateway.app import assemble
 from gateway.http.sandbox_mount import in_process
 from providers.http.origins import Origins
-from sandbox.world.calendar import events
-from sandbox.world.collab import sites
-from sandbox.world.mail import mailboxes
 from sandbox.world.people import STUDIO_ACCOUNT, YARD_ACCOUNT
-from sandbox.world.tasks import boards, projects
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -78,13 +75,7 @@ def time():
 
 @pytest.fixture(scope="module")
 def sandbox(sandbox):
-    state = sandbox.state
-    mailboxes.seed(state.database, state.mails)
-    events.seed(state.database, state.calendars)
-    boards.seed(state.database)
-    projects.seed(state.database)
-    sites.seed(state.database, state.content)
-    return sandbox
+    return seeded_sandbox.fill(sandbox)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
