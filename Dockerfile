@@ -13,10 +13,9 @@ RUN pip install --no-cache-dir --require-hashes --only-binary :all: -r requireme
     && /opt/access-gateway/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
-# What installs packages is of no use to the gateway, and has vulnerabilities of its own.
 RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /build/wheels . \
     && /opt/access-gateway/bin/pip install --no-cache-dir --no-deps /build/wheels/*.whl \
-    && /opt/access-gateway/bin/pip uninstall --yes --quiet setuptools pip
+    && /opt/access-gateway/bin/python -m pip uninstall --yes --quiet setuptools pip
 
 FROM ${PYTHON_IMAGE}
 # pg_dump, pg_restore and psql, for `db backup` and `db restore`; they serve PostgreSQL 15 and older.
@@ -25,6 +24,10 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home gateway \
     && install -d -o gateway -m 0700 /data
+# What installs packages is of no use to the gateway, and has vulnerabilities of its own: neither the
+# environment nor Python's own folders have it.
+RUN /usr/local/bin/python -m pip uninstall --yes --quiet setuptools pip \
+    && rm -rf /usr/local/lib/python3*/ensurepip
 COPY --from=build /opt/access-gateway /opt/access-gateway
 ENV PATH=/opt/access-gateway/bin:$PATH PYTHONUNBUFFERED=1 \
     AGW_HOST=0.0.0.0 AGW_PORT=8000 AGW_DATA_DIR=/data

@@ -3,14 +3,16 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import uvloop
 
 from benchmarks import (
     bodies,
+    concurrency,
     decisions,
+    edges,
     footprint,
     growing,
     layers,
@@ -18,13 +20,19 @@ from benchmarks import (
     processes,
     report,
     requests,
+    shapes,
+    steps,
     upstream,
 )
 from benchmarks.baselines import stock_client
 from benchmarks.rounds import Effort, measure
 from benchmarks.table import Figure, Growth, Result, Table
 
+STEPS = "Steps of one request: functions, timers and tasks"
+SHAPES = "Shape of a token: CPU"
 PROCESSES = "Processes: start, commands, sockets, memory"
+MEMORY = "Memory: held requests"
+CONCURRENCY = "Concurrency: 64 clients over 16 mailboxes, upstream at 20 ms"
 FULL, QUICK = Effort(rounds=15, seconds=0.08), Effort(rounds=9, seconds=0.03)
 
 
@@ -41,16 +49,7 @@ def main() -> int:
         report.print_facts("Setting", facts)
     results = list(_results(loop, effort, options.only, verbose=verbose))
     growths = [] if options.only else list(_growths(loop, verbose=verbose))
-    figures: list[Figure] = []
-    if not options.only or any(word in PROCESSES for word in options.only):
-        figures = loop.run_until_complete(processes.figures())
-        if verbose:
-            report.print_figures(PROCESSES, figures)
-    if not options.only:
-        sizes = footprint.facts()
-        facts |= sizes
-        if verbose:
-            report.print_facts("Start-up and memory", sizes)
+    figures = list(_figures(loop, options.only, verbose=verbose))
     if options.json:
         print(report.as_json(results, growths, figures, facts))
     if options.plot:
@@ -67,7 +66,7 @@ def _results(
     with upstream.running() as base:
         prepared = requests.tables(base)
         whole = loop.run_until_complete(prepared.__aenter__())
-        for table in (*bodies.tables(loop), decisions.table(), *whole):
+        for table in (*bodies.tables(loop), *edges.tables(loop), decisions.table(), *whole):
             if only and not any(word in table.title for word in only):
                 continue
             result = Result(table, measure(loop, table.variants, effort), _layers(loop, table))
@@ -75,6 +74,25 @@ def _results(
                 report.print_result(result)
             yield result
         loop.run_until_complete(prepared.__aexit__(None, None, None))
+
+
+def _figures(
+    loop: asyncio.AbstractEventLoop, only: Sequence[str] | None, *, verbose: bool
+) -> Iterator[Figure]:
+    measurements: Mapping[str, Callable[[], list[Figure]]] = {
+        STEPS: steps.figures,
+        SHAPES: shapes.figures,
+        PROCESSES: lambda: loop.run_until_complete(processes.figures()),
+        MEMORY: footprint.figures,
+        CONCURRENCY: lambda: loop.run_until_complete(concurrency.figures()),
+    }
+    for title, measured in measurements.items():
+        if only and not any(word in title for word in only):
+            continue
+        figures = measured()
+        if verbose:
+            report.print_figures(title, figures)
+        yield from figures
 
 
 def _layers(loop: asyncio.AbstractEventLoop, table: Table) -> Mapping[str, float]:

@@ -1,45 +1,48 @@
 """
-Start-up time, and memory per request that waits for upstream; each side in its own process.
+CPU of the first answer, and memory per request that waits for upstream; a process for each side.
 
     python -m benchmarks.footprint ours|theirs      prints JSON
 """
 
+import asyncio
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
 import time
+from collections.abc import Awaitable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-STARTED = time.perf_counter()  # before the large imports
-
-import asyncio  # noqa: E402 - as above
-import gc  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import statistics  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-from collections.abc import Awaitable, Mapping  # noqa: E402
-from contextlib import AsyncExitStack  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+if TYPE_CHECKING:  # importing the gateway would distort the plain application's figures
+    from benchmarks.table import Figure
 
 HELD = 1000
+MOST_HELD = 21.0  # kB of each
 TIMES = 3
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def facts() -> Mapping[str, str]:
-    """Run both sides a few times each; return texts by name."""
-    texts: dict[str, str] = {}
-    for side in ("ours", "theirs"):
+def figures() -> "list[Figure]":
+    """Run both sides a few times each; return the medians."""
+    from benchmarks.table import Figure
+
+    rows: list[Figure] = []
+    for side, name in (("ours", "ours"), ("theirs", "FastAPI + pydantic + httpx")):
         runs = [_run(side) for _ in range(TIMES)]
         middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        name = "ours" if side == "ours" else "FastAPI + pydantic + httpx"
-        texts[f"{name}: start"] = (
-            f"{middle['seconds']:.2f} s until the first answer ({middle['cpu']:.2f} s of CPU)"
-        )
-        texts[f"{name}: {HELD:,} held requests"] = (
-            f"{middle['held'] / 1024:.1f} MB, {middle['held'] / HELD:.1f} kB each"
-        )
-        texts[f"{name}: process"] = f"{middle['resident'] / 1024:.0f} MB before them"
-    return texts
+        most = MOST_HELD if side == "ours" else None
+        rows += [
+            Figure(f"{name}: first answer in one process", middle["cpu"], "s CPU"),
+            Figure(f"{name}: process", middle["resident"] / 1024, "MB"),
+            Figure(
+                f"{name}: each of {HELD:,} held requests", middle["held"] / HELD, "kB", most=most
+            ),
+        ]
+    return rows
 
 
 def _run(side: str) -> Mapping[str, float]:
@@ -53,7 +56,7 @@ async def _measured(side: str) -> Mapping[str, float]:
     async with AsyncExitStack() as stack:
         run, gate = await (_ours if side == "ours" else _theirs)(stack)
         await run()
-        seconds, cpu = time.perf_counter() - STARTED, time.process_time()
+        cpu = time.process_time()
         await asyncio.gather(*(run() for _ in range(50)))
         gc.collect()
         resident = _resident()
@@ -63,7 +66,7 @@ async def _measured(side: str) -> Mapping[str, float]:
         grown = _resident() - resident
         gate.set()
         await asyncio.gather(*held)
-    return {"seconds": seconds, "cpu": cpu, "resident": resident, "held": grown}
+    return {"cpu": cpu, "resident": resident, "held": grown}
 
 
 async def _ours(stack: AsyncExitStack) -> tuple[Any, asyncio.Event]:
@@ -94,19 +97,21 @@ _TARGET = "/api/access/email/messages?limit=50"
 
 def _gated() -> tuple[Any, asyncio.Event]:
     """Return an upstream that answers only while its gate is open, and the gate."""
-    import httpx
-
     from benchmarks.corpus import Corpus
+    from benchmarks.memory import FromMemory
 
-    gate, corpus = asyncio.Event(), Corpus()
+    class Gated(FromMemory):
+        async def handle_async_request(self, request: Any) -> Any:
+            await gate.wait()
+            return await super().handle_async_request(request)
+
+        async def send(self, request: Any) -> Any:
+            await gate.wait()
+            return await super().send(request)
+
+    gate = asyncio.Event()
     gate.set()
-
-    async def answer(request: httpx.Request) -> httpx.Response:
-        await gate.wait()
-        reply = corpus.reply(request.url.raw_path.decode())
-        return httpx.Response(200, content=reply.body)
-
-    return httpx.MockTransport(answer), gate
+    return Gated(Corpus()), gate
 
 
 def _resident() -> float:

@@ -5,9 +5,10 @@ Only the upstream call is replaced: `RecordedUpstream` returns bytes where
 `providers.http.client.Upstream` would fetch them.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
@@ -22,7 +23,7 @@ from graph.documents.operations import Graph
 from graph.masking import masks
 from policy.caller import Caller
 from policy.grants import Grant, validate
-from policy.vocabulary import CalendarField, EmailField
+from policy.vocabulary import CalendarField, EmailField, Surface
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.http.client import Upstream
 from providers.http.response import Response
@@ -36,7 +37,7 @@ from rest_compat.endpoint import OMITTED_WHEN_EMPTY
 
 EMAIL = "me@home.example"
 _KEYRING = Keyring.read("a key of the benchmark alone")
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 # The three fields of each surface that the masked variants mask.
 MAIL_MASK = ("bcc", "attachments", "body_preview")
@@ -114,6 +115,9 @@ class CalendarIds:
         """See `PublicIdStore`."""
 
 
+_NO_CALENDARS = MergedCalendars([], CalendarIds())
+
+
 @dataclass(frozen=True)
 class FixedMailbox:
     """A mailbox that returns a fixed page of records."""
@@ -126,7 +130,11 @@ class FixedMailbox:
 
 
 class Inside:
-    """A caller with its accounts. Every call gets a new context, as every request does."""
+    """
+    A caller with its accounts.
+
+    As in the gateway, the caller and its mailbox are kept, and every call gets a new context.
+    """
 
     graph = Graph(schema.build())
 
@@ -149,7 +157,8 @@ class Inside:
                 ("calendar", self._agenda, calendars),
             ):
                 info = _info(at, kind, provider, corpus)
-                accounts.append((info, cast("Any", registry).open(info, upstream)))
+                access = (lambda _, up=upstream: up) if kind == "email" else upstream
+                accounts.append((info, cast("Any", registry).open(info, access)))
         self._connections = tuple(info for info, _ in (*self._mail, *self._agenda))
 
     @property
@@ -157,9 +166,9 @@ class Inside:
         """The schema coordinates that are hidden."""
         return masks.hidden(self._grant)
 
-    @property
+    @cached_property
     def caller(self) -> Caller:
-        """A new caller, as after authentication."""
+        """The caller, kept as the authenticator keeps it until the next commit."""
         return Caller(
             token_id=1,
             token_name="benchmark",  # noqa: S106 - a name
@@ -172,18 +181,35 @@ class Inside:
             connections=self._connections,
         )
 
-    def context(self, *, page: MailPage | None = None, kind: type[Context] = Context) -> Context:
-        """Build the context of one request; *page* replaces the results of all mailboxes."""
-        return kind(
-            caller=self.caller,
-            request_id="00000000-0000-0000-0000-000000000000",
-            sealer=_KEYRING,
-            mail=MergedMailbox(self._mail)
-            if page is None
-            else cast("MergedMailbox", FixedMailbox(page)),
-            calendars=MergedCalendars(self._agenda, CalendarIds()),
-            now=_now,
-        )
+    def context(
+        self,
+        *,
+        page: MailPage | None = None,
+        kind: type[Context] = Context,
+        surfaces: Container[Surface] = frozenset(Surface),
+    ) -> Context:
+        """
+        Build the context of one request; *page* replaces the results of all mailboxes.
+
+        As `Accounts.ports_for`, it opens the calendars only for a request that needs their surface.
+        """
+        own: dict[str, Any] = {
+            "caller": self.caller,
+            "request_id": "00000000-0000-0000-0000-000000000000",
+            "mail": self._mailbox if page is None else cast("MergedMailbox", FixedMailbox(page)),
+            "calendars": (
+                MergedCalendars(self._agenda, CalendarIds())
+                if Surface.CALENDAR in surfaces
+                else _NO_CALENDARS
+            ),
+        }
+        if kind not in self.caller.bound:
+            self.caller.bound[kind] = vars(kind(sealer=_KEYRING, now=_now, **own))
+        return kind.of_bound(self.caller.bound[kind], own)
+
+    @cached_property
+    def _mailbox(self) -> MergedMailbox:
+        return MergedMailbox(self._mail)
 
     def rest(
         self, name: str, variables: Mapping[str, Any], *, page: MailPage | None = None
@@ -203,14 +229,15 @@ class Inside:
 
         # With a fixed page only the work on its records is measured, not building the context.
         ready = None if page is None else self.context(page=page)
+        surfaces = operation.surfaces
 
         async def run() -> bytes:
-            context = ready or self.context()
+            context = ready or self.context(surfaces=surfaces)
             operation.admit(context)
             outcome = await operation.run(variables, context)
             if outcome.errors or outcome.data is None:
                 raise AssertionError(outcome.errors)
-            return _encode(outcome.data["result"])
+            return encode(outcome.data["result"])
 
         return run
 

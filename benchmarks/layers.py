@@ -43,9 +43,9 @@ LAYERS: Mapping[str, str] = {
     "connector: request, decode, map": (
         "providers.connectors.provider_b.outlook_mail.mailbox:OutlookMailbox.get"
     ),
-    "call: deadline, retries, circuit breaker, slots": "providers.http.client:Upstream.call",
+    "call: deadline, retries, circuit breaker, slots": "providers.http.call:perform",
     "credentials": "gateway.connections.credentials:ConnectionCredentials.token",
-    "(upstream's answer, from memory)": "benchmarks.whole:FromMemory.handle_async_request",
+    "(upstream's answer, from memory)": "benchmarks.memory:FromMemory.send",
     "answer: headers, sending": "rest_compat.router:send_response",
 }
 

@@ -1,4 +1,4 @@
-"""SVG chart of the figures: bars for the promises, lines for growth."""
+"""SVG chart of the figures: bars for the promises, values without one, lines for growth."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -16,7 +16,7 @@ def draw(
 ) -> str:
     """Return the SVG text."""
     bars, height = _bars(_promised(results, figures), MARGIN)
-    lines: list[str] = []
+    lines, height = _values([figure for figure in figures if figure.most is None], height)
     for growth in growths:
         lines += _lines(growth, height)
         height += CHART + 70
@@ -66,6 +66,19 @@ def _bars(promised: Iterable[tuple[str, str, float, float]], top: int) -> tuple[
         'stroke-dasharray="4 3"/>'
     )
     return parts, y + 40
+
+
+def _values(figures: Sequence[Figure], top: int) -> tuple[list[str], int]:
+    """Write the figures without a promise, one per line; return the height after them."""
+    if not figures:
+        return [], top
+    parts = [_text(MARGIN, top, "Without a promise")]
+    for row, figure in enumerate(figures, start=1):
+        y = top + row * BAR
+        share = "" if figure.to is None else f"  ({figure.share:.3f} of the plain application)"
+        value = f"{figure.value:,.2f} {figure.unit}{share}"
+        parts += [_text(MARGIN, y, figure.name[:52]), _text(330, y, value)]
+    return parts, top + len(parts) // 2 * BAR + 40
 
 
 def _lines(growth: Growth, top: int) -> list[str]:

@@ -79,6 +79,7 @@ def measure(
     calls = {name: _calibrated(loop, run, effort.seconds) for name, run in variants.items()}
     calls[_AGAIN] = calls[names[0]]
     gc.unfreeze()
+    gc.collect()
     tune_garbage_collector()  # the same settings for all variants
     costs: dict[str, list[float]] = {name: [] for name, _ in order}
     shuffler = random.Random(7)

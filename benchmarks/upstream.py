@@ -1,7 +1,9 @@
 """
 Server of the fake upstreams in its own process, so that its CPU time is not measured.
 
-    python -m benchmarks.upstream      prints its address, and serves until its standard input ends
+    python -m benchmarks.upstream SECONDS
+
+prints its address, and serves until its standard input ends; each response takes SECONDS.
 """
 
 import asyncio
@@ -20,8 +22,9 @@ from benchmarks.corpus import Corpus
 class Protocol(asyncio.Protocol):
     """HTTP/1.1 server protocol that answers a connection's requests one after the other."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, seconds: float) -> None:
         self._corpus = corpus
+        self._seconds = seconds
         self._parser = httptools.HttpRequestParser(self)
         self._target, self._body = b"", b""
         self._transport: Any = None
@@ -47,14 +50,20 @@ class Protocol(asyncio.Protocol):
             f"HTTP/1.1 200 OK\r\ncontent-type: {reply.content_type}\r\n"
             f"content-length: {len(reply.body)}\r\n\r\n"
         )
-        self._transport.write(head.encode() + reply.body)
+        answer = head.encode() + reply.body
+        if self._seconds:
+            asyncio.get_running_loop().call_later(self._seconds, self._transport.write, answer)
+        else:
+            self._transport.write(answer)
 
 
-async def serve() -> None:
-    """Serve until standard input ends."""
+async def serve(seconds: float) -> None:
+    """Serve until standard input ends; each response takes *seconds*."""
     loop = asyncio.get_running_loop()
     corpus = Corpus()
-    server = await loop.create_server(lambda: Protocol(corpus), "127.0.0.1", 0, backlog=512)
+    server = await loop.create_server(
+        lambda: Protocol(corpus, seconds), "127.0.0.1", 0, backlog=512
+    )
     corpus.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     print(corpus.base, flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
@@ -62,9 +71,9 @@ async def serve() -> None:
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """Start the server in a child process; yield its address."""
-    command = [sys.executable, "-m", "benchmarks.upstream"]
+def running(seconds: float = 0.0) -> Iterator[str]:
+    """Start the server in a child process; yield its address. Each response takes *seconds*."""
+    command = [sys.executable, "-m", "benchmarks.upstream", str(seconds)]
     with subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -78,4 +87,4 @@ def running() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve())
+    uvloop.run(serve(float(sys.argv[1])))

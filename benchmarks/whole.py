@@ -1,7 +1,7 @@
 """Both sides as complete applications: the assembled gateway, and the plain application."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,6 @@ from benchmarks import asgi
 from benchmarks.baselines import fastapi_app
 from benchmarks.baselines.sqlmodel_store import Models
 from benchmarks.baselines.stores import File, Known, Store, Token
-from benchmarks.corpus import Corpus
 from benchmarks.inside import EMAIL, MAIL_MASK, settings
 from gateway.app import Gateway, assemble
 from gateway.auth.token_lookup import RowReader
@@ -22,6 +21,8 @@ from gateway.secrets.keyring import place
 from gateway.settings import Settings
 from providers.http.origins import Origins
 from providers.records.mail import Email
+
+Create = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 ADMIN = "the-admin-token-of-the-benchmark"
 PLENTY = [[10**9, 60], [10**9, 3600]]  # limits are counted, and never reached
@@ -33,20 +34,6 @@ TOKENS = {
         "Hidden email fields: bcc, body_preview, attachments.",
     ),
 }
-
-
-class FromMemory(httpx.AsyncBaseTransport):
-    """httpx transport that answers from memory."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the response of the corpus."""
-        body = await request.aread() if request.method == "POST" else b""
-        reply = self._corpus.reply(request.url.raw_path.decode(), body)
-        headers = {"content-type": reply.content_type, "content-length": str(len(reply.body))}
-        return httpx.Response(200, headers=headers, content=reply.body)
 
 
 @dataclass(frozen=True)
@@ -109,45 +96,94 @@ async def ours(
 
 
 async def _create_accounts_and_tokens(gateway: Gateway, providers: Iterable[str]) -> dict[str, str]:
-    transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
-    admin = httpx.AsyncClient(
-        transport=transport,
+    async with _admin(gateway) as create:
+        operator = await _create_operator(create, EMAIL)
+        resource = await _create_mailboxes(create, operator, providers, EMAIL)
+        return {
+            name: await _create_token(
+                create, operator, resource, name, MAIL_MASK if name == "masked" else ()
+            )
+            for name in TOKENS
+        }
+
+
+async def create_mailboxes(us: Ours, count: int) -> list[str]:
+    """Create *count* mailboxes of provider B; return a token for each of them alone."""
+    async with _admin(us.gateway) as create:
+        operator = await _create_operator(create, "many@home.example")
+        tokens = []
+        for number in range(count):
+            address = f"mailbox{number}@home.example"
+            resource = await _create_mailboxes(create, operator, ["PROVIDER_B"], address)
+            tokens.append(await _create_token(create, operator, resource, address, ()))
+        return tokens
+
+
+async def save_document(us: Ours, name: str, text: str, *, path: str) -> str:
+    """Save a query at *path*; return its `documentId`."""
+    async with _admin_client(us.gateway) as admin:
+        body = {"document": text, "method": "GET", "path": path}
+        answer = await admin.put(f"/api/documents/{name}", json=body)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["documentId"])
+
+
+@asynccontextmanager
+async def _admin(gateway: Gateway) -> AsyncIterator[Create]:
+    """Yield a function that creates something by the management API and returns the answer."""
+    admin = _admin_client(gateway)
+
+    async def create(kind: str, body: dict[str, Any]) -> Any:
+        answer = await admin.post(f"/api/{kind}", json=body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    async with admin:
+        yield create
+
+
+def _admin_client(gateway: Gateway) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(gateway, client=("127.0.0.1", 50000)),
         base_url="http://127.0.0.1:8000",
         headers={"authorization": f"Bearer {ADMIN}"},
     )
-    async with admin:
 
-        async def create(kind: str, body: dict[str, Any]) -> Any:
-            answer = await admin.post(f"/api/{kind}", json=body)
-            assert answer.status_code == 201, answer.text
-            return answer.json()
 
-        operator = (await create("operators", {"email": EMAIL, "displayName": "Operator"}))["id"]
-        resource = (await create("resources", {"name": "all", "operatorIds": [operator]}))["id"]
-        for at, provider in enumerate(providers):
-            connection = {
-                "resourceId": resource,
-                "operatorId": operator,
-                "kind": "email",
-                "provider": provider,
-                "accountEmail": EMAIL if at == 0 else f"me{at}@home.example",
-                "grantedScopes": ["Mail.ReadWrite"],
-                "credentials": {"accessToken": "an-upstream-token"},
-            }
-            await create("connections", connection)
-        tokens = {}
-        for name in TOKENS:
-            body = {
-                "name": name,
-                "operatorId": operator,
-                "resourceIds": [resource],
-                "settings": {
-                    **settings(MAIL_MASK if name == "masked" else ()),
-                    "quota": {"perMinute": 10**9, "perHour": 10**9},
-                },
-            }
-            tokens[name] = (await create("access-tokens", body))["token"]
-        return tokens
+async def _create_operator(create: Create, email: str) -> Any:
+    return (await create("operators", {"email": email, "displayName": "Operator"}))["id"]
+
+
+async def _create_mailboxes(
+    create: Create, operator: Any, providers: Iterable[str], address: str
+) -> Any:
+    """Create a resource with a mailbox of each of *providers*; return the resource's id."""
+    body = {"name": address, "operatorIds": [operator]}
+    resource = (await create("resources", body))["id"]
+    for at, provider in enumerate(providers):
+        connection = {
+            "resourceId": resource,
+            "operatorId": operator,
+            "kind": "email",
+            "provider": provider,
+            "accountEmail": address if at == 0 else f"me{at}@home.example",
+            "grantedScopes": ["Mail.ReadWrite"],
+            "credentials": {"accessToken": "an-upstream-token"},
+        }
+        await create("connections", connection)
+    return resource
+
+
+async def _create_token(
+    create: Create, operator: Any, resource: Any, name: str, hidden: Iterable[str]
+) -> str:
+    body = {
+        "name": name,
+        "operatorId": operator,
+        "resourceIds": [resource],
+        "settings": {**settings(hidden), "quota": {"perMinute": 10**9, "perHour": 10**9}},
+    }
+    return str((await create("access-tokens", body))["token"])
 
 
 def theirs(base: str, client: httpx.AsyncClient, *, provider: str) -> asgi.App:

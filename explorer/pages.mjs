@@ -15,8 +15,17 @@ writeFileSync(new URL('index.html', to), `<!doctype html>
     <title>access-gateway · REST reference</title>
     <link rel="icon" href="data:," />
     <link rel="stylesheet" href="swagger-ui.css" />
+    <style>
+      nav { padding: 0.75rem 1.25rem; font: 1rem/1.5 sans-serif; color: #3b4151; }
+      nav a { color: inherit; }
+      nav a[aria-current] { font-weight: bold; }
+      .dark-mode nav { color: #e4e6e6; }
+    </style>
   </head>
   <body>
+    <nav aria-label="References">
+      <a href="./">Surfaces</a> · <a href="./?api=management">Management</a>
+    </nav>
     <div id="ui"></div>
     <script src="swagger-ui-bundle.js"></script>
     <script src="init.js"></script>
@@ -26,8 +35,11 @@ writeFileSync(new URL('index.html', to), `<!doctype html>
 writeFileSync(new URL('init.js', to), `document.documentElement.classList.toggle(
   'dark-mode', matchMedia('(prefers-color-scheme: dark)').matches,
 );
+const managed = new URLSearchParams(location.search).get('api') === 'management';
+document.querySelectorAll('nav a')[managed ? 1 : 0].setAttribute('aria-current', 'page');
 SwaggerUIBundle({
-  url: '../openapi.json', dom_id: '#ui', validatorUrl: null, persistAuthorization: false,
+  // Absolute, because Swagger UI resolves links of the document by it.
+  url: new URL(managed ? '../api/management/openapi.json' : '../openapi.json', location).href, dom_id: '#ui', validatorUrl: null, persistAuthorization: false,
   tryItOutEnabled: true, filter: true, presets: [SwaggerUIBundle.presets.apis], layout: 'BaseLayout',
 });
 `);

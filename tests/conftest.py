@@ -4,11 +4,17 @@ import asyncio
 import gc
 import importlib.util
 import os
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 import gateway  # noqa: F401 - replaces sqlite3 by the packaged driver before a test imports it
@@ -18,15 +24,28 @@ pytest.register_assert_rewrite(
     *(path.stem for path in (Path(__file__).parent / "helpers").glob("*.py"))
 )
 
-# The suite runs on small shared machines: slowness is not a failure, and no test asserts on time.
-# EXAMPLES=1000 ./run test looks longer for a counterexample.
-settings.register_profile(
-    "gateway",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
-    max_examples=int(os.environ.get("EXAMPLES", "40")),
-)
-settings.load_profile("gateway")
+FEW_EXAMPLES, EXAMPLES = 5, 60  # of each property, in the fast suite and in the slow one
+
+
+def pytest_configure(config):
+    """
+    Set the examples of the Hypothesis properties, which both suites run, and hear Ctrl-C.
+
+    The suites run on small shared machines: slowness is not a failure, and no test asserts on
+    time. `EXAMPLES=1000 ./run slow` looks longer for a counterexample.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Shells start background jobs so; the processes that tests stop would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    few = "not slow" in config.option.markexpr
+    settings.register_profile(
+        "gateway",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+        max_examples=int(os.environ.get("EXAMPLES", FEW_EXAMPLES if few else EXAMPLES)),
+    )
+    settings.load_profile("gateway")
+
 
 # httpx's ASGI transport asks for it at every request: a search of the whole path when it is absent.
 if importlib.util.find_spec("sniffio") is None:
@@ -46,10 +65,66 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_sessionfinish():
+    """
+    Collect once what the last tests left, and let the collector pass over the rest.
+
+    At its end pytest collects five times, to hear of exceptions in finalizers.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_day():
+    """
+    Let a run that goes on after midnight (UTC) end on the day on which it began.
+
+    Default ranges of calendars begin today, and the tests' calendars are made relative to today.
+    """
+    import calendar_world
+
+    from graph import context
+
+    midnight = calendar_world.day(1)
+
+    class SameDay(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return min(datetime.now(tz), midnight - timedelta(seconds=1))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context, "datetime", SameDay)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _passed_records_are_exact():
+    """Check the records that plans pass on unchecked, whatever connector or test made them."""
+    from graph.execution.plan.shapes import RecordReader
+
+    convert = RecordReader._convert
+
+    def checked(self, value):
+        shape = convert(self, value)
+        if self.passing is not None:
+            try:
+                convert(replace(self, passing=None), value)
+            except msgspec.ValidationError as problem:
+                pytest.fail(f"a record has a value that is not of its declared type: {problem}")
+        return shape
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecordReader, "_convert", checked)
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting():
     """Neither durability nor the patience of retries is what the tests are about."""
     from gateway.store import database
+    from providers.connectors.boards import graphql_client
+    from providers.connectors.collab import batch
     from providers.http import call
     from providers.oauth import credentials
 
@@ -57,6 +132,8 @@ def _no_waiting():
         writer = ("synchronous=OFF", "foreign_keys=ON")
         patch.setattr(database, "_WRITER_PRAGMAS", writer)
         patch.setattr(call, "MAX_RETRY_DELAY_SECONDS", 0.01)
+        patch.setattr(batch, "_RETRY_PAUSE_SECONDS", 0.01)
+        patch.setattr(graphql_client, "_PAUSES", (0.01, 0.01))
         patch.setattr(credentials, "_OTHER_PROCESS_DELAYS", (0.0, 0.01, 0.05))
         yield
 
@@ -135,17 +212,40 @@ async def world(world_template, tmp_path: Path):
         yield world
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def module_world(world_template, tmp_path_factory):
+    """A world for the tests of a module that change nothing."""
+    import world as worlds
+
+    async with worlds.opened(*world_template, tmp_path_factory.mktemp("shared")) as world:
+        stored = world.stored_mails()
+        yield world
+        assert world.stored_mails() == stored
+
+
+addresses = count(1)
+
+
+def require_session_loop(request):
+    loop = request.node.get_closest_marker("asyncio").kwargs.get("loop_scope")
+    assert loop == "session", "what goes on in the background would outlive the test's loop"
+
+
+@pytest.fixture
+def shared_world(module_world, request):
+    """The world of the module with empty call logs, for tests that run in its loop."""
+    require_session_loop(request)
+    module_world.forget_calls()
+    number = next(addresses)
+    return module_world.called_from(f"10.1.{number // 256}.{number % 256}")
+
+
 @pytest.fixture
 async def token(request, world):
-    """The caller's access token: ``@pytest.mark.caller(allowedEmailOperations=["send_email"])``.
+    """The caller's access token."""
+    from callers import token_of_caller
 
-    The marker's keywords are token settings over those that open all of email; `resources` and
-    `expiresAt` are the token's own.
-    """
-    marker = request.node.get_closest_marker("caller")
-    settings = dict(marker.kwargs) if marker else {}
-    own = {name: settings.pop(name) for name in ("resources", "expiresAt") if name in settings}
-    return await world.token(settings, **own)
+    return await token_of_caller(request, world)
 
 
 @pytest.fixture
@@ -153,6 +253,57 @@ async def client(world, token):
     """A client of the caller's."""
     async with world.client(token) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def _made_tokens():
+    """The tokens of the module's callers; equal callers have one."""
+    return {}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def shared_client(request, shared_world, _made_tokens):
+    """A client of the caller's in the world of the module."""
+    from callers import token_of_caller
+
+    token = await token_of_caller(request, shared_world, _made_tokens)
+    async with shared_world.client(token) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def content_template(world_template, tmp_path_factory, elsewhere):
+    """Fill the world with collaboration content once; each test opens a copy."""
+    import content_world
+
+    return elsewhere(content_world.build(world_template, tmp_path_factory.mktemp("filled")))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def session_content(content_template, tmp_path_factory):
+    """A world of collaboration content that no test changes, for the whole session."""
+    import content_world
+
+    folder = tmp_path_factory.mktemp("content")
+    async with content_world.opened(content_template, folder) as world:
+        yield world
+
+
+@pytest.fixture
+def readonly(session_content, request):
+    """The shared read-only content with an empty call log, for tests that run in its loop."""
+    require_session_loop(request)
+    session_content.forget_calls()
+    return session_content
+
+
+@pytest.fixture
+async def content(content_template, tmp_path):
+    """A world of collaboration content for one test."""
+    import content_world
+
+    async with content_world.opened(content_template, tmp_path / "content") as world:
+        yield world
 
 
 @pytest.fixture

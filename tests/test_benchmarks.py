@@ -9,12 +9,14 @@ from paths import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY))
 
-from benchmarks import bodies, requests, whole
+from benchmarks import bodies, edges, requests, whole
 from benchmarks.corpus import Corpus
 from benchmarks.inside import Inside
+from benchmarks.memory import FromMemory
 from benchmarks.requests import A_PAGE, AN_EMAIL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True], ids=["unmasked", "masked"])
 async def test_pages_and_agendas_are_equal_on_both_sides(masked):
     assert whole.same(
@@ -25,12 +27,13 @@ async def test_pages_and_agendas_are_equal_on_both_sides(masked):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["a", "b"])
 async def test_whole_requests_are_answered_equally(provider):
     import httpx
     from benchmarks import asgi
 
-    base, memory = "http://upstream.invalid", whole.FromMemory(Corpus())
+    base, memory = "http://upstream.invalid", FromMemory(Corpus())
     wanted = [A_PAGE, AN_EMAIL] if provider == "b" else [A_PAGE]
     code = f"PROVIDER_{provider.upper()}"
     async with (
@@ -50,7 +53,7 @@ async def test_the_plain_application_knows_the_tokens_of_the_gateway():
     from benchmarks.baselines.sqlmodel_store import Models
     from benchmarks.baselines.stores import File
 
-    base, memory = "http://upstream.invalid", whole.FromMemory(Corpus())
+    base, memory = "http://upstream.invalid", FromMemory(Corpus())
     async with (
         whole.ours(base, providers=["PROVIDER_B"], transport=memory) as us,
         httpx.AsyncClient(transport=memory) as client,
@@ -77,6 +80,47 @@ async def test_frameworks_alone_and_both_graphql_endpoints_answer_equally():
     assert json.loads(ours_masked)["data"] == json.loads(theirs_masked)["data"]
 
 
+async def test_a_saved_document_answers_as_its_text_and_as_the_documented_call():
+    async with AsyncExitStack() as stack:
+        table = await requests._saved_document(stack)
+        text, path, by_id, documented = [json.loads(await run()) for run in table.variants.values()]
+
+    assert text == by_id
+    assert path == documented
+    (email,) = text["data"].values()
+    assert {name: value for name, value in email.items() if name in path} == path
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Passing an extension instance")  # its caches live in it
+async def test_documents_over_edges_are_equal_on_both_sides_and_of_10000_objects():
+    inside = Inside()
+    for case in (edges.threads(await inside.records(50)), edges.events(inside)):
+        ours, theirs = [
+            json.loads(await run(inside, case)()) for run in (edges.by_plan, edges.by_strawberry)
+        ]
+        assert ours == theirs
+        assert count_objects(ours) - 1 == edges.OBJECTS  # without the page
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Passing an extension instance")  # its caches live in it
+async def test_a_document_of_10000_objects_is_answered_equally_by_both_graphql_endpoints():
+    theirs, ours = [
+        json.loads(await run())["data"]
+        for run in requests.graphql_of_many_objects().variants.values()
+    ]
+
+    assert ours == theirs
+    assert count_objects(ours) - 3 == edges.OBJECTS  # without the two pages and what holds them
+
+
+def count_objects(value):
+    if isinstance(value, dict):
+        return 1 + sum(map(count_objects, value.values()))
+    return sum(map(count_objects, value)) if isinstance(value, list) else 0
+
+
 def test_figures_of_processes_are_promises_too():
     from benchmarks import plot, report
     from benchmarks.table import Figure
@@ -89,7 +133,28 @@ def test_figures_of_processes_are_promises_too():
     ]
 
     assert report.missed([], figures) == ["a page"]
-    drawn = plot.draw([], [], figures)
-    assert [text in drawn for text in ("a start", "3.000 ≤ 4.0", "memory", "token info")] == [
-        True, True, True, False
+    drawn = plot.draw([], [], [*figures, Figure("a wait", 1.5, "ms", to=3.0)])
+    promised, without = drawn.split("Without a promise")
+    assert [text in promised for text in ("a start", "3.000 ≤ 4.0", "memory")] == [True] * 3
+    assert "token info" not in promised
+    assert [text in without for text in ("token info", "0.50 ms CPU", "a start")] == [
+        True, True, False
     ]  # fmt: skip
+    assert "1.50 ms  (0.500 of the plain application)" in without
+
+
+@pytest.mark.slow
+def test_the_steps_of_a_request_are_within_their_promises():
+    from benchmarks import steps
+
+    figures = steps.figures()
+
+    # Log lines, which tests collect and benchmarks do not write, count as functions.
+    counted = [figure for figure in figures if not figure.name.endswith("Python functions")]
+    assert [figure.name for figure in counted if not figure.kept] == []
+    assert {figure.name: figure.value for figure in counted if figure.most is not None} == {
+        "one email: timers": 1,
+        "one email: tasks": 0,
+        "a page over two mailboxes: timers": 3,
+        "a page over two mailboxes: tasks": 2,
+    }

@@ -17,7 +17,7 @@ from modules_page import code_map
 from settings_page import settings_table
 from token_settings_page import token_settings_page
 
-from gateway.http.openapi import access_document
+from gateway.http.api_descriptions import access_document
 from graph import schema
 
 ROOT = Path(__file__).parents[2]

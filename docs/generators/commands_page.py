@@ -10,22 +10,22 @@ from gateway.cli.main import NAME, app
 
 _HEAD = f"""# Commands
 
-`{NAME} …`, or `./run …` in a checkout. This page is written by code from `src/gateway/cli`.
+`{NAME} …`, or `./run …` in a checkout. This page is generated from `src/gateway/cli`.
 
-Data goes to standard output, everything else to standard error. With `--json` the data is one JSON
+Data goes to standard output, messages go to standard error. With `--json` the data is one JSON
 document, whose members keep their names. Secrets come from the environment, a file or standard
-input, never as an argument; a token's text is shown once, when it is made.
+input, never as an argument; a token's text is shown once, when it is created.
 
 | Exit code | Meaning |
 |---|---|
-| 0 | done |
-| 1 | failed, refused, or the answer is no (`rule test`, `doctor`, `schema check`) |
-| 2 | wrong usage: words are missing, cannot be read, or do not fit together |
-| 130 | stopped by the keyboard |
+| 0 | success |
+| 1 | failed or refused, or a check is negative (`rule test`, `doctor`, `schema check`) |
+| 2 | wrong usage: arguments are missing, invalid or contradictory |
+| 130 | interrupted by Ctrl-C |
 
-What failed is told in one line on standard error. `{NAME} --install-completion` adds completion to
-the shell, and `./run --install-completion` does so for `./run`. Progress of long work is shown only
-on a terminal, colours not where `NO_COLOR` is set.
+A failure is one line on standard error. `{NAME} --install-completion` adds completion to
+the shell, and `./run --install-completion` does so for `./run`. Progress is shown on a terminal
+only, and `NO_COLOR` switches colours off.
 """
 
 
@@ -42,7 +42,7 @@ def commands_page() -> str:
                 link, does = "-".join(words), _paragraphs(command.help)[0].replace("|", "\\|")
                 lines.append(f"| [`{' '.join(words)}`](#{link}) | {does} |")
         lines.append("")
-    lines += ["## Each of them", ""]
+    lines += ["## Reference", ""]
     for _, words, command in commands:
         lines += _describe(words, command)
     return "\n".join(lines).rstrip() + "\n"

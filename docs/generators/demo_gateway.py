@@ -1,13 +1,11 @@
 """
 A demo gateway on a fixed day, for examples that are the same in every run.
 
-It needs `faketime` (libfaketime) on the path.
+It needs libfaketime (the package `faketime`).
 """
 
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from preloaded_clock import clock_library, clock_variables
 
 ROOT = Path(__file__).parents[2]
 STARTS_AT = "2026-11-20 12:34:00"
-_FAKETIME = ("faketime", "-f", f"@{STARTS_AT}")
 _START_SECONDS = 120
 
 
@@ -62,9 +60,9 @@ class DemoGateway:
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gateway "$@"\n', "utf-8")
         command.chmod(0o755)
         return subprocess.run(
-            [*_FAKETIME, "bash", "-eu", "-o", "pipefail", "-c", script],
+            ["/bin/bash", "-eu", "-o", "pipefail", "-c", script],
             cwd=folder,
-            env={**os.environ, **self.environment},
+            env={**os.environ, **self.environment, **_clock()},
             capture_output=True,
             text=True,
             timeout=300,
@@ -78,24 +76,21 @@ def running(folder: Path) -> Iterator[DemoGateway]:
     Run a demo in *folder*.
 
     Raises:
-        CannotStart: It did not start, or `faketime` is missing.
+        CannotStart: It did not start, or libfaketime is missing.
     """
-    if shutil.which("faketime") is None:
-        raise CannotStart("This needs faketime: install the package of this name.")
+    clock = _clock()
     manifest = folder / "manifest.json"
-    command = [*_FAKETIME, sys.executable, "-m", "gateway", "demo", "--port", "0"]
+    command = [sys.executable, "-m", "gateway", "demo", "--port", "0"]
     command += ["--data", str(folder / "data"), "--manifest", str(manifest)]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("AGW_")},
         "AGW_RATE_LIMITS": "off",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        **clock,
         "NO_COLOR": "1",
         "TZ": "UTC",
     }
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            command, stdout=log, stderr=log, cwd=folder, env=environment, start_new_session=True
-        )
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
     try:
         described = _when_ready(manifest, server, folder / "log")
         secret_key = json.loads((folder / "data" / "demo.json").read_text())["secret_key"]
@@ -117,8 +112,15 @@ def running(folder: Path) -> Iterator[DemoGateway]:
             },
         )
     finally:
-        os.killpg(server.pid, signal.SIGTERM)  # `faketime` does not pass a signal on
+        server.terminate()
         server.wait(120)
+
+
+def _clock() -> dict[str, str]:
+    library = clock_library()
+    if library is None:
+        raise CannotStart("This needs libfaketime: install the package faketime.")
+    return clock_variables(library, FAKETIME=f"@{STARTS_AT}")
 
 
 def _when_ready(manifest: Path, server: subprocess.Popen[bytes], log: Path) -> dict[str, Any]:

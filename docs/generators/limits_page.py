@@ -9,7 +9,8 @@ from gateway.management import rules as rule_bodies
 from gateway.operations import tokens
 from gateway.rule_intents import log as rule_intents
 from gateway.settings import Settings
-from gateway.store import idempotency, uploads
+from gateway.store import uploads
+from gateway.store.idempotency import store as idempotency
 from graph import file_content, page_tokens
 from graph.collab import file_queries, item_queries, search_queries, site_queries
 from graph.documents import cost_limits
@@ -132,6 +133,7 @@ def _fields() -> Sequence[Limit]:
         Limit("search text of content", f"{search_queries.MAX_TEXT} characters"),
         Limit("filter of task items", f"{read_arguments.MAX_TEXT} characters"),
         Limit("recipients of a message", str(sending.MAX_RECIPIENTS)),
+        Limit("names of all recipients", f"{_number(sending.MAX_NAMES)} characters"),
         Limit("subject of a message", f"{sending.MAX_SUBJECT} characters"),
         Limit("labels that one request adds or removes", str(email_mutations.MAX_LABELS)),
         Limit("name of a task item", f"{_number(write_arguments.MAX_NAME)} characters"),

@@ -11,7 +11,7 @@ from typing import Any
 from demo_gateway import DemoGateway
 from stable_values import renamed, stable
 
-from gateway.http.openapi import access_document
+from gateway.http.api_descriptions import access_document
 
 Answers = dict[str, Any]
 _FILE = b"Berth,Metres\nA1,12\n"
@@ -48,7 +48,7 @@ def _attachment(answers: Answers) -> Mapping[str, Any]:
 
 
 def _board(answers: Answers) -> Mapping[str, Any]:
-    return {"boardId": answers["listBoards"]["boards"][0]["id"]}
+    return {"boardId": answers["listTaskBoards"]["boards"][0]["id"]}
 
 
 def _site(answers: Answers) -> Mapping[str, Any]:
@@ -56,7 +56,9 @@ def _site(answers: Answers) -> Mapping[str, Any]:
 
 
 def _list(answers: Answers) -> Mapping[str, Any]:
-    berths = next(row for row in answers["listLists"]["lists"] if row["template"] == "genericList")
+    berths = next(
+        row for row in answers["listCollabLists"]["lists"] if row["template"] == "genericList"
+    )
     return {**_site(answers), "listId": berths["id"]}
 
 
@@ -73,7 +75,7 @@ def _link(answers: Answers) -> Mapping[str, Any]:
 
 
 def _item(answers: Answers) -> Mapping[str, Any]:
-    return {"itemId": answers["listItems"]["items"][0]["id"]}
+    return {"itemId": answers["listTaskItems"]["items"][0]["id"]}
 
 
 STEPS = (
@@ -94,6 +96,7 @@ STEPS = (
         lambda _: _FILE,
         makes=("handle", "pX3hTq0v8r2Kc6mYw1dLz5nB7sJ4gAeR9uFiOxCtVbE"),
     ),
+    Step("deleteUploadedAttachment", lambda a: {"handle": a["uploadEmailAttachment"]["handle"]}),
     Step("replyToEmail", _email, lambda _: {"body": "Thank you.", "replyAll": False}),
     Step("forwardEmail", _email, lambda _: {"to": [{"email": "ana@example.com"}], "body": "FYI"}),
     Step("listEmails", lambda _: {"hasAttachment": True, "limit": 1}, shown=False, key="files"),
@@ -108,24 +111,24 @@ STEPS = (
     Step("getEvent", lambda a: {"eventId": a["listEvents"]["events"][0]["id"]}),
     Step("getFreeBusy", lambda _: {"from": "2026-11-23T08:00:00Z", "to": "2026-11-23T12:00:00Z"}),
     Step("listCalendars"),
-    Step("listProviders"),
-    Step("listBoards", lambda _: {"q": "boat", "limit": 2}),
-    Step("getBoard", _board),
-    Step("listItems", lambda a: {**_board(a), "limit": 2}),
-    Step("getItem", _item),
-    Step("createItem", _board, lambda _: {"name": "Order varnish"}),
-    Step("updateItem", _item, lambda _: {"fields": {"name": "Varnish the mast"}}),
-    Step("addComment", _item, lambda _: {"body": "The varnish has arrived."}),
-    Step("deleteItem", lambda a: {"itemId": a["createItem"]["itemId"]}),
+    Step("listTaskProviders"),
+    Step("listTaskBoards", lambda _: {"q": "boat", "limit": 2}),
+    Step("getTaskBoard", _board),
+    Step("listTaskItems", lambda a: {**_board(a), "limit": 2}),
+    Step("getTaskItem", _item),
+    Step("createTaskItem", _board, lambda _: {"name": "Order varnish"}),
+    Step("updateTaskItem", _item, lambda _: {"fields": {"name": "Varnish the mast"}}),
+    Step("addTaskComment", _item, lambda _: {"body": "The varnish has arrived."}),
+    Step("deleteTaskItem", lambda a: {"itemId": a["createTaskItem"]["itemId"]}),
     Step("listSites", lambda _: {"limit": 2}),
     Step("listSites", lambda _: {"q": "yard", "limit": 1}, shown=False, key="yard"),
     Step("getSite", _site),
     Step("listDrives", _site),
-    Step("listLists", _site),
-    Step("getList", _list),
-    Step("listListItems", lambda a: {**_list(a), "limit": 2}),
+    Step("listCollabLists", _site),
+    Step("getCollabList", _list),
+    Step("listCollabListItems", lambda a: {**_list(a), "limit": 2}),
     Step("createListItem", _list, lambda _: {"fields": {"Title": "A1", "Tenant": "Ana Silva"}}),
-    Step("getListItem", _made),
+    Step("getCollabListItem", _made),
     Step("updateListItem", _made, lambda _: {"fields": {"Title": "A1, long"}}),
     Step("deleteListItem", _made),
     Step("listFiles", lambda _: {"q": "mast", "limit": 2}),
@@ -169,6 +172,17 @@ STEPS = (
     Step("deleteFile", _file),
     Step("searchContent", lambda _: {"q": "berth", "limit": 2}),
     Step("getAccessToken"),
+    Step(
+        "createChildToken",
+        body=lambda _: {
+            "name": "reads invoices",
+            "settings": {"allowedEmailOperations": ["search_emails", "view_email"]},
+            "expiresAt": "2026-11-20T18:00:00Z",
+        },
+        makes=("keyId", "pX3hTq0v"),
+    ),
+    Step("listChildTokens"),
+    Step("revokeChildToken", lambda a: {"childId": a["createChildToken"]["id"]}),
 )
 
 

@@ -24,6 +24,7 @@ PAGES = (
         for folder in ("start", "rest", "operate")
         for page in (ROOT / "docs" / folder).glob("*.md")
     ),
+    "docs/guides/saved-documents.md",  # last, because it adds a token
 )
 WIDTH = 100
 _BLOCK = re.compile(

@@ -1,16 +1,19 @@
 """
 A gateway over the demo world, with or without volume accounts, whose upstream calls are counted.
 
-Time stands still in it, so that the same code costs the same.
+The world's time stands still and deadlines are ten times as long, so that the same code costs the
+same on a busy machine.
 """
 
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
@@ -35,6 +38,7 @@ from sandbox.world.tasks import boards, projects
 ADMIN = "admin"
 ORIGIN = "http://127.0.0.1:8000"
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
+SLOWNESS = 10  # of the clock by which deadlines are kept
 _SECRETS = ("demo-admin-of-the-measurement", "a secret key of the measurement and of nothing else")
 
 
@@ -149,19 +153,32 @@ def open_sandbox_state(*, volume: bool) -> tuple[SandboxState, accounts.VolumeAc
     return state, accounts.fill(state, NOW) if volume else None
 
 
+@contextmanager
+def slowed_deadlines() -> Iterator[None]:
+    """Slow down the clock of the event loop and of deadlines inside the context."""
+    real_clock, began = time.monotonic, time.monotonic()
+    with patch("time.monotonic", lambda: began + (real_clock() - began) / SLOWNESS):
+        yield
+
+
 @asynccontextmanager
 async def opened(
     *, volume: bool
 ) -> AsyncIterator[tuple[MeasuredWorld, accounts.VolumeAccounts | None]]:
     """Open the demo world, or this world with volume accounts, and return these."""
     state, made = open_sandbox_state(volume=volume)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, suppress(GeneratorExit):
+    with (
+        slowed_deadlines(),
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name,
+        suppress(GeneratorExit),
+    ):
         folder = Path(name)
         sandbox = CountingSandbox(state, public_base=f"{ORIGIN}{PATH}")
         register_client(sandbox, ORIGIN)
         quota = sandbox.upstreams["providerA"].quota
         if quota is not None:
             quota.allowance = None  # more is measured in a minute than one user may spend
+        state.content.settings.units = None
         database = Database.open(launcher.settings(folder, _SECRETS, ORIGIN).database)
         await database.migrate()
         filled = await launcher.fill(database, Keyring([_SECRETS[1]]), sandbox)

@@ -1,5 +1,5 @@
 import './workers.js';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { GraphiQL } from 'graphiql';
 import { explorerPlugin } from '@graphiql/plugin-explorer';
@@ -10,50 +10,26 @@ import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
 import '@graphiql/plugin-explorer/style.css';
 import './app.css';
+import { Empty } from './empty.jsx';
+import { ABSENT, limitsOf, loadStarters, post, refusal, remember, rememberRun } from './gateway.js';
+import { markMaskedFields } from './masked.js';
+import { REST_PLUGIN } from './panels/rest.jsx';
+import { RunPanel } from './panels/run.jsx';
+import { TOKEN_PLUGIN } from './panels/token.jsx';
 
 // The token lives in this tab alone: sessionStorage, never localStorage, never a header pane.
 const KEY = 'access-gateway-token';
 const NOTE = 'access-gateway-note';
 // GraphiQL keeps tabs, variables and history of queries in localStorage under this prefix.
 const EDITOR_STORAGE = 'graphiql:';
-const endpoint = new URL('../graphql', location.href).href;
 const explorer = explorerPlugin();
-const plugins = [explorer, HISTORY_PLUGIN];
-
-async function post(token, params, headers) {
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      ...headers,
-      'content-type': 'application/json',
-      accept: 'application/graphql-response+json, application/json',
-      authorization: `Bearer ${token}`,
-    },
-    body: JSON.stringify(params),
-  });
-  const text = await response.text();
-  try {
-    return { status: response.status, body: JSON.parse(text) };
-  } catch {
-    const message = `HTTP ${response.status}: the answer is not JSON.`;
-    return { status: response.status, body: { errors: [{ message }] } };
-  }
-}
-
-function refusal(status, body) {
-  const said = body?.message ?? body?.errors?.[0]?.message;
-  return said ? `${status}: ${said}` : `The server answered ${status}.`;
-}
-
-// What to offer depends on the deployment: a mutation is a starter on the sandbox only.
-async function loadStarters() {
-  try {
-    const response = await fetch('starters.json');
-    return await response.json();
-  } catch {
-    return { sandbox: false, documents: [] };
-  }
-}
+const plugins = [explorer, TOKEN_PLUGIN, REST_PLUGIN, HISTORY_PLUGIN];
+const INTROSPECTION = 'IntrospectionQuery';
+const NARROW = '(max-width: 700px)';  // as in app.css
+const PROBE = { query: '{ __typename }' };
+const PROBE_INTERVAL = 2000;  // milliseconds
+const LOST = 'The gateway does not answer. Waiting for it …';
+const CONNECTED = 'Connected. Queries and variables are kept in this browser until "Forget", the token only in this tab.';
 
 function firstNote() {
   const note = sessionStorage.getItem(NOTE);
@@ -61,27 +37,70 @@ function firstNote() {
   return note ?? 'The token stays in this tab and is sent to this server only.';
 }
 
+function runOf(params, status, headers, body) {
+  const access = body.extensions?.access ?? {};
+  return {
+    params: { query: params.query, variables: params.variables, operationName: params.operationName },
+    status,
+    cost: access.cost,
+    hiddenFields: access.hiddenFields,
+    errors: body.errors ?? [],
+    requestId: headers.get('x-request-id'),
+    limits: limitsOf(headers),
+  };
+}
+
 function App() {
   const [starters, setStarters] = useState(null);
   const [draft, setDraft] = useState(() => sessionStorage.getItem(KEY) ?? '');
   const [token, setToken] = useState('');
   const [note, setNote] = useState(firstNote);
+  const [failed, setFailed] = useState(false);
+  const main = useRef(null);
+  const [waiting, setWaiting] = useState('');  // the token to connect with when the gateway answers
 
-  useEffect(() => { loadStarters().then(setStarters); }, []);
-
-  async function connect(event) {
-    event.preventDefault();
-    const value = draft.trim().replace(/^bearer\s+/i, '');
-    const { status, body } = await post(value, { query: '{ __typename }' });
-    if (status !== 200) {
-      setToken('');
-      setNote(refusal(status, body));
-      return;
-    }
-    sessionStorage.setItem(KEY, value);
-    setToken(value);
-    setNote('Connected. Queries and variables are kept in this browser until "Forget", the token only in this tab.');
+  function show(text, isFailure) {
+    setNote(text);
+    setFailed(isFailure);
   }
+
+  async function connectWith(value) {
+    const { status, body } = await post(value, PROBE);
+    setWaiting(ABSENT.has(status) ? value : '');
+    if (ABSENT.has(status)) {
+      show(LOST, true);
+    } else if (status === 200) {
+      sessionStorage.setItem(KEY, value);
+      remember({ token: value, own: null, runs: {} });
+      setToken(value);
+      show(CONNECTED, false);
+    } else {
+      setToken('');
+      show(refusal(status, body), true);
+    }
+  }
+
+  function connect(event) {
+    event.preventDefault();
+    connectWith(draft.trim().replace(/^bearer\s+/i, ''));
+  }
+
+  function offer(value) {
+    setDraft(value);
+    connectWith(value);
+  }
+
+  useEffect(() => {
+    loadStarters().then(setStarters);
+    const kept = sessionStorage.getItem(KEY);
+    if (kept) connectWith(kept);
+  }, []);
+
+  useEffect(() => {
+    if (!waiting) return undefined;
+    const timer = setInterval(() => connectWith(waiting), PROBE_INTERVAL);
+    return () => clearInterval(timer);
+  }, [waiting]);
 
   function forget() {
     sessionStorage.removeItem(KEY);
@@ -93,9 +112,22 @@ function App() {
   }
 
   const fetcher = useMemo(
-    () => async (params, options) => (await post(token, params, options?.headers)).body,
+    () => async (params, options) => {
+      const own = options?.headers ?? {};
+      const prefer = [own.prefer ?? own.Prefer, 'cost'].filter(Boolean).join(', ');
+      const { Prefer: _, ...headers } = { ...own, prefer };
+      const { status, headers: answered, body } = await post(token, params, { headers });
+      if (ABSENT.has(status)) {
+        show(LOST, true);
+        setWaiting(token);
+      }
+      if (params.operationName !== INTROSPECTION) rememberRun(runOf(params, status, answered, body));
+      return body;
+    },
     [token],
   );
+
+  useEffect(() => markMaskedFields(main.current), []);
 
   return (
     <div className="gw">
@@ -108,25 +140,22 @@ function App() {
         />
         <button type="submit" disabled={!draft.trim()}>Connect</button>
         {token && <button type="button" className="gw-quiet" onClick={forget}>Forget</button>}
-        <span className="gw-note" role="status">{note}</span>
+        <span className={failed ? 'gw-note gw-failed' : 'gw-note'} role={failed ? 'alert' : 'status'}>{note}</span>
         <a className="gw-docs" href="../docs/">REST reference</a>
       </form>
-      <div className="gw-main">
+      <main className="gw-main" ref={main}>
         {token && starters ? (
           <GraphiQL
-            key={token} fetcher={fetcher} plugins={plugins} visiblePlugin={explorer}
+            key={token} fetcher={fetcher} plugins={plugins} visiblePlugin={matchMedia(NARROW).matches ? undefined : explorer}
             shouldPersistHeaders={false} defaultEditorToolsVisibility="variables"
             defaultTabs={starters.documents.map((query) => ({ query }))}
-          />
+          >
+            <GraphiQL.Footer><RunPanel /></GraphiQL.Footer>
+          </GraphiQL>
         ) : (
-          <p className="gw-empty">
-            {'Paste an access token above. '}
-            {starters?.sandbox
-              ? <><code>./run demo</code>{' prints one for each profile.'}</>
-              : <><code>access-gateway token create</code>{' or an administrator makes one.'}</>}
-          </p>
+          <Empty starters={starters} connect={offer} />
         )}
-      </div>
+      </main>
     </div>
   );
 }

@@ -232,7 +232,8 @@ async def sites(client, adapter, facts):
     query = Sites.SitesRequestBuilderGetQueryParameters
     page = strict(await client.sites.get(asked(query(search='"*"', top=2))))
     found = await every(page, adapter)
-    assert len(found) == 7, [item.web_url for item in found]
+    assert len({item.id for item in found}) == 7, [item.web_url for item in found]
+    assert len(found) == 8  # the search repeats one
     root = strict(await client.sites.by_site_id("root").get())
     assert root.id == facts["sites"][""]
     yard = client.sites.by_site_id(facts["sites"]["/sites/yard"])
@@ -439,7 +440,10 @@ async def lists(client, adapter, facts):
     await refused(stock.items.get(asked(wide, Prefer=honour)), 400, "invalidRequest")
     slim = rows(filter="fields/Warehouse eq 'Quay' and fields/Counted eq 1", top=5000)
     assert len(strict(await stock.items.get(asked(slim, Prefer=honour))).value) == 30
-    assert len((await stock.items.get(asked(rows(top=5000)))).value) == 5000
+    # Without its models, which take time with the square of the rows.
+    longest = stock.items.to_get_request_information(asked(rows(top=5000)))
+    longest_body = json.loads(await adapter.send_primitive_async(longest, "bytes", {}))
+    assert len(longest_body["value"]) == 5000
     await refused(stock.items.get(asked(rows(top=5001))), 400, "invalidRequest")
     await writing(berths)
 

@@ -20,9 +20,11 @@ The process: it assembles the other packages and holds what operators manage.
     audit         the decision log
     explain       dry runs that tell why a call is refused and what would allow it
     connections   connected accounts, their credentials and OAuth consent
+    documents     the documents of the REST table, and saved documents
     rule_intents  rules of created resources, also when the process dies in between
     secrets       encryption
     store         database, tables, leases, idempotency
+    child_tokens  the tokens that holders make from their own
     operations    the operators' use cases, once for management API and command line
     management    the management API
     cli           the command line

@@ -7,13 +7,12 @@ Building it has no side effects; starting it (ASGI lifespan, or `running()`) mig
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from gateway.audit.changes import ChangeLog
@@ -21,6 +20,7 @@ from gateway.audit.log import DecisionLog
 from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.auth import tokens
 from gateway.auth.authenticator import Authenticator
+from gateway.child_tokens.store import ChildTokenStore
 from gateway.connections.accounts import Accounts
 from gateway.connections.credentials import CredentialRepository
 from gateway.connections.oauth_flow import OAuthFlow
@@ -28,18 +28,19 @@ from gateway.connections.recheck import ConnectionRecheck
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
-from gateway.explain.explainer import Explainer
-from gateway.explain.runner import DryRunner
-from gateway.http import caller_pacing, graphql_endpoint, health
+from gateway.documents import prepared
+from gateway.documents.stored import StoredDocuments
+from gateway.http import api_descriptions, caller_pacing, client_addresses, graphql_endpoint, health
 from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.dispatch import Dispatcher
-from gateway.http.entry import AddressLimits, RequestEntry
-from gateway.http.graphql_idempotency import mutation_rows
+from gateway.http.documents import explain
+from gateway.http.entry import RequestEntry
+from gateway.http.graphql_idempotency import Rows, mutation_rows
 from gateway.http.late_application import LateApplication
 from gateway.http.middleware import CommonMiddleware
-from gateway.http.sandbox_mount import SandboxApp, forgetting_faults
+from gateway.http.sandbox_mount import DemoToken, SandboxApp, forgetting_faults
 from gateway.infrastructure import Clock, Infrastructure, milliseconds, open_counter, secret_text
 from gateway.lifecycle import Lifecycle, Worker
 from gateway.ratelimit.prefix import DeploymentPrefix
@@ -52,20 +53,19 @@ from gateway.settings import Settings
 from gateway.store.background import BackgroundJobs
 from gateway.store.cleanup import HourlyCleanup
 from gateway.store.conflicts import retried
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.serving import ServingLease
 from gateway.store.uploads import UploadStore
-from graph import schema
-from graph.documents.operations import Graph
 from policy.vocabulary import Surface
 from providers.http.origins import Origins
-from rest_compat.endpoint import OMITTED_WHEN_EMPTY
-from rest_compat.ports import Operation
+from rest_compat.router import Router as RestRouter
 from rest_compat.router import rest_app
 from rest_compat.table import ENDPOINTS, Endpoint
 
 if TYPE_CHECKING:  # imported when it is first asked
     from fastapi import FastAPI
+
+    from gateway.explain.explainer import Explainer
 
 INTERNAL = "/internal"
 
@@ -90,7 +90,7 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await Router(lifespan=self.lifecycle.run)(scope, receive, send)
+            await self.lifecycle.serve(receive, send)
             return
         await self.middleware(scope, receive, send)
 
@@ -121,6 +121,7 @@ def assemble(
     sandbox: SandboxApp | None = None,
     clock: Clock = time.time,
     origins: Origins | None = None,
+    demo: Sequence[DemoToken] = (),
 ) -> Gateway:
     """
     Build the process.
@@ -130,6 +131,7 @@ def assemble(
         sandbox: Serves the sandbox upstreams in this process, at `/sandbox`.
         clock: Seconds since the epoch, for limits and expiry.
         origins: The HTTP clients; None makes new ones.
+        demo: Tokens that the explorer offers to everybody; none on a real deployment.
     """
     settings.ready_to_serve()
     base = Infrastructure.open(settings, sandbox=sandbox, clock=clock, origins=origins)
@@ -141,28 +143,25 @@ def assemble(
         closers=_closers(services, base),
         migrates=settings.migrate,
     )
-    graphql = graphql_endpoint.endpoint(entry, _graph(), idempotency, mutation_rows(ENDPOINTS))
-    table = rest_app(
-        _endpoints(settings),
-        graph=_Documents(),
-        entry=entry,
-        ledger=idempotency,
-        observer=entry.recorder.record_rest,
-        strict=settings.strict_parameters,
-    )
+    graphql = graphql_endpoint.endpoint(entry, prepared.graph(), idempotency, _mutation_rows())
+    table = _table(settings, services)
     mounted = sandbox and forgetting_faults(sandbox, base.clients)
-    app = _late_application(services, graphql=graphql, sandbox=mounted, default=table)
+    app = _late_application(services, sandbox=mounted, demo=demo, default=table)
     middleware = CommonMiddleware(
         Dispatcher(
             app,
             table=table,
             graphql=graphql,
+            rest_of=graphql_endpoint.rest_of(entry, prepared.graph(), settings.base_url),
+            explain=explain.explain(entry, prepared.graph()),
             probes=health.probes(services, base.metrics, lifecycle),
             entry=entry,
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
-        admission=AdmissionControl(active=settings.max_active, queued=settings.max_queued),
+        admission=AdmissionControl(
+            settings.max_active, settings.max_queued, base.metrics.observe_queue
+        ),
         draining=lambda: lifecycle.draining,
         metrics=base.metrics,
         tracing=base.tracing,
@@ -173,6 +172,21 @@ def assemble(
         lifecycle=lifecycle,
         middleware=middleware,
         background=base.background,
+    )
+
+
+def _table(settings: Settings, services: Services) -> RestRouter:
+    return rest_app(
+        _endpoints(settings),
+        graph=prepared.TableDocuments(),
+        entry=services.entry,
+        ledger=services.idempotency,
+        descriptions=api_descriptions.descriptions(services.documents),
+        saved=services.documents,
+        saved_rows=_mutation_rows(),
+        observer=services.entry.recorder.record_rest,
+        strict=settings.strict_parameters,
+        base_url=settings.base_url,
     )
 
 
@@ -193,12 +207,12 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
     accounts = Accounts(base.clients, credentials, database, settings.upstreams)
     decisions, provider_errors = _logs(settings, base, keyring)
     authenticator = _authenticator(settings, base, links)
-    rule_intents = RuleIntentLog(database, keyring)
+    rule_intents, documents = RuleIntentLog(database, keyring), _saved_documents(base)
     counter = open_counter(settings, base)
     idempotency, uploads = IdempotencyStore(database, keyring), UploadStore(database, keyring)
     entry = RequestEntry(
         authenticator=authenticator,
-        limits=AddressLimits(
+        limits=client_addresses.AddressLimits(
             counter,
             configured_windows(settings.rate_limit_windows),
             settings.proxies,
@@ -211,6 +225,8 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         rule_intents=rule_intents,
         attachment_links=AttachmentLinks(keyring, settings.base_url, now_ms),
         uploads=uploads,
+        child_tokens=ChildTokenStore(database),
+        saved=documents,
         not_found_step=settings.not_found_step_ms / 1000,
     )
     return Services(
@@ -230,11 +246,18 @@ def _services(settings: Settings, base: Infrastructure) -> Services:
         rule_intents=rule_intents,
         idempotency=idempotency,
         uploads=uploads,
-        explainer=_explainer(settings, entry, authenticator, idempotency),
-        admins={
-            hashlib.sha256(token.encode()).digest(): name for token, name in settings.admins.items()
-        },
+        explainer=_explainer(settings, entry, authenticator, idempotency, documents),
+        documents=documents,
+        admins={_digest(token): name for token, name in settings.admins.items()},
     )
+
+
+def _saved_documents(base: Infrastructure) -> StoredDocuments:
+    return StoredDocuments(base.reader, prepared.graph())
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
 
 
 def _logs(
@@ -260,17 +283,22 @@ def _explainer(
     settings: Settings,
     entry: RequestEntry,
     authenticator: Authenticator,
-    idempotency: IdempotencyStore,
-) -> Explainer:
-    runner = DryRunner(
-        entry,
-        _endpoints(settings),
-        graph=_graph(),
-        documents=_Documents(),
-        ledger=idempotency,
-        strict=settings.strict_parameters,
-    )
-    return Explainer(runner, authenticator)
+    ledger: IdempotencyStore,
+    saved: StoredDocuments,
+) -> "Callable[[], Explainer]":
+    @cache
+    def explainer() -> "Explainer":
+        from gateway.explain.explainer import Explainer  # noqa: PLC0415 - administrators ask it
+        from gateway.explain.runner import DryRunner  # noqa: PLC0415
+
+        rows, graph, documents = _endpoints(settings), prepared.graph(), prepared.TableDocuments()
+        strict = settings.strict_parameters
+        runner = DryRunner(
+            entry, rows, graph=graph, documents=documents, saved=saved, ledger=ledger, strict=strict
+        )
+        return Explainer(runner, authenticator)
+
+    return explainer
 
 
 def _authenticator(
@@ -311,6 +339,7 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
         services.credentials,
         services.idempotency,
         services.rule_intents,
+        accounts,
         RuleIntentRecovery(
             base.database, services.keyring, accounts, services.authenticator.connections_of
         ),
@@ -351,24 +380,16 @@ def _late_application(services: Services, **parts: Any) -> "LateApplication[Fast
     def build() -> "FastAPI":
         from gateway.management import application  # noqa: PLC0415 - FastAPI is heavy
 
+        services.explainer()  # imported here, in a thread, and not for its first question
         return application.build(services, **parts)
 
     return LateApplication(build)
 
 
 @cache
-def _graph() -> Graph:
-    """Build the schema once, however often a process is assembled."""
-    return Graph(schema.build())
-
-
-class _Documents:
-    """Prepares each internal document once per interpreter; operations are immutable."""
-
-    @staticmethod
-    @cache
-    def prepare(text: str) -> Operation:
-        return _graph().prepare_rest(text, omit_when_empty=OMITTED_WHEN_EMPTY)
+def _mutation_rows() -> Rows:
+    """Find the row of each mutation once: it parses the documents of all that write."""
+    return mutation_rows(ENDPOINTS)
 
 
 def _endpoints(settings: Settings) -> tuple[Endpoint, ...]:

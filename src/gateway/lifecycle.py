@@ -1,10 +1,13 @@
 """Start and stop of one process: migrations, background workers, release of resources."""
 
 import logging
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
+
+from starlette.types import Receive, Send
 
 from gateway.errors import CommandError
 from gateway.store.clock_check import ClockCheck
@@ -57,6 +60,20 @@ class Lifecycle:
             self.serving = False
             for close in self.closers:
                 await close()
+
+    async def serve(self, receive: Receive, send: Send) -> None:
+        """Run as the ASGI lifespan, from one message of the server to the next."""
+        phase = "startup"
+        await receive()
+        try:
+            async with self.run(self):
+                await send({"type": "lifespan.startup.complete"})
+                phase = "shutdown"
+                await receive()
+        except BaseException:
+            await send({"type": f"lifespan.{phase}.failed", "message": traceback.format_exc()})
+            raise
+        await send({"type": "lifespan.shutdown.complete"})
 
     async def _prepare(self, clock: ClockCheck) -> None:
         try:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gateway.audit.log import DecisionLog
     from gateway.audit.provider_errors import ProviderErrorLog
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from gateway.connections.oauth_flow import OAuthFlow
     from gateway.connections.reconnect_links import ReconnectLinks
     from gateway.connections.revocation import ConsentRevoker
+    from gateway.documents.stored import StoredDocuments
     from gateway.explain.explainer import Explainer
     from gateway.http.entry import RequestEntry
     from gateway.rule_intents.log import RuleIntentLog
     from gateway.secrets.keyring import Keyring
     from gateway.settings import Settings
     from gateway.store.database import Database
-    from gateway.store.idempotency import IdempotencyStore
+    from gateway.store.idempotency.store import IdempotencyStore
     from gateway.store.uploads import UploadStore
     from policy.quota import RequestCounter
 
@@ -31,6 +32,7 @@ class Services:
     The services of one process; `app.state.services` of the application.
 
     Attributes:
+        explainer: Imports and makes it when it is first called.
         admins: SHA-256 of an admin token -> its name.
     """
 
@@ -50,5 +52,6 @@ class Services:
     rule_intents: "RuleIntentLog"
     idempotency: "IdempotencyStore"
     uploads: "UploadStore"
-    explainer: "Explainer"
+    explainer: "Callable[[], Explainer]"
+    documents: "StoredDocuments"
     admins: "Mapping[bytes, str]"

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
+from providers.server_discovery.dns_records import server_address
+
 _ADMIN_NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}", re.ASCII)
 
 
@@ -36,6 +38,12 @@ def _networks(texts: tuple[str, ...]) -> tuple[str, ...]:
     for text in texts:
         ip_network(text, strict=False)
     return texts
+
+
+def _dns_server(text: str) -> str:
+    if text:
+        server_address(text)
+    return text
 
 
 def _user_agent(text: str) -> str:
@@ -80,5 +88,6 @@ Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)]
 ClientSecret = Annotated[
     SecretStr | None, Field(description="Its secret; none for a public client.")
 ]
+DnsServer = Annotated[str, AfterValidator(_dns_server)]
 UserAgent = Annotated[str, AfterValidator(_user_agent)]
 Networks = Annotated[Words, AfterValidator(_networks)]

@@ -12,6 +12,7 @@ from gateway.provider_settings import CLIENT_SETTINGS, Cloud, cloud_urls, upstre
 from gateway.setting_types import (
     BaseUrl,
     ClientSecret,
+    DnsServer,
     Networks,
     UserAgent,
     Words,
@@ -235,6 +236,11 @@ class Settings(BaseSettings):
         description="Comma-separated hosts (`host` or `host:port`) that a connection's `baseUrl` "
         "may name over https, besides the hosts of the base URLs above under their own scheme. "
         "`http://host:port` allows a host without TLS.",
+    )
+    dns_server: DnsServer = Field(
+        default="",
+        description="IP address, perhaps with a port, of the DNS server that searches for mail "
+        "and calendar servers ask. Default: the system's.",
     )
     user_agent: UserAgent = Field(
         default="access-gateway (gzip)",

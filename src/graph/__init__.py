@@ -6,9 +6,11 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     request_execution  POST /graphql: parse, measure, charge, validate, run, answer
     documents          documents parsed, measured against the limits, validated and cached
     execution          how a prepared operation runs, by a compiled plan where there is one
+    shape              the part of the schema that a token can use
     masking            who may call a root field, and which fields a token may not see
     errors             refusals and failures as GraphQL errors
-    effects            ends of mutations without content, for replays
+    effects            what a dry run shows, and what `If-Effect` compares
+    kept_results       results of mutations without content, for replays
     request_log        what a request asked and what denied it, for the decision log
     warnings           `authWarnings`
     loaders            data loaders of one request
@@ -16,7 +18,13 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     scalars            Long, DateTime, JSON
     file_content       the bytes of uploads: streamed, or base64 in variables
     attachment_uploads  port of files uploaded to be attached
+    child_tokens       port of the tokens that a holder makes
+    edge_table         fields that lead to other objects: the table of them all
+    edges              the same fields in the schema
     coordinates        schema coordinates ("Email.body") and what the schema has at them
     account            `accessToken`
+    children           `childTokens`, `createChildToken`, `revokeChildToken`
+    people             `person`, `lastContact`
+    links              `links`, `related`: what texts and meetings lead to
     emails, events, tasks, collab  the root fields and types of each surface
 """

@@ -39,5 +39,11 @@ class UploadsOfToken(Protocol):
             Refusal: `OVERLOADED`: the database did not answer.
         """
 
+    async def require_room(self, size: int) -> None:
+        """Raise what `store` would raise for a file of *size* bytes; store nothing."""
+
     async def find(self, handle: str) -> UploadedFile | None:
         """Return the file with this handle; None when the token has none, or not any more."""
+
+    async def delete(self, handle: str) -> bool:
+        """Delete the file with this handle; return False when `find` would return None."""

@@ -2,30 +2,34 @@
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from graphql import GraphQLResolveInfo
 from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
 from graph.attachment_uploads import UploadsOfToken
-from graph.effects import Effect
-from graph.loaders import Loaders
+from graph.child_tokens import ChildTokens
+from graph.effects import EffectRequest
+from graph.kept_results import KeptResult
+from graph.loaders.request_loaders import Loaders
 from graph.masking import masks
-from graph.request_log import RequestLog
+from graph.request_log import Denial, RequestLog
 from policy.caller import Caller
 from policy.refusals import InvalidInput
-from policy.vocabulary import RuleType
+from policy.vocabulary import LAYER_BY_CODE, Code, RuleType, Surface
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.fingerprints import Fingerprint
 from providers.content.merged_content import MergedContent
 from providers.failures import OutcomeUnknown
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.mail import AttachmentFile, SendAttempt
+from providers.records import mail as mail_records
 from providers.tasks.accounts import TaskAccounts
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Sealer(Protocol):
-    """Encrypts and authenticates small payloads that clients carry."""
+    """Encrypts, authenticates and signs small payloads that clients carry."""
 
     def seal(self, payload: bytes, *, context: bytes) -> str:
         """Return URL-safe text that only `unseal` with the same *context* opens."""
@@ -46,6 +50,12 @@ class Sealer(Protocol):
             ValueError: The text is damaged, of another context, or not sealed by this gateway.
         """
 
+    def sign(self, payload: bytes, *, context: bytes) -> str:
+        """Return the signature of *payload*: URL-safe and deterministic."""
+
+    def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+        """Return whether `sign` made *signature* for *payload* and *context*."""
+
 
 class RuleIntents(Protocol):
     """
@@ -53,6 +63,9 @@ class RuleIntents(Protocol):
 
     An intent is stored before the resource is created, and ends when the rule is stored.
     """
+
+    async def require_room(self, token_id: int) -> None:
+        """Raise what `intend` would raise; store nothing."""
 
     async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
@@ -75,6 +88,9 @@ class RuleIntents(Protocol):
         """Leave an intent of unknown outcome to the recovery process."""
 
 
+_SET_BY_EVERY_REQUEST = ("request_log", "started", "before_delay", "plan", "wait_for_capacity")
+
+
 @dataclass(kw_only=True)
 class Context:
     """
@@ -90,11 +106,17 @@ class Context:
             (docs/spec/requests.md#partial-failure).
         delivery: The attempt under an `Idempotency-Key`; set before the operation runs. None lets
             each send take a fresh Message-ID.
-        effect: How the mutation of *delivery* ended, encoded; empty until it has.
-        repeated: The effect of an earlier run; the mutation answers with it instead of running.
+        prefers_dry_run: The header of a `POST /graphql` says so; queries ignore it.
+        effect_request: Set for the mutation of a dry run or of a call with `If-Effect`.
+        kept_result: How the mutation of *delivery* ended, encoded; empty until it has.
+        repeated: That of an earlier run; the mutation answers with it instead of running.
+        cost: Describes the cost of the running operation; None: the caller does not ask.
+        held: Whether the message of the mutation is left as a draft.
         applied_limit: The maximum, when a `limit` above it was lowered; else None.
         etag: The ETag of the one resource that was read, for `If-Match`.
         budget: How many objects may still be returned; None for internal documents.
+        saved_document: The name of the saved document that a REST call runs; else None.
+        by_link: Whether the credential is a signed link instead of the token.
         plan: The plan of the running operation; None while graphql-core runs it alone.
         hidden: The schema coordinates that this token may not see, like "Email.body".
         wait_for_capacity: Awaited before a mutation runs; raises a refusal when the decision log
@@ -108,6 +130,7 @@ class Context:
         attachment_link: Returns the signed address of an attachment of this token, by the prefixed
             id of its message and its own id, and when the address expires.
         uploads: The files that this token uploaded to attach them.
+        child_tokens: The tokens that were made from this one.
         attachment: The attachment that the operation found; its bytes are not requested yet.
         now: The clock; returns an aware UTC time.
     """
@@ -122,11 +145,17 @@ class Context:
     rule_intents: RuleIntents | None = field(default=None, repr=False)
     require_all: bool = False
     delivery: SendAttempt | None = None
-    effect: bytes = b""
-    repeated: Effect | None = None
+    prefers_dry_run: bool = False
+    effect_request: EffectRequest | None = None
+    kept_result: bytes = b""
+    repeated: KeptResult | None = None
+    cost: Callable[[Collection[Surface]], Mapping[str, Any]] | None = None
+    held: bool = False
     applied_limit: int | None = None
     etag: str | None = None
     budget: int | None = None
+    saved_document: str | None = None
+    by_link: bool = False
     plan: "Plan | None" = field(default=None, repr=False)
     wait_for_capacity: Callable[[], Awaitable[None]] | None = field(default=None, repr=False)
     request_log: RequestLog = field(default_factory=RequestLog, repr=False)
@@ -138,12 +167,80 @@ class Context:
         default=None, repr=False
     )
     uploads: UploadsOfToken | None = field(default=None, repr=False)
+    child_tokens: ChildTokens | None = field(default=None, repr=False)
     attachment: AttachmentFile | None = field(default=None, repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     hidden: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.hidden = masks.hidden(self.caller.grant)
+
+    def as_template(self, own: Container[str]) -> Mapping[str, Any]:
+        """
+        Return the attributes that contexts of the same caller share, for `of_bound`.
+
+        Defaults of the class are left out: nearly no request sets them. Attributes that each
+        request sets have a place, because a dict that grows takes twice the memory.
+        """
+        set_later = dict.fromkeys(_SET_BY_EVERY_REQUEST)
+        return set_later | {
+            name: None if name in own else value
+            for name, value in vars(self).items()
+            # A function of the class would be a method.
+            if name in own or callable(value) or getattr(Context, name, self) is not value
+        }
+
+    @classmethod
+    def of_bound(cls, template: Mapping[str, Any], own: Mapping[str, Any]) -> "Context":
+        """
+        Make the context of one more request of a caller.
+
+        *template* is that of an unused context of the same caller; *own* are the attributes that
+        every request has its own of, its log among them.
+        """
+        context = object.__new__(cls)
+        context.__dict__ = dict(template)
+        context.__dict__.update(own)
+        context.started = time.monotonic()
+        return context
+
+    def check_document(self, names: Sequence[str]) -> None:
+        """
+        Check that the token may make a call that runs the saved documents *names*.
+
+        A link that the gateway signed is no call of the token: a document handed it out.
+
+        Raises:
+            DocumentNotAllowed: It may not.
+        """
+        if not self.by_link and not self.caller.require_document(names):
+            code = Code.DOCUMENT_NOT_ALLOWED
+            self.request_log.noted = Denial(layer=LAYER_BY_CODE[code], code=code, status=403)
+
+    def check_saved_document(self) -> None:
+        """Check the same of a REST call, which runs one saved document or none."""
+        if self.caller.limits_documents:
+            self.check_document(() if self.saved_document is None else (self.saved_document,))
+
+    def ask_for_effect(self, *, dry_run: bool, expected: str | None) -> None:
+        """Make the mutation a dry run, or one that writes only with the *expected* effect."""
+        if dry_run or expected is not None:
+            self.effect_request = EffectRequest(dry_run=dry_run, expected=expected)
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether the mutation ends at its first write."""
+        return self.effect_request is not None and self.effect_request.dry_run
+
+    @property
+    def expected_effect(self) -> str | None:
+        """The digest in `If-Effect`; None: any effect is accepted."""
+        return self.effect_request.expected if self.effect_request is not None else None
+
+    @property
+    def effect(self) -> Mapping[str, Any] | None:
+        """The effect of a dry run; None before it has come to its end, and for other requests."""
+        return self.effect_request.effect if self.effect_request is not None else None
 
     @property
     def visibility(self) -> bytes:
@@ -153,7 +250,8 @@ class Context:
             (connection.id, connection.status, connection.can_write, connection.selected_site_ids)
             for connection in caller.connections
         ]
-        seen = (caller.token_id, caller.policy_rev, caller.operator_id, connections)
+        revisions = (caller.policy_rev, *caller.ancestor_revs)
+        seen = (caller.token_id, *revisions, caller.operator_id, connections)
         return hashlib.sha256(repr(seen).encode()).digest()
 
     def refuse_uncertain_retry(self) -> None:
@@ -181,19 +279,46 @@ class Context:
             self.applied_limit = maximum
         return min(limit, maximum)
 
+    def cancel_reads(self) -> None:
+        """Stop what loaders read; fields that share a read do not stop it when they are."""
+        loaders = vars(self).get("loaders")
+        if loaders is not None:
+            loaders.cancel()
+
+    def read_email(self, email_id: str, wanted: AbstractSet[str]) -> Awaitable[mail_records.Email]:
+        """Read one message, with others of the request unless it is the only read."""
+        if self.plan is not None and self.plan.reads_once:
+            return self.mail.get(email_id, wanted=wanted)
+        return self.loaders.email(email_id, frozenset(wanted))
+
     @cached_property
     def loaders(self) -> Loaders:
         """The request's data loaders; first read inside the event loop."""
-        return Loaders(self.mail, single_use=self.plan is not None and len(self.plan.roots) == 1)
+        return Loaders(
+            self.mail,
+            self.calendars,
+            self.tasks,
+            self.content,
+            single_use=self.plan is not None and self.plan.reads_once,
+        )
 
 
 class Info(StrawberryInfo[Context, None]):
-    """Strawberry's resolver info with the request's `Context`."""
+    """
+    Strawberry's resolver info with the request's `Context`.
 
-    @property
-    def raw(self) -> GraphQLResolveInfo[Context]:
-        """graphql-core's own info, which `wanted` reads."""
-        return self._raw_info
+    Attributes:
+        context: An attribute, not a property as Strawberry's, because resolvers read it often.
+        raw: graphql-core's own info, which `wanted` reads.
+    """
+
+    context: Context = cast("Context", None)
+    raw: GraphQLResolveInfo[Context]
+
+    def __init__(self, _raw_info: GraphQLResolveInfo[Any], _field: Any) -> None:
+        self._raw_info = self.raw = _raw_info
+        self._field = _field
+        self.context = _raw_info.context
 
     def argument_name(self, python_name: str) -> str:
         """Return the GraphQL name of the argument that the resolver calls *python_name*."""

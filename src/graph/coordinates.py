@@ -1,5 +1,6 @@
 """Schema coordinates ("Email.body") and the fields at them."""
 
+from inspect import iscoroutinefunction, unwrap
 from typing import Any, cast
 
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema
@@ -39,4 +40,5 @@ def plain_attribute(field: GraphQLField) -> str | None:
 def is_asynchronous(field: GraphQLField) -> bool:
     """Say whether *field* has a resolver that is always awaited."""
     source = field.extensions.get("strawberry-definition")
-    return source is not None and bool(source.is_async)
+    resolver = source.base_resolver if source is not None else None
+    return resolver is not None and iscoroutinefunction(unwrap(resolver.wrapped_func))

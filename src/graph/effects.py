@@ -1,82 +1,234 @@
 """
-Effects of mutations, without content: all that a retry may learn of an earlier run.
+Effects of writes: what a dry run shows its caller, and what `If-Effect` compares.
 
-A replay whose stored response would show more than the token may see by now, or that asks for
-another selection, is answered from the effect (docs/spec/idempotency.md#replay).
+Every guarded mutation runs through `run`, so the same resolver, gates and refusals decide. What a
+mask hides is left out of the effect; recipients become a count. See docs/spec/dry-run.md.
 """
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
-from policy.refusals import Refusal
-from policy.vocabulary import Code
+from policy import recipients
+from policy.caller import Caller
+from policy.refusals import EffectChanged
+from policy.vocabulary import (
+    EMAIL_READS,
+    CollabField,
+    EmailField,
+    Field,
+    Operation,
+    Surface,
+    TaskField,
+)
+from providers.dry_run import dry_run
+from providers.records.mail import Participant
+from providers.write_previews import Change, WritePreview, previewing
 
 R = TypeVar("R")
 
-# Attributes of result records that hold ids, or say whether the operation was done. The last three
-# are those of a list item's id.
-_ATTRIBUTES = (
-    "success",
-    "email_id",
-    "thread_id",
-    "item_id",
-    "comment_id",
-    "file_id",
-    "permission_id",
-    "handle",
-    "site",
-    "list",
-    "number",
+_CONTEXT = b"effect"  # of signatures
+# The mask words of the surfaces that have writes.
+_FIELDS: Mapping[Surface | None, Iterable[Field]] = MappingProxyType(
+    {Surface.EMAIL: EmailField, Surface.TASKS: TaskField, Surface.COLLAB: CollabField}
 )
-_CREATED = ("fileId", "itemId")  # in the extensions of an error; see `Refusal.created`
+_json = msgspec.json.Encoder(order="sorted", enc_hook=str)
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Signer(Protocol):
+    """Signs digests, so that nobody can guess hidden values and compare."""
+
+    def sign(self, payload: bytes, *, context: bytes) -> str:
+        """Return the signature of *payload*: URL-safe and deterministic."""
+
+    def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+        """Say whether `sign` made *signature* for *payload* and *context*."""
+
+
+@dataclass(slots=True, kw_only=True)
+class EffectRequest:
     """
-    The end of one mutation.
+    A request whose effect matters.
 
     Attributes:
-        members: The ids and `success` of its result record, by attribute; with a *code*, the ids
-            of what was created all the same, by member.
-        code: Of the error that it ended with; None after a success.
-        message: Of that error.
+        dry_run: Whether the request ends at its first write.
+        expected: The digest in `If-Effect`; None: any effect is accepted.
+        effect: What the dry run shows; None before it has come to its end.
     """
 
-    members: Mapping[str, Any] = {}
-    code: Code | None = None
-    message: str = ""
-
-    def repeat(self, record_type: type[R]) -> R:
-        """
-        Return a record of *record_type* with the ids and `success` alone.
-
-        Raises:
-            Refusal: The mutation ended with an error.
-        """
-        if self.code is None:
-            return record_type(**self.members)
-        refusal = Refusal(self.message, code=self.code)
-        refusal.created = self.members
-        raise refusal
+    dry_run: bool = False
+    expected: str | None = None
+    effect: Mapping[str, Any] | None = None
 
 
-def of_record(record: object) -> bytes:
-    """Encode the effect of a mutation that returned *record*."""
-    values = {name: getattr(record, name, None) for name in _ATTRIBUTES}
-    members = {name: value for name, value in values.items() if value is not None}
-    return msgspec.json.encode(Effect(members=members))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOperation:
+    """A mutation: its surface, its name, and the token's operation that allows it."""
+
+    surface: Surface | None
+    name: str
+    allowed_by: Operation | None
 
 
-def of_error(described: Mapping[str, Any]) -> bytes:
-    """Encode the effect of a mutation that ended with an error as callers see it."""
-    extensions = described["extensions"]
-    created = {name: extensions[name] for name in _CREATED if name in extensions}
-    code, message = Code(extensions["code"]), described["message"]
-    return msgspec.json.encode(Effect(members=created, code=code, message=message))
+async def run(  # noqa: PLR0913 - what a mutation runs with
+    resolve: Callable[[], Awaitable[R]],
+    record_type: type[R],
+    operation: WriteOperation,
+    *,
+    request: EffectRequest,
+    caller: Caller,
+    signer: Signer,
+) -> R:
+    """
+    Run a mutation dry, or only if it has the expected effect.
+
+    Returns:
+        What *resolve* returns. A dry run that came to a write returns a *record_type* with what is
+        known before the write.
+
+    Raises:
+        EffectChanged: The effect is not the expected one; nothing was written.
+    """
+
+    def confirm() -> None:
+        if request.expected is not None:
+            payload = _payload(preview, operation, caller)
+            if not signer.verify(request.expected, payload, context=_CONTEXT):
+                raise EffectChanged
+
+    preview = WritePreview(confirm=confirm, hidden=_hidden(operation.surface, caller))
+    with previewing(preview):
+        if not request.dry_run:
+            return await _confirmed(resolve, preview)
+        result: R | None = None
+        with dry_run():
+            result = await _confirmed(resolve, preview)
+    digest = signer.sign(_payload(preview, operation, caller), context=_CONTEXT)
+    request.effect = {**_shown(preview, operation, caller), "digest": digest}
+    return _known_result(record_type, preview) if result is None else result
 
 
-def decode(effect: bytes) -> Effect:
-    """Decode what `of_record` or `of_error` returned."""
-    return msgspec.json.decode(effect, type=Effect)
+def _hidden(surface: Surface | None, caller: Caller) -> frozenset[str]:
+    """Return the mask words whose fields may not be shown; all, of mail that may not be read."""
+    if surface is Surface.EMAIL and not any(map(caller.allows, EMAIL_READS)):
+        return frozenset({"is_read", *(word.value for word in EmailField)})
+    return frozenset(word.value for word in _FIELDS.get(surface, ()) if caller.hides(word))
+
+
+async def _confirmed(resolve: Callable[[], Awaitable[R]], preview: WritePreview) -> R:
+    """Await the mutation; one that has nothing to write is confirmed at its end."""
+    result = await resolve()
+    if not preview.confirmed:
+        preview.confirm()
+    return result
+
+
+def _known_result(record_type: type[R], preview: WritePreview) -> R:
+    known = dict(preview.result)
+    if "success" in cast("Any", record_type).__struct_fields__:
+        known.setdefault("success", True)
+    return record_type(**known)
+
+
+def _payload(preview: WritePreview, operation: WriteOperation, caller: Caller) -> bytes:
+    """Return everything that the effect was derived from, hidden values included."""
+    return _json.encode(
+        [
+            caller.token_id,
+            operation.name,
+            preview.connection,
+            preview.recipients,
+            preview.subject,
+            preview.attachments,
+            preview.target,
+            preview.destination,
+            preview.changes,
+            preview.taken_names,
+            preview.basis,
+        ]
+    )
+
+
+# -- what the caller sees
+
+
+def _shown(preview: WritePreview, operation: WriteOperation, caller: Caller) -> dict[str, Any]:
+    """Return the effect without its digest; members that do not apply are left out."""
+    members = {
+        "account": _account(preview, caller),
+        "recipients": _recipients(preview),
+        "subject": _subject(preview),
+        "attachments": _attachments(preview),
+        "target": preview.target,
+        "destination": preview.destination,
+        "changes": [_change(change, preview) for change in preview.changes] or None,
+        "takenNames": preview.taken_names or None,
+        "allowedBy": _allowed_by(preview, operation, caller),
+    }
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _account(preview: WritePreview, caller: Caller) -> Mapping[str, Any] | None:
+    for connection in caller.connections:
+        if connection.id == preview.connection:
+            return {
+                "connectionId": connection.id,
+                "provider": connection.provider,
+                "email": connection.account_email,
+            }
+    return None
+
+
+def _recipients(preview: WritePreview) -> Mapping[str, Any] | None:
+    """Show the recipients by header; they are a count when a field behind them is hidden."""
+    if preview.recipients is None:
+        return None
+    people = preview.recipients
+    headers = {"to": people.to, "cc": people.cc, "bcc": people.bcc}
+    if not preview.hidden.isdisjoint(people.derived_from):
+        return {"hidden": sum(map(len, headers.values()))}
+    return {name: list(map(_person, members)) for name, members in headers.items() if members}
+
+
+def _person(person: Participant) -> Mapping[str, Any]:
+    return {"email": person.email, "name": person.name}
+
+
+def _subject(preview: WritePreview) -> str | None:
+    subject = preview.subject
+    if subject is None or (subject.derived and EmailField.SUBJECT in preview.hidden):
+        return None
+    return subject.text
+
+
+def _attachments(preview: WritePreview) -> list[Mapping[str, Any]] | None:
+    hidden = EmailField.ATTACHMENTS in preview.hidden
+    return [
+        {"name": file.name, "size": file.size}
+        for file in preview.attachments
+        if not (file.derived and hidden)
+    ] or None
+
+
+def _change(change: Change, preview: WritePreview) -> Mapping[str, Any]:
+    if change.masked_by in preview.hidden:
+        return {"field": change.field, "from": None, "to": None}
+    return {"field": change.field, "from": change.before, "to": change.after}
+
+
+def _allowed_by(
+    preview: WritePreview, operation: WriteOperation, caller: Caller
+) -> Mapping[str, Any]:
+    """Name the operation of the token, and the recipient patterns that the shown people match."""
+    allowed: dict[str, Any] = {"operation": operation.allowed_by}
+    rules = caller.grant.recipients
+    shown = _recipients(preview) or {}
+    if rules is not None and preview.recipients is not None and "hidden" not in shown:
+        people = (person for members in shown.values() for person in members)
+        normal = filter(None, (recipients.normalize(person["email"]) for person in people))
+        patterns = {pattern for name in normal for pattern in recipients.patterns_of(name)}
+        allowed["recipientPatterns"] = sorted(patterns & rules.allow)
+    return allowed

@@ -8,7 +8,7 @@ the log names the exception's type and place, never its text, which may quote co
 
 import logging
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -47,6 +47,8 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.ACCESS_DENIED: 403,
         Code.TIMEFRAME_DENIED: 403,
         Code.FIELD_NOT_VISIBLE: 403,
+        Code.RECIPIENT_NOT_ALLOWED: 403,
+        Code.DOCUMENT_NOT_ALLOWED: 403,
         Code.NO_WRITABLE_FIELDS: 403,
         Code.READ_ONLY: 403,
         Code.NO_PROVIDER: 403,
@@ -61,6 +63,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.OPERATOR_NOT_FOUND: 404,
         Code.RESOURCE_NOT_FOUND: 404,
         Code.RULE_NOT_FOUND: 404,
+        Code.DOCUMENT_NOT_FOUND: 404,
         Code.METHOD_NOT_ALLOWED: 405,
         Code.REQUEST_TIMEOUT: 408,
         Code.IDEMPOTENCY_KEY_REUSED: 409,
@@ -68,6 +71,7 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.NAME_CONFLICT: 409,
         Code.DUPLICATE_RULE: 409,
         Code.PRECONDITION_FAILED: 412,
+        Code.EFFECT_CHANGED: 412,
         Code.PAYLOAD_TOO_LARGE: 413,
         Code.TOO_LARGE: 413,
         Code.RANGE_NOT_SATISFIABLE: 416,
@@ -81,10 +85,13 @@ STATUSES: Mapping[Code, int] = MappingProxyType(
         Code.MAILBOX_LIMIT: 422,
         Code.RULE_LIMIT: 422,
         Code.UPLOAD_LIMIT: 422,
+        Code.DOCUMENT_LIMIT: 422,
+        Code.TOKEN_LIMIT: 422,
         Code.RATE_LIMITED: 429,
         Code.INTERNAL_ERROR: 500,
         Code.PROVIDER_ERROR: 502,
         Code.QUOTA_EXCEEDED: 502,
+        Code.SENDING_REFUSED: 502,
         Code.OVERLOADED: 503,
         Code.PROVIDER_TIMEOUT: 504,
         Code.OUTCOME_UNKNOWN: 504,
@@ -104,21 +111,28 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.ClientRefused: Code.PROVIDER_ERROR,
         failures.Unreachable: Code.PROVIDER_ERROR,
         failures.MissingScope: Code.PROVIDER_ERROR,
+        failures.SendingRefused: Code.SENDING_REFUSED,
         failures.NeedsReauth: Code.PROVIDER_ERROR,
+        failures.Impossible: Code.NOT_FOUND,
         failures.Missing: Code.NOT_FOUND,
         failures.Conflicted: Code.NAME_CONFLICT,
         failures.Stale: Code.PRECONDITION_FAILED,
         failures.Locked: Code.PROVIDER_ERROR,
+        failures.NotAccepted: Code.PROVIDER_ERROR,
         failures.ReadOnlyGrant: Code.READ_ONLY,
         failures.OutOfSpace: Code.QUOTA_EXCEEDED,
         failures.Refused: Code.PROVIDER_ERROR,
         failures.NoRoom: Code.OVERLOADED,
         failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
         failures.TooMuch: Code.PROVIDER_ERROR,
+        failures.Incomplete: Code.PROVIDER_ERROR,
         failures.Broken: Code.PROVIDER_ERROR,
         failures.ProviderFailure: Code.PROVIDER_ERROR,
     }
 )
+
+# Of a running operation; those of root fields are always listed.
+MAX_ERRORS = 50
 
 # Of one error, whose texts may quote the caller (docs/spec/errors.md#error-body).
 MAX_DETAILS = 20
@@ -126,7 +140,7 @@ MAX_FIELD = 100  # characters of the `field` of a detail
 MAX_MESSAGE = 300  # characters
 MAX_LOCATIONS = 5
 
-INTERNAL = "Something went wrong here. The request id names the case."
+INTERNAL = "Internal error. The operator can find its cause by the request id."
 
 
 def status(code: Code, surface: Surface | None) -> int:
@@ -202,6 +216,26 @@ def describe(error: GraphQLError, *, surface: Surface | None, request_id: str) -
         described["path"] = list(error.path)
     described["extensions"] = extensions(problem, surface=surface, request_id=request_id)
     return described
+
+
+def listed(errors: Sequence[GraphQLError]) -> Sequence[GraphQLError]:
+    """
+    Return the errors of a running operation that its response lists, in their order.
+
+    More than `MAX_ERRORS`: those of root fields, and the first others by their paths, so that
+    parallel reads list the same ones each time.
+    """
+    if len(errors) <= MAX_ERRORS:
+        return errors
+    by_path = sorted(errors, key=lambda error: list(map(_path_key, error.path or ())))
+    roots = [error for error in by_path if len(error.path or ()) <= 1]
+    others = [error for error in by_path if len(error.path or ()) > 1]
+    return [*roots, *others[: MAX_ERRORS - len(roots)]]
+
+
+def _path_key(part: str | int) -> tuple[int, str]:
+    """Return what orders the parts of a path: indices by number, response keys by text."""
+    return (part, "") if isinstance(part, int) else (-1, part)
 
 
 def describe_request(error: GraphQLError, code: Code, *, request_id: str) -> dict[str, Any]:

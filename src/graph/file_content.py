@@ -2,12 +2,15 @@
 
 import base64
 import binascii
+import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import NewType, Protocol, cast
 
 import strawberry
 from graphql import GraphQLError
+
+from providers.write_previews import Change, current_preview
 
 MAX_INLINE = 4 * 1024 * 1024  # bytes of a file in a document; docs/spec/limits.md#sizes
 
@@ -50,6 +53,19 @@ class InlineBody:
         yield self.content
 
 
+async def described_chunks(body: UploadBody) -> AsyncIterator[bytes]:
+    """Yield the bytes of *body*; when all have come, a preview has their size and their digest."""
+    preview, size, digest = current_preview(), 0, hashlib.sha256()
+    async for chunk in body.chunks():
+        if preview is not None:
+            size += len(chunk)
+            digest.update(chunk)
+        yield chunk
+    if preview is not None:
+        preview.changes += (Change(field="size", before=None, after=size),)
+        preview.basis += (digest.hexdigest(),)
+
+
 def read_content(value: object) -> UploadBody:
     """Accept an upload of the REST layer as it is, and decode a text as base64."""
     if callable(getattr(value, "chunks", None)):
@@ -67,9 +83,10 @@ def read_content(value: object) -> UploadBody:
 FILE_CONTENT = strawberry.scalar(
     name="FileContent",
     description=(
-        "The bytes of a file: base64, at most 4 MiB, in a request of at most 64 KiB as any other. "
-        "Larger ones are uploaded over REST."
+        "The bytes of a file in base64. A GraphQL request has at most 64 KiB, so upload larger "
+        "files over REST."
     ),
+    specified_by_url="https://www.rfc-editor.org/rfc/rfc4648#section-4",
     serialize=lambda value: value,
     parse_value=read_content,
 )

@@ -40,7 +40,7 @@ def seal(context: Context, route: str, filters: Mapping[str, object], state: obj
         msgspec.msgpack.encode(sealed), context=_binding(context, route, filters)
     )
     if len(token) > MAX_LENGTH:
-        raise TooMuch("The place where this page ends is too long for a page token.")
+        raise TooMuch("The position of the next page is too long for a page token.")
     return token
 
 
@@ -54,6 +54,8 @@ def unseal(
         InvalidInput: `INVALID_PAGE_TOKEN`: the page token is damaged, too old, or of another
             access token, route or set of filters.
     """
+    if len(token) > MAX_LENGTH:
+        raise _invalid()
     try:
         payload = context.sealer.unseal(token, context=_binding(context, route, filters))
         sealed = msgspec.msgpack.decode(payload, type=_Sealed)
@@ -61,7 +63,7 @@ def unseal(
     except (ValueError, msgspec.MsgspecError) as error:
         raise _invalid() from error
     age = context.now().timestamp() - sealed.issued_at
-    if len(token) > MAX_LENGTH or not -1 <= age <= MAX_AGE:
+    if not -1 <= age <= MAX_AGE:
         raise _invalid()
     return state
 

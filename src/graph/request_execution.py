@@ -8,11 +8,12 @@ The work before the charge is bounded by the document limits.
 """
 
 import asyncio
+import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import orjson
@@ -25,7 +26,14 @@ from graph.documents.operation import Operation
 from graph.documents.operations import Document, Graph
 from graph.execution.counting_executor import MAX_OBJECTS
 from graph.request_log import WHOLE_REQUEST, Denial
-from policy.refusals import Conflict, InvalidInput, Refusal, TooManyRequests, Unauthenticated
+from policy.refusals import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    Refusal,
+    TooManyRequests,
+    Unauthenticated,
+)
 from policy.vocabulary import LAYER_BY_CODE, Code
 from providers.failures import without_frames
 
@@ -34,6 +42,9 @@ GRAPHQL_TYPE = "application/graphql-response+json"
 
 # The bytes of an attachment in the variables: one string, whatever its length.
 _FILE = re.compile(rb'("contentBase64"\s*:\s*")[A-Za-z0-9+/=]*"')
+
+# With the prefix of the draft of GraphQL over HTTP, "Persisted documents", or without it.
+_DOCUMENT_ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 # Rate-limit cost of a request without a surface.
 NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
@@ -63,18 +74,33 @@ RunOperation = Callable[[], Awaitable[HttpResponse]]
 RunOnce = Callable[[Operation, Context, RunOperation], Awaitable[HttpResponse]]
 
 
+class SavedTexts(Protocol):
+    """The saved documents, by the SHA-256 of their texts in hexadecimal digits."""
+
+    async def text_of(self, digest: str) -> str | None:
+        """Return the text of a saved document; None: there is none."""
+
+    async def names_of(self, digest: str) -> Sequence[str]:
+        """Return the names of the documents that have one text."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Request:
+class GraphQLRequest:
+    """The body of a request."""
+
     query: str
     variables: dict[str, Any]
     operation: str | None
+    dry_run: bool
+    expected_effect: str | None
+    document_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """A request that may run once it is charged."""
 
-    request: _Request
+    request: GraphQLRequest
     document: Document
     costs: Mapping[str, int]
 
@@ -87,21 +113,23 @@ async def respond(  # noqa: PLR0913 - what a request has
     request_id: str,
     accept: str = "",
     once: RunOnce | None = None,
+    saved: SavedTexts | None = None,
 ) -> HttpResponse:
     """
     Execute one request and return the response, also for refusals that *admit* and *once* raise.
 
     *body* is the request body, or the refusal that kept it from arriving; *accept* is the header.
     *admit* is awaited exactly once with the costs: it charges the buckets and builds the context.
-    *once* runs a mutation, or returns the stored response of an earlier run.
+    *once* runs a mutation, or returns the stored response of an earlier run; *saved* has documents.
     """
     content_type = _content_type(accept)
-    prepared = _prepare(graph, body)
+    prepared = _prepare(graph, request := await _read(body, saved))
     costs = prepared.costs if isinstance(prepared, _Prepared) else NO_SURFACE_COST
     try:
         context = await admit(costs)
     except Refusal as refusal:
         return _error_response(refusal, request_id, content_type)
+    prepared = await _limited(prepared, request, context, saved)
     if not isinstance(prepared, _Prepared):
         context.request_log.denials[WHOLE_REQUEST] = _denial(prepared)
         return _error_response(prepared, request_id, content_type)
@@ -119,13 +147,18 @@ async def respond(  # noqa: PLR0913 - what a request has
         return _response(400, {"errors": described}, content_type)
     operation = graph.operation(document, prepared.request.operation)
     variables = prepared.request.variables
+    if operation.kind == "mutation":
+        context.ask_for_effect(
+            dry_run=prepared.request.dry_run or context.prefers_dry_run,
+            expected=prepared.request.expected_effect,
+        )
     if context.budget is None:
         context.budget = MAX_OBJECTS
     run = partial(_run, operation, variables, context, content_type)
     if once is None or operation.kind != "mutation":
         return await run()
     log = context.request_log
-    log.root_fields, log.variables = operation.running_root_fields(variables), variables
+    log.fields, log.variables = operation.running_fields(variables), variables
     try:
         return replace(await once(operation, context, run), content_type=content_type)
     except Refusal as refusal:
@@ -152,19 +185,68 @@ async def _run(
     content: dict[str, Any] = {"data": result.data}
     if result.errors:
         content["errors"] = list(result.errors)
-    if operation.surface is not None:
-        content["extensions"] = {"access": operation.access(context)}
+    extensions: dict[str, Any] = {}
+    if operation.surfaces or context.cost is not None:
+        extensions["access"] = operation.access(context)
+    if context.cost is not None:
+        extensions["access"]["cost"] = context.cost(operation.surfaces)
+    if result.unlisted:
+        extensions["unlistedErrors"] = result.unlisted
+    if context.effect is not None:
+        extensions |= {"dryRun": True, "effect": context.effect}
+    if extensions:
+        content["extensions"] = extensions
     root_statuses = (
         error["extensions"]["httpStatus"] for error in result.errors if len(error["path"]) == 1
     )
     return replace(_response(200, content, content_type), error_status=next(root_statuses, None))
 
 
-def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | Refusal:
+async def _read(body: bytes | Refusal, saved: SavedTexts | None) -> GraphQLRequest | Refusal:
+    """Read the body; a `documentId` becomes the text of the saved document."""
     if isinstance(body, Refusal):
         return body
     try:
-        request = _read(body)
+        request = read_request(body, with_id=True)
+        if request.document_id is None:
+            return request
+        text = None if saved is None else await saved.text_of(request.document_id)
+        if text is None:
+            message = "There is no saved document with this documentId."
+            return NotFound(message, code=Code.DOCUMENT_NOT_FOUND)
+        return replace(request, query=text)
+    except Refusal as problem:
+        return without_frames(problem)
+
+
+async def _limited(
+    prepared: "_Prepared | GraphQLError | Refusal",
+    request: GraphQLRequest | Refusal,
+    context: Context,
+    saved: SavedTexts | None,
+) -> "_Prepared | GraphQLError | Refusal":
+    """Return *prepared*, or the refusal of a token that is limited to saved documents."""
+    if not context.caller.limits_documents:
+        return prepared
+    names: Sequence[str] = ()
+    if isinstance(request, GraphQLRequest):
+        digest = request.document_id or hashlib.sha256(request.query.encode()).hexdigest()
+        names = () if saved is None else await saved.names_of(digest)
+    elif request.code is not Code.DOCUMENT_NOT_FOUND:
+        return prepared  # the body is no request
+    try:
+        context.check_document(names)
+    except Refusal as refusal:
+        if context.request_log.causes is not None:
+            context.request_log.causes[WHOLE_REQUEST] = refusal
+        return without_frames(refusal)
+    return prepared
+
+
+def _prepare(graph: Graph, request: GraphQLRequest | Refusal) -> _Prepared | GraphQLError | Refusal:
+    if isinstance(request, Refusal):
+        return request
+    try:
         document = graph.parse(request.query)
         _, cost = graph.choose_operation(document, request.operation)
         cost.check(request.variables)
@@ -173,9 +255,11 @@ def _prepare(graph: Graph, body: bytes | Refusal) -> _Prepared | GraphQLError | 
     return _Prepared(request, document, cost.charges(request.variables))
 
 
-def _read(body: bytes) -> _Request:
+def read_request(body: bytes, *, with_id: bool = False) -> GraphQLRequest:
     """
     Read the JSON body strictly: an object, no batch, no surrogates, no NaN.
+
+    *with_id* accepts a `documentId` instead of the query, which is empty then.
 
     Raises:
         Refusal: The body is too large, or not of this shape.
@@ -188,15 +272,47 @@ def _read(body: bytes) -> _Request:
     except orjson.JSONDecodeError:
         raise _invalid_body("The body is not JSON.") from None
     if isinstance(content, list):
-        raise _invalid_body("Batches are not served: send one operation per request.")
-    if not isinstance(content, dict) or not isinstance(content.get("query"), str):
-        raise _invalid_body("The body must be an object with a query.")
+        raise _invalid_body("Batches are not supported: send one operation per request.")
+    document_id = _read_id(content) if with_id and isinstance(content, dict) else None
+    query = content.get("query") if isinstance(content, dict) else None
+    if document_id is not None and query is None:
+        query = ""
+    if not isinstance(query, str) or (query and document_id is not None):
+        choice = "a query, or a documentId instead" if with_id else "a query"
+        raise _invalid_body(f"The body must be an object with {choice}.")
     variables, operation = content.get("variables"), content.get("operationName")
     if not isinstance(variables, dict | None):
         raise _invalid_body("variables must be an object.")
     if not isinstance(operation, str | None):
         raise _invalid_body("operationName must be a string.")
-    return _Request(content["query"], variables or {}, operation or None)
+    dry_run, expected_effect = _read_extensions(content.get("extensions"))
+    return GraphQLRequest(
+        query, variables or {}, operation or None, dry_run, expected_effect, document_id
+    )
+
+
+def _read_id(content: Mapping[str, object]) -> str | None:
+    """Return the SHA-256 in `documentId`; it may have the prefix that names the algorithm."""
+    document_id = content.get("documentId")
+    if document_id is None:
+        return None
+    match = _DOCUMENT_ID.fullmatch(document_id) if isinstance(document_id, str) else None
+    if match is None:
+        raise _invalid_body("documentId must be a SHA-256 as 64 hexadecimal digits.")
+    return match[1]
+
+
+def _read_extensions(extensions: object) -> tuple[bool, str | None]:
+    """Return `dryRun` and `ifEffect`; other extensions are ignored."""
+    if not isinstance(extensions, dict | None):
+        raise _invalid_body("extensions must be an object.")
+    members = extensions or {}
+    dry_run, expected_effect = members.get("dryRun"), members.get("ifEffect")
+    if not isinstance(dry_run, bool | None):
+        raise _invalid_body("extensions.dryRun must be true or false.")
+    if not isinstance(expected_effect, str | None):
+        raise _invalid_body("extensions.ifEffect must be a string.")
+    return bool(dry_run), expected_effect
 
 
 def is_too_large(body: bytes) -> bool:

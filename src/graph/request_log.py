@@ -1,4 +1,4 @@
-"""Notes on a request for the decision log: its root fields, and what denied them."""
+"""Notes on a request for the decision log: its root fields and edges, and what denied them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ _RESOURCE_ARGUMENTS = (
     "eventId",
     "boardId",
     "folderId",
+    "driveId",
     "siteId",
 )
 WHOLE_REQUEST = ""  # the key of a denial of the whole request; no response key is empty
@@ -40,12 +41,13 @@ class Denial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RootField:
+class OperationField:
     """
-    One root field of an operation.
+    One root field or edge of an operation.
 
     Attributes:
-        key: Its name in the response.
+        key: Its name in the response; of an edge the names on its path, joined by dots.
+        name: Of an edge its coordinate, like "Email.thread".
         resources: Candidates for the id of its resource, the narrowest first: the variable's
             name, or None for a literal; and the literal, or the variable's default.
     """
@@ -71,21 +73,23 @@ class RequestLog:
     The notes on one request; empty where nothing is known yet.
 
     Attributes:
-        denials: The first denial of each response key, or of `WHOLE_REQUEST`.
+        denials: The first denial of each key of `fields`, or of `WHOLE_REQUEST`.
+        noted: The denial that a setting which only logs would have made.
         causes: The exceptions behind the denials, under the same keys; None collects none.
     """
 
-    root_fields: tuple[RootField, ...] = ()
+    fields: tuple[OperationField, ...] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
     denials: dict[str, Denial] = field(default_factory=dict)
     causes: dict[str, BaseException] | None = None
+    noted: Denial | None = None
 
 
 def root_fields(
     operation: graphql.OperationDefinitionNode,
     document: graphql.DocumentNode,
     requirements: Mapping[str, Requirement],
-) -> tuple[RootField, ...]:
+) -> tuple[OperationField, ...]:
     """
     Return the root fields of *operation* in *document*, one per response key.
 
@@ -101,14 +105,14 @@ def root_fields(
         definition.variable.name.value: _string(definition.default_value)
         for definition in operation.variable_definitions or ()
     }
-    fields: dict[str, RootField] = {}
+    fields: dict[str, OperationField] = {}
     for node in field_nodes(operation.selection_set, fragments):
         name = node.name.value
         if name in requirements:
             key = node.alias.value if node.alias else name
             fields.setdefault(
                 key,
-                RootField(
+                OperationField(
                     key=key,
                     name=name,
                     surface=requirements[name].surface,

@@ -83,26 +83,31 @@ def _read_long(value: object) -> int:
     return int(value)  # the encoder takes no subclass of int
 
 
+_RFC = "https://www.rfc-editor.org/rfc/rfc"  # with the number: what `@specifiedBy` refers to
+
 SCALARS: Mapping[object, ScalarDefinition] = MappingProxyType(
     {
         Long: strawberry.scalar(
             name="Long",
             description="A whole number of 64 bits, written as a JSON number.",
+            specified_by_url=f"{_RFC}8259#section-6",
             serialize=_read_long,
             parse_value=_read_long,
         ),
         datetime: strawberry.scalar(
             name="DateTime",
             description=(
-                "A time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. Taken in: the same, with an offset, "
-                "a date alone (midnight UTC), or without a zone (UTC)."
+                "A time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. Input may also have an offset, be a date "
+                "alone (midnight UTC), or have no time zone (UTC)."
             ),
+            specified_by_url=f"{_RFC}3339#section-5.6",
             serialize=_serialize,
             parse_value=_parse_value,
         ),
         JSON: strawberry.scalar(
             name="JSON",
             description="Any JSON value.",
+            specified_by_url=f"{_RFC}8259",
             serialize=lambda value: value,
             parse_value=lambda value: value,
         ),

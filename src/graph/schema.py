@@ -12,7 +12,7 @@ from graphql import GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from graph import account
+from graph import account, children, edges, links, people
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
@@ -22,11 +22,12 @@ from graph.collab import permission_mutations as collab_permissions
 from graph.collab import search_queries as collab_search
 from graph.collab import site_queries as collab_sites
 from graph.context import Info
+from graph.documents.sdl import SdlPrinter
 from graph.emails import mutations as email_mutations
 from graph.emails import queries as email_queries
 from graph.emails import uploads as email_uploads
 from graph.events import queries as event_queries
-from graph.execution import fast_resolvers
+from graph.execution import edge_resolvers, fast_resolvers
 from graph.file_content import FILE_CONTENT, FileContent
 from graph.masking import masks
 from graph.scalars import SCALARS
@@ -40,11 +41,14 @@ Query = create_type(
         email_queries.email,
         email_queries.email_attachment,
         email_queries.email_thread,
+        email_queries.email_threads,
         event_queries.calendar_events,
         event_queries.calendar_event,
+        event_queries.event_series,
         event_queries.events_by_contact,
         event_queries.free_busy,
         event_queries.calendars,
+        event_queries.calendar,
         task_queries.task_providers,
         task_queries.task_boards,
         task_queries.task_board,
@@ -55,6 +59,7 @@ Query = create_type(
         collab_files.collab_file_link,
         collab_files.collab_file_permissions,
         collab_sites.collab_drives,
+        collab_sites.collab_drive,
         collab_sites.collab_sites,
         collab_sites.collab_site,
         collab_sites.collab_lists,
@@ -64,7 +69,12 @@ Query = create_type(
         collab_labels.sensitivity_labels,
         collab_labels.file_sensitivity_label,
         collab_search.collab_search,
+        people.person,
+        people.last_contact,
+        links.links,
+        links.related,
         account.access_token,
+        children.child_tokens,
     ],
     description="Everything that can be read.",
 )
@@ -78,6 +88,7 @@ Mutation = create_type(
         email_mutations.delete_email,
         email_mutations.modify_email,
         email_uploads.upload_email_attachment,
+        email_uploads.delete_uploaded_attachment,
         task_mutations.create_task_item,
         task_mutations.update_task_item,
         task_mutations.delete_task_item,
@@ -93,6 +104,8 @@ Mutation = create_type(
         collab_row_changes.create_list_item,
         collab_row_changes.update_list_item,
         collab_row_changes.delete_list_item,
+        children.create_child_token,
+        children.revoke_child_token,
     ],
     description="Everything that can be changed; one field per request.",
 )
@@ -103,18 +116,29 @@ def build() -> GraphQLSchema:
     """Build the executable schema, once per process."""
     schema = _strawberry_schema()._schema  # noqa: SLF001 - strawberry has no public way to it
     fast_resolvers.apply(schema)
+    edge_resolvers.apply(schema)
     masks.apply(schema)
     return schema
 
 
 def sdl() -> str:
     """Print the schema as SDL, descriptions and directives included."""
-    return _strawberry_schema().as_str() + "\n"
+    return sdl_of(_strawberry_schema()._schema)  # noqa: SLF001 - as in `build`
+
+
+def sdl_of(shape: GraphQLSchema) -> str:
+    """Print a shape (see `graph.shape`) as SDL, like `sdl`."""
+    return _printer().print(shape)
+
+
+@cache
+def _printer() -> SdlPrinter:
+    return SdlPrinter(_strawberry_schema())
 
 
 @cache
 def _strawberry_schema() -> strawberry.Schema:
-    return strawberry.Schema(
+    schema = strawberry.Schema(
         Query,
         Mutation,
         config=StrawberryConfig(
@@ -123,6 +147,8 @@ def _strawberry_schema() -> strawberry.Schema:
             info_class=Info,
         ),
     )
+    edges.add(schema._schema)  # noqa: SLF001 - as in `build`
+    return schema
 
 
 if __name__ == "__main__":

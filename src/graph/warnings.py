@@ -10,6 +10,7 @@ from policy.vocabulary import Surface
 from providers.failures import (
     Broken,
     ClientRefused,
+    Incomplete,
     MissingScope,
     NeedsReauth,
     ProviderFailure,
@@ -20,7 +21,13 @@ from providers.fanout import AllFailed, ConnectionWarning
 from providers.tasks.accounts import DISPLAY_NAMES
 
 _NAMES: Mapping[str, str] = MappingProxyType(
-    {"PROVIDER_A": "Provider A", "PROVIDER_B": "Provider B", **DISPLAY_NAMES}
+    {
+        "PROVIDER_A": "Provider A",
+        "PROVIDER_B": "Provider B",
+        "IMAP": "Mail server",
+        "CALDAV": "Calendar server",
+        **DISPLAY_NAMES,
+    }
 )
 
 # Connections in these states are not read at all; the result lacks their data.
@@ -52,7 +59,8 @@ def warnings(
     if not sentences:
         return None
     ordered = tuple(sentence for _, sentence in sorted(sentences, key=itemgetter(0)))
-    if context.require_all:
+    doubts = [warning for warning in failed if isinstance(warning.failure, Incomplete)]
+    if context.require_all and len(doubts) < len(sentences):
         raise ProviderFailure(" ".join(ordered))
     return ordered
 
@@ -88,5 +96,7 @@ def _reason(failure: ProviderFailure) -> str:
             return "did not answer in time"
         case TooMuch():
             return "has more than can be read at once"
+        case Incomplete():
+            return "may leave some out"
         case _:
             return "failed"

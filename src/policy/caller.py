@@ -1,18 +1,78 @@
 """`Caller`: the authenticated access token, which every resolver asks for permission."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any, NamedTuple
 
-from policy import describe, gates
+from policy import containment, describe, gates
 from policy.gates import Connection
-from policy.grants import Grant
-from policy.refusals import FieldNotVisible, NoUsableConnection
+from policy.grants import Grant, TokenQuota
+from policy.quota import Charge, token_charges
+from policy.recipients import Recipient
+from policy.refusals import (
+    ChildrenNotAllowed,
+    DocumentNotAllowed,
+    FieldNotVisible,
+    NoUsableConnection,
+    RecipientNotAllowed,
+)
+from policy.rule_chain import RuleChain, Rules
 from policy.rules import RuleSet
-from policy.vocabulary import Field, MaskMode, Operation, Surface
+from policy.vocabulary import Field, MaskMode, Operation, SendMode, Surface
 
+MAX_ANCESTORS = 3  # docs/spec/child-tokens.md#limits
 NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPolicy:
+    """The own policy of one token; *settings* are stored, *grant* and *rules* read from them."""
+
+    token_id: int
+    grant: Grant
+    settings: Mapping[str, object]
+    rules: RuleSet
+
+
+class Ancestor(NamedTuple):
+    """A token from which the caller's token was made, directly or not."""
+
+    token_id: int
+    quota: TokenQuota
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectivePolicy:
+    """
+    Policy of a token, narrowed by its ancestors' (docs/spec/child-tokens.md).
+
+    Attributes:
+        settings: As `Caller.settings`.
+        narrowed: The settings that an ancestor narrows, by name.
+        ancestors: The parent first.
+    """
+
+    grant: Grant
+    settings: Mapping[str, object]
+    rules: Rules
+    narrowed: tuple[str, ...] = ()
+    ancestors: tuple[Ancestor, ...] = ()
+
+
+def effective_policy(own: TokenPolicy, ancestors: Sequence[TokenPolicy]) -> EffectivePolicy:
+    """Narrow the policy of a token by those of its *ancestors*, the parent first."""
+    if not ancestors:
+        return EffectivePolicy(grant=own.grant, settings=own.settings, rules=own.rules)
+    grant = containment.meet(own.grant, (ancestor.grant for ancestor in ancestors))
+    return EffectivePolicy(
+        grant=grant,
+        settings=containment.narrowed_settings(own.settings, own.grant, grant),
+        rules=RuleChain([own.rules, *(ancestor.rules for ancestor in ancestors)]),
+        narrowed=tuple(containment.widened_settings(grant, own.grant)),
+        ancestors=tuple(Ancestor(each.token_id, each.grant.quota) for each in ancestors),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +85,11 @@ class Caller:
     Attributes:
         key_id: The displayable start of the token; not a secret.
         policy_rev: Grows with every change of the policy; compiled policy is cached under it.
-        settings: The stored settings, for display only. Decisions read *grant*.
+        settings: The stored settings, narrowed by the ancestors', for display only. Decisions read
+            *grant*.
+        narrowed: The settings that an ancestor narrows, by name.
+        ancestors: The tokens from which a child token was made, the parent first.
+        ancestor_revs: Their policy revisions.
         rules: The compiled collab rules; without rules nothing on that surface is allowed.
         connections: Every connection that the token reaches, in any status, lowest id first.
     """
@@ -39,7 +103,10 @@ class Caller:
     grant: Grant
     settings: Mapping[str, object]
     connections: tuple[Connection, ...]
-    rules: RuleSet = field(default=NOTHING_ALLOWED, repr=False)
+    rules: Rules = field(default=NOTHING_ALLOWED, repr=False)
+    narrowed: tuple[str, ...] = ()
+    ancestors: tuple[Ancestor, ...] = ()
+    ancestor_revs: tuple[int, ...] = ()
 
     def admit(self, surface: Surface, *operations: Operation) -> None:
         """
@@ -50,9 +117,40 @@ class Caller:
         """
         gates.admit(surface, operations, self.grant, self.connections)
 
+    @property
+    def limits_documents(self) -> bool:
+        """Whether the token is limited to saved documents, or its other calls are noted."""
+        grant = self.grant
+        return grant.documents is not None or grant.documents_log_only is not None
+
+    def require_document(self, names: Sequence[str]) -> bool:
+        """
+        Check that the token may make a call that runs the saved documents *names*.
+
+        Returns:
+            Whether the limit that is only logged allows it, too.
+
+        Raises:
+            DocumentNotAllowed: It runs none that the token allows.
+        """
+        grant = self.grant
+        if grant.documents is not None and not grant.documents.allows(names):
+            raise DocumentNotAllowed(names)
+        return grant.documents_log_only is None or grant.documents_log_only.allows(names)
+
     def allows(self, operation: Operation) -> bool:
         """Say whether the token has the flag of *operation*."""
         return gates.allows(self.grant, operation)
+
+    def require_children_allowed(self) -> None:
+        """
+        Check that the token may create child tokens.
+
+        Raises:
+            ChildrenNotAllowed: `allowChildren` is false, or the token has too many ancestors.
+        """
+        if not self.grant.allow_children or len(self.ancestors) >= MAX_ANCESTORS:
+            raise ChildrenNotAllowed(allowed=self.grant.allow_children)
 
     def usable_connections(self, surface: Surface) -> tuple[Connection, ...]:
         """
@@ -61,13 +159,15 @@ class Caller:
         Raises:
             NoUsableConnection: Every one is inactive, or excluded by `allowedConnectionIds`.
         """
-        usable = tuple(
-            connection
-            for connection in self.connections
-            if connection.kind == surface
-            and connection.status == "active"
-            and not self.excludes(connection)
-        )
+        usable = self._usable.get(surface)
+        if usable is None:
+            usable = self._usable[surface] = tuple(
+                connection
+                for connection in self.connections
+                if connection.kind == surface
+                and connection.status == "active"
+                and not self.excludes(connection)
+            )
         if not usable:
             raise NoUsableConnection(surface)
         return usable
@@ -76,6 +176,27 @@ class Caller:
         """Say whether `allowedConnectionIds` leaves *connection* out."""
         allowed = self.grant.connection_ids
         return allowed is not None and connection.id not in allowed
+
+    @cached_property
+    def parent_id(self) -> int | None:
+        """The id of the token from which this token was made; None: an operator made it."""
+        return self.ancestors[0].token_id if self.ancestors else None
+
+    @property
+    def quotas(self) -> tuple[tuple[int, TokenQuota], ...]:
+        """The ids of the token and its ancestors, which calls are charged to, with their quotas."""
+        return (self.token_id, self.grant.quota), *self.ancestors
+
+    def quota_charges(self, cost: int) -> Sequence[Charge]:
+        """Return the charges of *cost* requests to the quotas of the token and its ancestors."""
+        if cost == 1:
+            return self._quota_charges
+        return [charge._replace(cost=cost) for charge in self._quota_charges]
+
+    @cached_property
+    def _quota_charges(self) -> list[Charge]:
+        """The charges of one request."""
+        return token_charges(self.quotas, 1)
 
     @cached_property
     def hides_resources(self) -> bool:
@@ -110,14 +231,67 @@ class Caller:
         if hidden and self.strict:
             raise FieldNotVisible(feature, *hidden)
 
+    @property
+    def limits_recipients(self) -> bool:
+        """Whether the token may not write to everyone."""
+        return self.grant.recipients is not None
+
+    @property
+    def holds_mail(self) -> bool:
+        """Whether mail is left as a draft for a person to send."""
+        return self.grant.send_mode is SendMode.DRAFT
+
+    def require_visible_recipients(self, feature: str, *fields: Field) -> None:
+        """
+        Refuse to derive recipients from a hidden field; a token with recipient rules also in basic.
+
+        Whether the rules allow such a recipient would reveal it.
+
+        Raises:
+            FieldNotVisible: One of the fields is hidden.
+        """
+        hidden = [field for field in fields if self.hides(field)]
+        if hidden and (self.strict or self.limits_recipients):
+            raise FieldNotVisible(feature, *hidden)
+
+    def require_recipients(self, recipients: Iterable[Recipient]) -> None:
+        """
+        Check that the token may write to all *recipients*, the derived ones included.
+
+        Raises:
+            RecipientNotAllowed: The recipient rules exclude one.
+        """
+        rules = self.grant.recipients
+        if rules is None:
+            return
+        rejected = [recipient for recipient in recipients if not rules.allows(recipient.address)]
+        if rejected:
+            raise RecipientNotAllowed(rejected)
+
     def access_info(self, surface: Surface) -> str | None:
         """Describe the token's restrictions on *surface*; None when there are none."""
         sentences = self._access_infos
         if surface not in sentences:
-            sentences[surface] = describe.access_info(
+            own = describe.access_info(
                 surface, self.grant, has_block_rules=self.rules.has_block_rules
             )
+            child = describe.child_info(surface, self.narrowed) if self.ancestors else None
+            sentences[surface] = " ".join(filter(None, (own, child))) or None
         return sentences[surface]
+
+    @cached_property
+    def bound(self) -> dict[object, Any]:
+        """
+        Values that other layers derived from this caller alone, by keys of their own.
+
+        It is dropped with the caller, at the next commit: no verdict in it outlives its rows.
+        """
+        return {}
+
+    @cached_property
+    def _usable(self) -> dict[Surface, tuple[Connection, ...]]:
+        """The usable connections of the surfaces that were asked for."""
+        return {}
 
     @cached_property
     def _access_infos(self) -> dict[Surface, str | None]:

@@ -1,26 +1,151 @@
 """
-Containment of grants: the settings by which one grant allows more than another.
+Containment of grants: by which settings one grant allows more than another, and what both allow.
 
-A restore uses it to list the tokens that it would widen (docs/spec/management.md#restore).
+A restore lists the tokens that it would widen (docs/spec/management.md#restore), `policy diff` says
+of each change whether it widens (docs/spec/management.md#policy-differences), and a child token has
+the meet of its own grant and those of its ancestors (docs/spec/child-tokens.md#containment).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from policy.documents import DocumentRules, stored_form
 from policy.grants import BoardScope, Grant, TokenQuota
-from policy.vocabulary import CalendarAccessLevel, MaskMode, SearchTotals
+from policy.recipients import EVERYBODY, RecipientRules
+from policy.vocabulary import (
+    CalendarAccessLevel,
+    MaskMode,
+    RuleAction,
+    SearchTotals,
+    SendMode,
+    TaskProvider,
+)
 
-Comparison = Callable[[Any, Any], bool]  # (before, after) -> whether after allows more
+Rules = TypeVar("Rules", RecipientRules, DocumentRules)
+
+
+class SettingAlgebra(NamedTuple):
+    """
+    Order of the values of one setting.
+
+    Attributes:
+        setting: Its name.
+        allows_more: (before, after) -> whether after allows something that before does not.
+        meet: (own, ceiling) -> the value that allows exactly what both allow.
+    """
+
+    setting: str
+    allows_more: Callable[[Any, Any], bool]
+    meet: Callable[[Any, Any], Any]
+
+
+class Direction(StrEnum):
+    """
+    Direction of a change of what is allowed.
+
+    `NEITHER`: it allows as much as before, or more of one thing and less of another.
+    """
+
+    NARROWER = "narrower"
+    WIDER = "wider"
+    NEITHER = "neither"
+
+
+def direction(*, widens: bool, narrows: bool) -> Direction:
+    """Return the direction of a change that allows more, or less, of something than before."""
+    if widens == narrows:
+        return Direction.NEITHER
+    return Direction.WIDER if widens else Direction.NARROWER
+
+
+def directions_of_settings(before: Grant, after: Grant) -> Mapping[str, Direction]:
+    """Return the direction of every setting."""
+    widened, narrowed = widened_settings(before, after), widened_settings(after, before)
+    return {
+        setting: direction(widens=setting in widened, narrows=setting in narrowed)
+        for setting, *_ in SETTINGS.values()
+    }
+
+
+def direction_of_set(before: AbstractSet[Any], after: AbstractSet[Any]) -> Direction:
+    """Return the direction of a change of things that are allowed."""
+    return direction(widens=not after <= before, narrows=not before <= after)
+
+
+def direction_of_end(before: int | None, after: int | None) -> Direction:
+    """Return the direction of a moved end of a token; None is no end."""
+    return direction(widens=_limit(before, after), narrows=_limit(after, before))
+
+
+def direction_of_rule(action: str, *, added: bool) -> Direction:
+    """Return the direction of an added or removed rule; a block rule wins over all others."""
+    return Direction.WIDER if (action == RuleAction.ALLOW) == added else Direction.NARROWER
 
 
 def widened_settings(before: Grant, after: Grant) -> list[str]:
     """Return the names of the settings by which *after* allows more than *before*, in order."""
     return [
         setting
-        for attribute, (setting, allows_more) in COMPARISONS.items()
+        for attribute, (setting, allows_more, _) in SETTINGS.items()
         if allows_more(getattr(before, attribute), getattr(after, attribute))
     ]
+
+
+def meet(own: Grant, ceilings: Iterable[Grant]) -> Grant:
+    """Return the grant that allows exactly what *own* and all of *ceilings* allow."""
+    for ceiling in ceilings:
+        own = Grant(
+            **{
+                attribute: row.meet(getattr(own, attribute), getattr(ceiling, attribute))
+                for attribute, row in SETTINGS.items()
+            }
+        )
+    return own
+
+
+def narrowed_settings(
+    stored: Mapping[str, object], own: Grant, narrower: Grant
+) -> dict[str, object]:
+    """
+    Return *stored* settings, which read as *own*, with those replaced that *narrower* narrows.
+
+    The result reads as *narrower*, which is a meet of *own*.
+    """
+    narrowed = set(widened_settings(narrower, own))
+    return {
+        **stored,
+        **{
+            row.setting: _stored_form(getattr(narrower, attribute))
+            for attribute, row in SETTINGS.items()
+            if row.setting in narrowed
+        },
+    }
+
+
+def _stored_form(value: Any) -> object:
+    """Return the JSON form of an attribute of a grant that is narrower than another."""
+    match value:
+        case frozenset():
+            return sorted(value)
+        case RecipientRules():
+            return {"allow": sorted(value.allow), "block": sorted(value.block)}
+        case DocumentRules():
+            return stored_form(value)
+        case tuple():
+            return [
+                {"boardId": scope.board_id, "allowCreate": scope.allow_create}
+                | ({"provider": scope.provider} if scope.provider else {})
+                for scope in value
+            ]
+        case StrEnum():
+            return value.value
+    return value
+
+
+# -- what allows more ----------------------------------------------------------------------------
 
 
 def _flag(before: bool, after: bool) -> bool:  # noqa: FBT001 - a comparison has two operands
@@ -44,17 +169,27 @@ def _limit(before: int | None, after: int | None) -> bool:
 def _boards(before: tuple[BoardScope, ...] | None, after: tuple[BoardScope, ...] | None) -> bool:
     if before is None:
         return False
-    return after is None or not all(
-        any(_covers(wider, scope) for wider in before) for scope in after
-    )
+    return after is None or not _reached_boards(after) <= _reached_boards(before)
 
 
-def _covers(wider: BoardScope, scope: BoardScope) -> bool:
-    return (
-        wider.board_id == scope.board_id
-        and wider.provider in (None, scope.provider)
-        and (wider.allow_create or not scope.allow_create)
-    )
+def _reached_boards(scopes: tuple[BoardScope, ...]) -> AbstractSet[tuple[str, str, bool]]:
+    """Return (board, provider, whether to create) for everything that *scopes* allow."""
+    return {
+        (scope.board_id, provider, creates)
+        for scope in scopes
+        for provider in ([scope.provider] if scope.provider else TaskProvider)
+        for creates in ([False, True] if scope.allow_create else [False])
+    }
+
+
+def _recipients(before: RecipientRules | None, after: RecipientRules | None) -> bool:
+    return not (after or EVERYBODY).allows_no_more_than(before or EVERYBODY)
+
+
+def _documents(before: DocumentRules | None, after: DocumentRules | None) -> bool:
+    if before is None:
+        return False
+    return after is None or not after.allows_no_more_than(before)
 
 
 def _level(before: CalendarAccessLevel, after: CalendarAccessLevel) -> bool:
@@ -70,6 +205,10 @@ def _search_totals(before: SearchTotals, after: SearchTotals) -> bool:
     return (before, after) == (SearchTotals.VISIBLE, SearchTotals.UNFILTERED)
 
 
+def _send_mode(before: SendMode, after: SendMode) -> bool:
+    return (before, after) == (SendMode.DRAFT, SendMode.DIRECT)
+
+
 def _quota(before: TokenQuota, after: TokenQuota) -> bool:
     windows = ("per_minute", "per_hour", "per_day")
     return any(_limit(getattr(before, window), getattr(after, window)) for window in windows)
@@ -80,30 +219,102 @@ def _never(_before: object, _after: object) -> bool:
     return False
 
 
-# Attribute of Grant -> name of the setting, and its comparison. A test holds it complete.
-COMPARISONS: Mapping[str, tuple[str, Comparison]] = MappingProxyType(
+# -- what both allow -----------------------------------------------------------------------------
+
+
+def _both(own: bool, ceiling: bool) -> bool:  # noqa: FBT001 - a meet has two operands
+    return own and ceiling
+
+
+def _common_words(own: frozenset[Any], ceiling: frozenset[Any]) -> frozenset[Any]:
+    return own & ceiling
+
+
+def _common_list(
+    own: frozenset[Any] | None, ceiling: frozenset[Any] | None
+) -> frozenset[Any] | None:
+    if own is None or ceiling is None:
+        return ceiling if own is None else own
+    return own & ceiling
+
+
+def _lower_limit(own: int | None, ceiling: int | None) -> int | None:
+    limits = [limit for limit in (own, ceiling) if limit is not None]
+    return min(limits, default=None)
+
+
+def _common_boards(
+    own: tuple[BoardScope, ...] | None, ceiling: tuple[BoardScope, ...] | None
+) -> tuple[BoardScope, ...] | None:
+    if own is None or ceiling is None:
+        return ceiling if own is None else own
+    reached = _reached_boards(own) & _reached_boards(ceiling)
+    if reached == _reached_boards(own):
+        return own
+    return tuple(
+        BoardScope(
+            board_id=board, provider=provider, allow_create=(board, provider, True) in reached
+        )
+        for board, provider in sorted({(board, provider) for board, provider, _ in reached})
+    )
+
+
+def _common_rules(own: Rules | None, ceiling: Rules | None) -> Rules | None:
+    if own is None or ceiling is None:
+        return ceiling if own is None else own
+    return own.intersection(ceiling)
+
+
+def _held_mode(own: SendMode, ceiling: SendMode) -> SendMode:
+    return ceiling if _send_mode(ceiling, own) else own
+
+
+def _lower_level(own: CalendarAccessLevel, ceiling: CalendarAccessLevel) -> CalendarAccessLevel:
+    return ceiling if _level(ceiling, own) else own
+
+
+def _stricter_mode(own: MaskMode, ceiling: MaskMode) -> MaskMode:
+    return MaskMode.STRICT if MaskMode.STRICT in {own, ceiling} else own
+
+
+def _fewer_totals(own: SearchTotals, ceiling: SearchTotals) -> SearchTotals:
+    return SearchTotals.VISIBLE if SearchTotals.VISIBLE in {own, ceiling} else own
+
+
+def _own(own: Any, _ceiling: object) -> Any:
+    """Keep the token's own value: a default, or a quota that its ancestors' count beside."""
+    return own
+
+
+# Attribute of Grant -> its setting. A test holds it complete.
+SETTINGS: Mapping[str, SettingAlgebra] = MappingProxyType(
     {
-        "email_enabled": ("emailAccessEnabled", _flag),
-        "email_operations": ("allowedEmailOperations", _words),
-        "visible_email_fields": ("visibleEmailFields", _words),
-        "calendar_enabled": ("calendarAccessEnabled", _flag),
-        "calendar_level": ("calendarAccessLevel", _level),
-        "visible_calendar_fields": ("visibleCalendarFields", _words),
-        "past_days": ("timeframePastDays", _limit),
-        "future_days": ("timeframeFutureDays", _limit),
-        "calendar_ids": ("allowedCalendarIds", _restriction),
-        "task_operations": ("allowedTaskOperations", _words),
-        "task_boards": ("taskBoards", _boards),
-        "visible_task_fields": ("visibleTaskFields", _words),
-        "writable_task_fields": ("writableTaskFields", _restriction),
-        "default_task_provider": ("defaultTaskProvider", _never),
-        "collab_enabled": ("collabAccessEnabled", _flag),
-        "collab_operations": ("allowedCollabOperations", _words),
-        "collab_allow_all": ("collabAllowAllDefault", _flag),
-        "visible_collab_fields": ("visibleCollabFields", _words),
-        "collab_search_totals": ("collabSearchTotals", _search_totals),
-        "connection_ids": ("allowedConnectionIds", _restriction),
-        "mask_mode": ("maskMode", _mask_mode),
-        "quota": ("quota", _quota),
+        "email_enabled": SettingAlgebra("emailAccessEnabled", _flag, _both),
+        "email_operations": SettingAlgebra("allowedEmailOperations", _words, _common_words),
+        "visible_email_fields": SettingAlgebra("visibleEmailFields", _words, _common_words),
+        "calendar_enabled": SettingAlgebra("calendarAccessEnabled", _flag, _both),
+        "calendar_level": SettingAlgebra("calendarAccessLevel", _level, _lower_level),
+        "visible_calendar_fields": SettingAlgebra("visibleCalendarFields", _words, _common_words),
+        "past_days": SettingAlgebra("timeframePastDays", _limit, _lower_limit),
+        "future_days": SettingAlgebra("timeframeFutureDays", _limit, _lower_limit),
+        "calendar_ids": SettingAlgebra("allowedCalendarIds", _restriction, _common_list),
+        "task_operations": SettingAlgebra("allowedTaskOperations", _words, _common_words),
+        "task_boards": SettingAlgebra("taskBoards", _boards, _common_boards),
+        "visible_task_fields": SettingAlgebra("visibleTaskFields", _words, _common_words),
+        "writable_task_fields": SettingAlgebra("writableTaskFields", _restriction, _common_list),
+        "default_task_provider": SettingAlgebra("defaultTaskProvider", _never, _own),
+        "collab_enabled": SettingAlgebra("collabAccessEnabled", _flag, _both),
+        "collab_operations": SettingAlgebra("allowedCollabOperations", _words, _common_words),
+        "collab_allow_all": SettingAlgebra("collabAllowAllDefault", _flag, _both),
+        "visible_collab_fields": SettingAlgebra("visibleCollabFields", _words, _common_words),
+        "collab_search_totals": SettingAlgebra("collabSearchTotals", _search_totals, _fewer_totals),
+        "connection_ids": SettingAlgebra("allowedConnectionIds", _restriction, _common_list),
+        "recipients": SettingAlgebra("recipientRules", _recipients, _common_rules),
+        "send_mode": SettingAlgebra("sendMode", _send_mode, _held_mode),
+        "mask_mode": SettingAlgebra("maskMode", _mask_mode, _stricter_mode),
+        "quota": SettingAlgebra("quota", _quota, _own),
+        "allow_children": SettingAlgebra("allowChildren", _flag, _both),
+        "documents": SettingAlgebra("documents", _documents, _common_rules),
+        "documents_log_only": SettingAlgebra("documentsLogOnly", _documents, _common_rules),
     }
 )

@@ -30,6 +30,39 @@ def access_info(
     return " ".join(sentences) or None
 
 
+def child_info(surface: vocabulary.Surface, narrowed: Collection[str]) -> str:
+    """Say of a child token that it is one, and which of its settings its ancestors narrow."""
+    names = [setting for setting in narrowed if _SURFACES.get(setting, surface) is surface]
+    if names:
+        return f"A child token, narrowed by the token that it was made from: {', '.join(names)}."
+    return "A child token, which never allows more than the token that it was made from."
+
+
+# Setting -> its surface; settings of several surfaces are left out.
+_SURFACES: Mapping[str, vocabulary.Surface] = MappingProxyType(
+    {
+        "emailAccessEnabled": vocabulary.Surface.EMAIL,
+        "allowedEmailOperations": vocabulary.Surface.EMAIL,
+        "visibleEmailFields": vocabulary.Surface.EMAIL,
+        "calendarAccessEnabled": vocabulary.Surface.CALENDAR,
+        "calendarAccessLevel": vocabulary.Surface.CALENDAR,
+        "visibleCalendarFields": vocabulary.Surface.CALENDAR,
+        "timeframePastDays": vocabulary.Surface.CALENDAR,
+        "timeframeFutureDays": vocabulary.Surface.CALENDAR,
+        "allowedCalendarIds": vocabulary.Surface.CALENDAR,
+        "allowedTaskOperations": vocabulary.Surface.TASKS,
+        "taskBoards": vocabulary.Surface.TASKS,
+        "visibleTaskFields": vocabulary.Surface.TASKS,
+        "writableTaskFields": vocabulary.Surface.TASKS,
+        "collabAccessEnabled": vocabulary.Surface.COLLAB,
+        "allowedCollabOperations": vocabulary.Surface.COLLAB,
+        "collabAllowAllDefault": vocabulary.Surface.COLLAB,
+        "visibleCollabFields": vocabulary.Surface.COLLAB,
+        "collabSearchTotals": vocabulary.Surface.COLLAB,
+    }
+)
+
+
 def warnings(grant: Grant, *, has_block_rules: bool) -> list[str]:
     """Return sentences about what *grant* reveals although rules hide it; mostly none."""
     is_restricted = has_block_rules or not grant.collab_allow_all
@@ -55,6 +88,10 @@ def _email(grant: Grant) -> Iterable[str]:
         ]  # the sentence covers the others
     if missing:
         yield f"Not allowed on email: {', '.join(missing)}."
+    if grant.recipients is not None:
+        yield "Mail is sent only to recipients that this token's rules allow."
+    if grant.send_mode is vocabulary.SendMode.DRAFT:
+        yield "Mail is put into the Drafts folder for a person to send."
     yield from _mask("Hidden email fields", vocabulary.EmailField, grant.visible_email_fields)
 
 
@@ -78,6 +115,8 @@ def _tasks(grant: Grant) -> Iterable[str]:
         yield "Read-only task access."
     if grant.task_boards is not None:
         yield "Only selected boards are visible."
+    if grant.recipients is not None:
+        yield "People columns take only recipients that this token's rules allow."
     yield from _mask("Hidden task fields", vocabulary.TaskField, grant.visible_task_fields)
 
 
@@ -88,6 +127,8 @@ def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
         yield "Only content matching this token's allow rules is visible."
     elif has_block_rules:
         yield "Some content is blocked by this token's rules."
+    if grant.recipients is not None:
+        yield "Files are shared only with recipients that this token's rules allow."
     yield from _mask("Hidden fields", vocabulary.CollabField, grant.visible_collab_fields)
 
 

@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
 from policy import vocabulary
+from policy.documents import DocumentRules, read_documents
+from policy.recipients import RecipientRules, read_rules
 from policy.refusals import Detail, InvalidInput
 from policy.settings import DEFAULTS, READERS, InvalidSetting
 
@@ -48,6 +50,10 @@ class Grant:
         calendar_ids, task_boards, connection_ids: None means no restriction, empty means none.
         writable_task_fields: Column ids, or None for all.
         default_task_provider: The meaning of `auto`; None when the connections decide.
+        recipients: To whom the token may write; None means to everyone.
+        allow_children: Whether the holder may create child tokens.
+        documents: The only calls that are allowed; None means all.
+        documents_log_only: The only calls that are not noted in the decision log; None means all.
     """
 
     email_enabled: bool
@@ -70,8 +76,13 @@ class Grant:
     visible_collab_fields: frozenset[vocabulary.CollabField]
     collab_search_totals: vocabulary.SearchTotals
     connection_ids: frozenset[int] | None
+    recipients: RecipientRules | None
+    send_mode: vocabulary.SendMode
     mask_mode: vocabulary.MaskMode
     quota: TokenQuota
+    allow_children: bool
+    documents: DocumentRules | None
+    documents_log_only: DocumentRules | None
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,8 +126,13 @@ class Grant:
             visible_collab_fields=_visible(value["visibleCollabFields"], vocabulary.CollabField),
             collab_search_totals=vocabulary.SearchTotals(str(value["collabSearchTotals"])),
             connection_ids=_numbers(value["allowedConnectionIds"]),
+            recipients=_recipients(value["recipientRules"]),
+            send_mode=vocabulary.SendMode(str(value["sendMode"])),
             mask_mode=vocabulary.MaskMode(str(value["maskMode"])),
             quota=_quota(value["quota"]),
+            allow_children=value["allowChildren"] is True,
+            documents=read_documents(value["documents"]),
+            documents_log_only=read_documents(value["documentsLogOnly"]),
         )
 
     def sees(self, field: vocabulary.Field) -> bool:
@@ -170,9 +186,7 @@ def merge(stored: Mapping[str, object], patch: Mapping[str, object]) -> dict[str
             except InvalidSetting as error:
                 details.append(Detail(f"settings.{name}", str(error)))
     if details:
-        message = (
-            "The settings cannot be read: " + ", ".join(detail.field for detail in details) + "."
-        )
+        message = "The settings are invalid: " + ", ".join(detail.field for detail in details) + "."
         raise InvalidInput(message, code=vocabulary.Code.VALIDATION_ERROR, details=details)
     return merged
 
@@ -222,8 +236,13 @@ _CLOSED: Mapping[str, object] = MappingProxyType(
         "visibleCollabFields": (),
         "collabSearchTotals": vocabulary.SearchTotals.VISIBLE,
         "allowedConnectionIds": (),
+        "recipientRules": MappingProxyType({"allow": (), "block": ()}),
+        "sendMode": vocabulary.SendMode.DRAFT,
         "maskMode": vocabulary.MaskMode.STRICT,
         "quota": MappingProxyType({"perMinute": 0}),
+        "allowChildren": False,
+        "documents": (),
+        "documentsLogOnly": (),
     }
 )
 
@@ -283,6 +302,10 @@ def _boards(value: object) -> tuple[BoardScope, ...] | None:
         )
         for entry in value
     )
+
+
+def _recipients(value: object) -> RecipientRules | None:
+    return read_rules(value) if isinstance(value, Mapping) else None
 
 
 def _quota(value: object) -> TokenQuota:

@@ -1,6 +1,6 @@
 """Rolling windows that calls are charged to, and the port of the counter (docs/spec/limits.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -69,3 +69,9 @@ def token_windows(quota: TokenQuota) -> tuple[Window, ...]:
     """Return the windows of a token's own quota, which count in addition to those of its IP."""
     limits = ((quota.per_minute, MINUTE), (quota.per_hour, HOUR), (quota.per_day, DAY))
     return tuple(Window(limit, seconds) for limit, seconds in limits if limit is not None)
+
+
+def token_charges(quotas: Iterable[tuple[int, TokenQuota]], cost: int) -> list[Charge]:
+    """Return the charges of *cost* requests to tokens and their quotas; none without windows."""
+    windows = ((token_id, token_windows(quota)) for token_id, quota in quotas)
+    return [Charge(f"token:{token_id}", limits, cost) for token_id, limits in windows if limits]

@@ -8,12 +8,16 @@ Exceptions for what a caller may not do.
     ├── NoSuchProvider         422  no connection of this kind within the token's reach
     ├── OperationNotAllowed    403  a flag is missing (422 on collab)
     ├── InvalidInput           400  wrong parameters or body; the code says which
+    │   └── NoDryRun                 the call cannot be run dry
     ├── NoUsableConnection     403  connections exist, but none may be used
     ├── ReadOnlyConnection     403  the connection has read scopes only
     ├── AccessDenied           403  outside the token's scope; the code says which
     │   ├── OutsideTimeframe         an event
     │   ├── OutsideBoards            a board, or an item of it
-    │   └── NoWritableFields         no named column of an item may be written
+    │   ├── NoWritableFields         no named column of an item may be written
+    │   ├── ChildrenNotAllowed       the token may not create child tokens
+    │   └── WiderThanParent          a child token would allow more than its parent
+    ├── RecipientNotAllowed    403  the token's recipient rules exclude a recipient of the write
     ├── FieldNotVisible        403  a filter, sort or forward that would reveal a masked field
     ├── Blocked                404  a collab rule, or the block-all default
     ├── NotFound               404  the token sees no such resource
@@ -25,11 +29,13 @@ safe to show, and what `policy.remedies` needs; it never reaches the error log. 
 decides the status. Codes are specified in docs/spec/errors.md#codes-and-statuses.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from policy.counts import counted
+from policy.recipients import Recipient
 from policy.rule_facts import Facts
 from policy.vocabulary import (
     LAYER_BY_CODE,
@@ -93,7 +99,7 @@ class Unauthenticated(Refusal):
 _UNAUTHENTICATED = {
     UnauthorizedReason.MISSING_HEADER: "An Authorization header with a bearer token is required.",
     UnauthorizedReason.MALFORMED_HEADER: "The Authorization header is not 'Bearer <token>'.",
-    UnauthorizedReason.UNKNOWN_TOKEN: "This access token is not known here.",
+    UnauthorizedReason.UNKNOWN_TOKEN: "This access token is unknown.",
     UnauthorizedReason.REVOKED: "This access token has been revoked.",
     UnauthorizedReason.EXPIRED: "This access token has expired.",
 }
@@ -105,14 +111,32 @@ class TooManyRequests(Refusal):
     code = Code.RATE_LIMITED
 
     def __init__(self, retry_after: int, *, layer: Layer | None = None) -> None:
-        super().__init__(f"Too many requests. Try again in {retry_after} seconds.", layer=layer)
+        wait = counted(retry_after, "second")
+        super().__init__(f"Too many requests. Try again in {wait}.", layer=layer)
         self.retry_after = retry_after
+
+
+class DocumentNotAllowed(Refusal):
+    """
+    The token runs saved documents only, and the call runs none that it may run.
+
+    The message is the same whether a document exists or not. *names* are those of the documents
+    that the call runs.
+    """
+
+    code = Code.DOCUMENT_NOT_ALLOWED
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            "This token runs saved documents only, and this call runs none that it allows."
+        )
+        self.names = tuple(names)
 
 
 class SurfaceNotEnabled(Refusal):
     def __init__(self, surface: Surface) -> None:
         super().__init__(
-            f"This token does not open the {surface} surface: {surface}AccessEnabled is false.",
+            f"This token has no {surface} access: {surface}AccessEnabled is false.",
             code=_NOT_ENABLED[surface],
         )
         self.surface = surface
@@ -162,6 +186,10 @@ class InvalidInput(Refusal):
     ) -> None:
         super().__init__(message, code=code)
         self.details = tuple(details)
+
+
+class NoDryRun(InvalidInput):
+    """A dry run or an effect is asked for of a call that has none."""
 
 
 class NoUsableConnection(Refusal):
@@ -222,6 +250,51 @@ class NoWritableFields(AccessDenied):
         self.columns = tuple(columns)
 
 
+class ChildrenNotAllowed(AccessDenied):
+    """*allowed*: `allowChildren` is true, but the token has too many ancestors."""
+
+    def __init__(self, *, allowed: bool) -> None:
+        why = "it has the most ancestors" if allowed else "allowChildren is false"
+        super().__init__(f"This token may not create child tokens: {why}.", layer=Layer.OPERATION)
+        self.allowed = allowed
+
+
+class WiderThanParent(AccessDenied):
+    """A child token would allow more than its parent, by *members* of the request."""
+
+    def __init__(self, members: Iterable[str]) -> None:
+        details = tuple(Detail(member, "This allows more than the token.") for member in members)
+        names = ", ".join(detail.field for detail in details)
+        super().__init__(f"A child token may not allow more than the token itself: {names}.")
+        self.details = details
+
+
+class RecipientNotAllowed(Refusal):
+    """
+    The token's recipient rules exclude *rejected*.
+
+    The recipients that the caller named are shown, the derived ones are counted.
+    """
+
+    code = Code.RECIPIENT_NOT_ALLOWED
+
+    def __init__(self, rejected: Iterable[Recipient]) -> None:
+        self.rejected = tuple(rejected)
+        named = [recipient for recipient in self.rejected if recipient.path is not None]
+        addresses = [recipient.address for recipient in named if recipient.address is not None]
+        others = len(self.rejected) - len(addresses)
+        count = f"{others} other recipients" if others > 1 else "another recipient"
+        texts = [", ".join(addresses)] if addresses else []
+        if others:
+            texts.append(count)
+        super().__init__(f"This token may not write to {' and '.join(texts)}.")
+        self.details = tuple(
+            Detail(recipient.path, "This token may not write to this recipient.")
+            for recipient in named
+            if recipient.path is not None
+        )
+
+
 class FieldNotVisible(Refusal):
     """
     A feature would reveal hidden fields.
@@ -234,7 +307,7 @@ class FieldNotVisible(Refusal):
 
     def __init__(self, feature: str, *fields: Field, any_of: bool = False) -> None:
         hidden = ", ".join(f"'{field}'" for field in fields)
-        super().__init__(f"{feature} would reveal a field this token may not see: {hidden}.")
+        super().__init__(f"{feature} would reveal a field that this token may not see: {hidden}.")
         self.fields = fields
         self.any_of = any_of
 
@@ -289,3 +362,14 @@ class OutsideCalendars(NotFound):
 
 class Conflict(Refusal):
     """*code* is required: `NAME_CONFLICT`, `PRECONDITION_FAILED`, `PAYLOAD_TOO_LARGE`, …"""
+
+
+class EffectChanged(Conflict):
+    """The write would have another effect than `If-Effect` names; nothing was written."""
+
+    code = Code.EFFECT_CHANGED
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The effect of the call has changed since the dry run: repeat the dry run."
+        )

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+from policy.documents import ANY, SAVED
+from policy.recipients import normalize_pattern
 from policy.vocabulary import (
     ALL,
     COLLAB_COMPOSITES,
@@ -23,6 +25,7 @@ from policy.vocabulary import (
     EmailOp,
     MaskMode,
     SearchTotals,
+    SendMode,
     TaskField,
     TaskOp,
     TaskProvider,
@@ -105,7 +108,7 @@ def longs(value: object) -> list[int]:
 def text(value: object) -> str:
     """Read a text of at most 255 characters that is not blank."""
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_TEXT:
-        raise InvalidSetting(f"It must be a text of 1 to {MAX_TEXT} characters.")
+        raise InvalidSetting(f"It must be a string of 1 to {MAX_TEXT} characters.")
     return value
 
 
@@ -143,6 +146,37 @@ def quota(value: object) -> dict[str, object]:
     return {name: _part(name, read, value[name]) for name in windows if value.get(name) is not None}
 
 
+def recipient_rules(value: object) -> dict[str, object]:
+    """Read `recipientRules`; patterns are stored in their normal form."""
+    if not isinstance(value, Mapping) or set(value) - {"allow", "block"}:
+        raise InvalidSetting("It takes allow and block, nothing else.")
+    return {
+        action: _part(action, _recipient_patterns, value[action])
+        if value.get(action) is not None
+        else []
+        for action in ("allow", "block")
+    }
+
+
+def _recipient_patterns(value: object) -> list[str]:
+    normal = {pattern: normalize_pattern(pattern) for pattern in texts(value)}
+    unreadable = [pattern for pattern, form in normal.items() if form is None]
+    if unreadable:
+        raise InvalidSetting(f"Neither an address nor @domain nor *: {', '.join(unreadable[:10])}.")
+    return list(dict.fromkeys(form for form in normal.values() if form is not None))
+
+
+def documents(value: object) -> str | list[str]:
+    """Read `documents`: `any`, `saved` or names of saved documents."""
+    if value in (ANY, SAVED):
+        return str(value)
+    try:
+        return texts(value)
+    except InvalidSetting:
+        message = f"It must be {ANY}, {SAVED} or a list of at most {MAX_WORDS} names."
+        raise InvalidSetting(message) from None
+
+
 def _part(name: str, read: Callable[[object], object], value: object) -> object:
     """Read a member of a setting; an error message names the member."""
     try:
@@ -172,8 +206,13 @@ _ROWS: tuple[tuple[str, object, Callable[[object], object]], ...] = (
     ("visibleCollabFields", [ALL], words_of(*CollabField, ALL)),
     ("collabSearchTotals", SearchTotals.UNFILTERED.value, one_of(SearchTotals)),
     ("allowedConnectionIds", None, longs),
+    ("recipientRules", None, recipient_rules),
+    ("sendMode", SendMode.DIRECT.value, one_of(SendMode)),
     ("maskMode", MaskMode.STRICT.value, one_of(MaskMode)),
     ("quota", None, quota),
+    ("allowChildren", False, boolean),
+    ("documents", ANY, documents),
+    ("documentsLogOnly", ANY, documents),
 )
 
 DEFAULTS: Mapping[str, object] = MappingProxyType({name: default for name, default, _ in _ROWS})

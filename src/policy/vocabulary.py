@@ -27,6 +27,8 @@ class Provider(StrEnum):
 
     PROVIDER_A = "PROVIDER_A"
     PROVIDER_B = "PROVIDER_B"
+    IMAP = "IMAP"
+    CALDAV = "CALDAV"
     COLLAB = "COLLAB"
 
 
@@ -250,6 +252,13 @@ class SearchTotals(StrEnum):
     VISIBLE = "visible"
 
 
+class SendMode(StrEnum):
+    """`sendMode`: `draft` leaves the sending to a person (docs/spec/email.md#draft-mode)."""
+
+    DIRECT = "direct"
+    DRAFT = "draft"
+
+
 class RuleType(StrEnum):
     """`ruleType` of a collab rule (docs/spec/rules.md#rule-types)."""
 
@@ -300,6 +309,8 @@ class Code(StrEnum):
     ACCESS_DENIED = "ACCESS_DENIED"
     TIMEFRAME_DENIED = "TIMEFRAME_DENIED"
     FIELD_NOT_VISIBLE = "FIELD_NOT_VISIBLE"
+    RECIPIENT_NOT_ALLOWED = "RECIPIENT_NOT_ALLOWED"
+    DOCUMENT_NOT_ALLOWED = "DOCUMENT_NOT_ALLOWED"
     NO_WRITABLE_FIELDS = "NO_WRITABLE_FIELDS"
     READ_ONLY = "READ_ONLY"
     NO_PROVIDER = "NO_PROVIDER"
@@ -314,6 +325,7 @@ class Code(StrEnum):
     OPERATOR_NOT_FOUND = "OPERATOR_NOT_FOUND"
     RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
     RULE_NOT_FOUND = "RULE_NOT_FOUND"
+    DOCUMENT_NOT_FOUND = "DOCUMENT_NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     REQUEST_TIMEOUT = "REQUEST_TIMEOUT"
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
@@ -321,10 +333,12 @@ class Code(StrEnum):
     NAME_CONFLICT = "NAME_CONFLICT"
     DUPLICATE_RULE = "DUPLICATE_RULE"
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    EFFECT_CHANGED = "EFFECT_CHANGED"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     TOO_LARGE = "TOO_LARGE"
     RANGE_NOT_SATISFIABLE = "RANGE_NOT_SATISFIABLE"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+    SENDING_REFUSED = "SENDING_REFUSED"
     EMAIL_NOT_ENABLED = "EMAIL_NOT_ENABLED"
     CALENDAR_NOT_ENABLED = "CALENDAR_NOT_ENABLED"
     COLLAB_NOT_ENABLED = "COLLAB_NOT_ENABLED"
@@ -335,6 +349,8 @@ class Code(StrEnum):
     MAILBOX_LIMIT = "MAILBOX_LIMIT"
     RULE_LIMIT = "RULE_LIMIT"
     UPLOAD_LIMIT = "UPLOAD_LIMIT"
+    DOCUMENT_LIMIT = "DOCUMENT_LIMIT"
+    TOKEN_LIMIT = "TOKEN_LIMIT"  # noqa: S105 - an error code
     INVALID_RULE_TYPE = "INVALID_RULE_TYPE"
     INVALID_PATTERN = "INVALID_PATTERN"
     INVALID_ACTION = "INVALID_ACTION"
@@ -355,6 +371,7 @@ class Layer(StrEnum):
     ADDRESS_LIMIT = "address_limit"
     TOKEN = "token"  # noqa: S105 - the name of a layer, not a secret
     QUOTA = "quota"
+    DOCUMENT = "document"
     SURFACE = "surface"
     CONNECTIONS = "connections"
     OPERATION = "operation"
@@ -369,6 +386,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
     Layer.ADDRESS_LIMIT: (Code.RATE_LIMITED, Code.OVERLOADED),
     Layer.TOKEN: (Code.UNAUTHENTICATED, Code.ADMIN_REQUIRED),
     Layer.QUOTA: (),  # has the codes of the address limits
+    Layer.DOCUMENT: (Code.DOCUMENT_NOT_ALLOWED,),
     Layer.SURFACE: (Code.EMAIL_NOT_ENABLED, Code.CALENDAR_NOT_ENABLED, Code.COLLAB_NOT_ENABLED),
     Layer.CONNECTIONS: (
         Code.NO_EMAIL_PROVIDER,
@@ -406,9 +424,12 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.OPERATOR_NOT_FOUND,
         Code.RESOURCE_NOT_FOUND,
         Code.RULE_NOT_FOUND,
+        Code.DOCUMENT_NOT_FOUND,
         Code.DUPLICATE_RULE,
         Code.RULE_LIMIT,
         Code.UPLOAD_LIMIT,
+        Code.DOCUMENT_LIMIT,
+        Code.TOKEN_LIMIT,
         Code.INVALID_RULE_TYPE,
         Code.INVALID_PATTERN,
         Code.INVALID_ACTION,
@@ -422,6 +443,7 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
     Layer.SCOPE: (
         Code.ACCESS_DENIED,
         Code.TIMEFRAME_DENIED,
+        Code.RECIPIENT_NOT_ALLOWED,
         Code.BLOCKED,
         Code.CALENDAR_NOT_FOUND,  # unknown or not allowed: `allowedCalendarIds` decides
     ),
@@ -430,8 +452,10 @@ _CODES: Mapping[Layer, tuple[Code, ...]] = {
         Code.EVENT_NOT_FOUND,
         Code.NAME_CONFLICT,
         Code.PRECONDITION_FAILED,
+        Code.EFFECT_CHANGED,
         Code.PROVIDER_REFUSED,
         Code.QUOTA_EXCEEDED,
+        Code.SENDING_REFUSED,
         Code.INTERNAL_ERROR,
         Code.PROVIDER_ERROR,
         Code.PROVIDER_TIMEOUT,
@@ -465,3 +489,17 @@ def expand(
         elif flag in by_word:
             granted.add(by_word[flag])
     return tuple(op for op in operations if op in granted)
+
+
+UNKNOWN_NAME = "is not known"  # of a member or parameter
+
+
+def not_known(names: Iterable[str]) -> str:
+    """Return the end of the sentence about an unknown member or parameter; *names* are known."""
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"{UNKNOWN_NAME} (known: {listed or 'none'})"
+
+
+def sentence_about(name: str, reason: str) -> str:
+    """Return the sentence that *reason* ends; the name of an unknown member is in quotes."""
+    return f"'{name}' {reason}." if reason.startswith(UNKNOWN_NAME) else f"{name} {reason}."

@@ -13,14 +13,21 @@ read as one.
     connectors   one package per upstream; `registry` lists them
     account_checks
                  harmless checks of a connected account, for operators
-    batches, paging, columnar, odata, timestamps, bounded_map
+    server_discovery
+                 search for the mail and calendar servers of an address
+    batches, paging, columnar, odata, microsoft_user, timestamps, bounded_map
                  what connectors share
     search_text  search terms, case folding, visible text of HTML
+    web_addresses
+                 addresses in texts, and the files and task items that they name
     item_visibility
                  task columns, and the item fields derived from them
     outcomes     writes whose outcome is unknown
     write_fence  asked before every upstream call that may change something, while a lease holds
     dry_run      requests that stop before their first write
+    write_previews
+                 what a write is about to do, described before it
     failures     every exception that a port raises
     http, oauth  calls to upstreams, and the credentials that they carry
+    imap         sessions with mail servers
 """

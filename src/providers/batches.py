@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from providers.failures import Throttled
-from providers.http.call import Classify
+from providers.http.attempt import Classify
 from providers.http.client import Upstream
 from providers.http.response import Response
 

@@ -7,14 +7,18 @@ Python per record: docs/spec/performance.md#mapping-upstream-data.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import repeat
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from providers.bounded_map import BoundedMap
 from providers.records.base import Record
 
 R = TypeVar("R", bound=Record)
+
+_PLANS = 256  # kept per type; selections have few different sets of attributes
 
 Column = Callable[[Sequence[Any]], Iterable[object]]
 
@@ -37,6 +41,8 @@ class RecordBuilder(Generic[R]):
         self._kind: Callable[..., R] = kind
         self._columns = [(name, columns.get(name, _none)) for name in kind.__struct_fields__]
         self._always = always
+        # Wanted attributes -> every attribute's column.
+        self._plans: BoundedMap[frozenset[str], list[tuple[str, Column]]] = BoundedMap(_PLANS)
 
     def records(
         self,
@@ -52,11 +58,17 @@ class RecordBuilder(Generic[R]):
             wanted: Attributes to map.
             known: Attribute -> values that are known already and replace its column.
         """
-        mapped = wanted | self._always
-        columns = [
-            known[name] if name in known else column(objects) if name in mapped else _NOTHING
-            for name, column in self._columns
-        ]
+        key = frozenset(wanted)
+        plan = self._plans.get(key)
+        if plan is None:
+            mapped = key | self._always
+            plan = self._plans[key] = [
+                (name, column if name in mapped else _none) for name, column in self._columns
+            ]
+        if known:
+            columns = [known[name] if name in known else column(objects) for name, column in plan]
+        else:
+            columns = [column(objects) for _, column in plan]
         return list(map(self._kind, *columns))
 
 
@@ -71,13 +83,13 @@ def attribute(path: str, then: Callable[[Any], object] | None = None) -> Column:
     """Return the column of the attribute at *path* (`a.b`), converted by *then*."""
     get = attrgetter(path)
     if then is None:
-        return lambda objects: map(get, objects)
+        return partial(map, get)
     return lambda objects: map(then, map(get, objects))
 
 
 def computed(convert: Callable[[Any], object]) -> Column:
     """Return the column of *convert* applied to each object."""
-    return lambda objects: map(convert, objects)
+    return partial(map, convert)
 
 
 def constant(value: object) -> Column:

@@ -1,7 +1,7 @@
 """
 Dry runs: requests that read upstream as usual and end at their first write.
 
-Every upstream call passes `forbid_writes` before it is made. A POST counts as a write unless its
+Every upstream call passes `before_call` before it is made. A POST counts as a write unless its
 connector says that it is none, so a dry run may end too early, but never writes.
 """
 
@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+
+from providers.write_fence import current_fence
+from providers.write_previews import current_preview
 
 READ_METHODS = ("GET", "HEAD")
 
@@ -45,15 +48,23 @@ def in_dry_run() -> bool:
     return _current.get() is not None
 
 
-def forbid_writes(method: str, *, changes: bool | None) -> None:
+def before_call(method: str, *, changes: bool | None, connection: int | None = None) -> None:
     """
-    Abort a dry run before a call that may write; see `is_write`.
+    Confirm the preview, and end a dry run, before a call that may write; see `is_write`.
+
+    *connection* is the id of the one that writes; None when the gateway itself stores something.
 
     Raises:
         WriteAttempted: This is a dry run, and the call may write.
+        Exception: What `WritePreview.confirm` raises to prevent the write.
     """
+    if not is_write(method, changes=changes):
+        return
+    preview = current_preview()
+    if preview is not None:
+        preview.before_write(connection)
     run = _current.get()
-    if run is not None and is_write(method, changes=changes):
+    if run is not None:
         run.ended = True
         raise WriteAttempted
 
@@ -67,3 +78,16 @@ def is_write(method: str, *, changes: bool | None) -> bool:
         changes: What the connector declares; None: everything but GET and HEAD is a write.
     """
     return method not in READ_METHODS if changes is None else changes
+
+
+async def confirm_write(connection: int) -> None:
+    """
+    Confirm preview, dry run and fence directly before a write that is no HTTP call.
+
+    Raises:
+        Exception: As `before_call` and `WriteFence.confirm`.
+    """
+    before_call("WRITE", changes=True, connection=connection)
+    fence = current_fence()
+    if fence is not None:
+        await fence.confirm()

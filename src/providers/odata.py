@@ -1,7 +1,9 @@
 """OData as provider B and the collaboration content speak it: structures and JSON batching."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -14,6 +16,43 @@ MAX_BATCH = 20  # requests in one batch call
 
 class CamelStruct(msgspec.Struct, rename="camel", gc=False):
     """Base of decoded responses; members that were not selected keep their defaults."""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def with_members(
+    kind: type[S], members: AbstractSet[str], types: Mapping[str, Any] = MappingProxyType({})
+) -> type[S]:
+    """
+    Return *kind* with some of its JSON members: the others are skipped, not decoded.
+
+    Their attributes have their defaults, which must be constants. *types* replaces the types of
+    attributes.
+    """
+    fields = msgspec.structs.fields(kind)
+    field_of: Any = msgspec.field  # typed for one kind of default at a time
+    decoded = [field for field in fields if field.encode_name in members]
+    properties = {name: value for name, value in vars(kind).items() if isinstance(value, property)}
+    narrowed: Any = msgspec.defstruct(
+        kind.__name__,
+        [
+            (
+                field.name,
+                types.get(field.name, field.type),
+                field_of(
+                    default=field.default,
+                    default_factory=field.default_factory,
+                    name=field.encode_name,
+                ),
+            )
+            for field in decoded
+        ],
+        namespace=properties
+        | {field.name: field.default for field in fields if field not in decoded},
+        gc=False,
+    )
+    return cast("type[S]", narrowed)
 
 
 class BatchResponse(CamelStruct):

@@ -16,29 +16,31 @@ class PageIterator(AsyncIterator[P], Generic[P]):
     Not a generator: the event loop makes a task to close one that is not read to its end.
     """
 
+    __slots__ = ("_cursor", "_decode", "_known", "_page", "_request", "_seen")
+
     def __init__(
         self,
-        page_type: type[P],
+        decode: Callable[[Response], P],
         *,
-        first: Callable[[], Awaitable[Response]],
-        following: Callable[[str], Awaitable[Response]],
+        request: Callable[[str | None], Awaitable[Response]],
         cursor: Callable[[P], str | None],
+        known: Response | None = None,
     ) -> None:
         """
         Start before the first page.
 
         Args:
-            page_type: What responses decode to.
-            first: Requests the first page.
-            following: Requests the page of a cursor.
+            decode: Decodes the response that holds a page.
+            request: Requests the page of a cursor; None: the first page.
             cursor: Returns the cursor of the page after this one; None after the last.
+            known: The response that holds the first page, when it was read.
         """
-        self._page_type = page_type
-        self._first = first
-        self._following = following
+        self._decode = decode
+        self._request = request
         self._cursor = cursor
+        self._known = known
         self._page: P | None = None
-        self._seen: set[str] = set()
+        self._seen: frozenset[str] = frozenset()
 
     async def __anext__(self) -> P:
         """
@@ -48,14 +50,14 @@ class PageIterator(AsyncIterator[P], Generic[P]):
             Broken: Its cursor was used already: upstream's pages form a circle.
         """
         if self._page is None:
-            response = await self._first()
+            response = self._known or await self._request(None)
         else:
             cursor = self._cursor(self._page)
             if cursor is None:
                 raise StopAsyncIteration
             if cursor in self._seen:
                 raise Broken
-            self._seen.add(cursor)
-            response = await self._following(cursor)
-        self._page = page = response.decode(self._page_type)
+            self._seen |= {cursor}
+            response = await self._request(cursor)
+        self._page = page = self._decode(response)
         return page

@@ -55,6 +55,8 @@ def terms(text: str) -> tuple[str, ...]:
     A term that is quoted or holds punctuation becomes its words, joined by blanks; a term without
     any word is dropped.
     """
+    if not text:
+        return ()
     raw_terms = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
     split = (" ".join(WORD.findall(fold(term))) for term in raw_terms)
     return tuple(dict.fromkeys(term for term in split if term))
@@ -76,6 +78,8 @@ def upstream_phrases(value: str) -> tuple[str, ...]:
 
     Case and accents stay as they are, since each upstream folds them in its own way.
     """
+    if not value:
+        return ()
     composed = unicodedata.normalize("NFC", _MARKS_RUN.sub(_interrupted, value))
     pieces = (piece.strip() for piece in _EMOJI.split(" ".join(WORD.findall(composed))))
     return tuple(piece for piece in pieces if piece)
@@ -127,6 +131,8 @@ def fold_label(name: str) -> str:
 
     As `fold`, without characters that are not shown, and with single blanks between words.
     """
+    if not name:
+        return name
     return " ".join(fold(_IGNORABLE.sub("", name)).split())
 
 

@@ -7,6 +7,10 @@ Modules, in reading order:
     operations/  the GraphQL document of each row
     router       finds the row of a request
     endpoint     handles one call: admission, gates, idempotency, operation, response
+    descriptions  calls that describe what the token in use can do
+    saved        the documents that operators save, below `/api/saved`
+    graphql_of   the document of a call that is named by its path
+    translation  between calls and documents
     request      the HTTP request as sent
     preferences  the `Prefer` header
     binding      path, query and headers to variables

@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 import graphql
 
-from policy.vocabulary import Code, Surface
-from rest_compat.body import not_known
+from policy.vocabulary import Code, Surface, not_known
 from rest_compat.ports import Operation, Problem, Variable
 from rest_compat.request import RestRequest, invalid_parameter
 from rest_compat.table import Endpoint
@@ -48,14 +47,21 @@ def bind(  # noqa: PLR0913 - the places that a value may come from
     Raises:
         Problem: 400, naming the parameter. With *strict*, also for an unknown parameter.
     """
-    texts = {**defaults, **_texts(endpoint, operation, request, path, strict=strict)}
+    texts: Mapping[str, str] = path
+    if defaults or endpoint.headers or request.scope["query_string"]:
+        texts = {**defaults, **_texts(endpoint, operation, request, path, strict=strict)}
     variables: dict[str, Any] = {}
     for variable in operation.variables:
-        if variable.name in texts:
-            variables[variable.name] = parse_value(texts[variable.name], variable)
-        elif variable.required and variable.name != INPUT:
+        name, type_ = variable.name, variable.type
+        if name in texts:
+            if isinstance(type_, graphql.GraphQLNonNull):
+                type_ = type_.of_type
+            # Any text is a value of these two.
+            is_text = type_ is graphql.GraphQLString or type_ is graphql.GraphQLID
+            variables[name] = texts[name] if is_text else parse_value(texts[name], variable)
+        elif variable.required and name != INPUT:
             code = _MISSING_CODES.get(endpoint.surface, Code.MISSING_PARAMETER)
-            raise invalid_parameter(variable.name, "is required", code=code)
+            raise invalid_parameter(name, "is required", code=code)
     return variables
 
 
@@ -73,7 +79,7 @@ def _texts(
         value = request.header(header)
         if value:
             texts[name] = value
-    query = request.query()
+    query = request.query
     if not query:
         return texts
     known = query_names(endpoint, operation, path)
@@ -105,10 +111,8 @@ def ignored_parameters(
 
     None when there are none, or the query cannot be read.
     """
-    if not request.scope["query_string"]:
-        return None
     try:
-        query = request.query()
+        query = request.query
     except Problem:
         return None
     known = query_names(endpoint, operation, path)
@@ -127,7 +131,7 @@ def parse_value(text: str, variable: Variable) -> Any:
     type_ = variable.type
     if isinstance(type_, graphql.GraphQLNonNull):
         type_ = type_.of_type
-    parser = _PARSERS.get(str(type_))
+    parser = _PARSERS.get(getattr(type_, "name", ""))  # lists have no name
     if parser is not None:
         return parser(text, variable.name)
     return _check_scalar(text, type_, variable.name)
@@ -166,16 +170,10 @@ _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
 _MAX_DIGITS = 20  # more than a 64-bit integer has
 
 
-def _text(text: str, _name: str) -> str:
-    return text
-
-
 _PARSERS: Mapping[str, Callable[[str, str], Any]] = {
     graphql.GraphQLBoolean.name: _boolean,
     graphql.GraphQLInt.name: _integer,
     "Long": _long,
-    graphql.GraphQLString.name: _text,
-    graphql.GraphQLID.name: _text,
 }
 
 
@@ -193,4 +191,4 @@ def _check_scalar(text: str, type_: graphql.GraphQLInputType, name: str) -> str:
 def _expectation(type_: graphql.GraphQLInputType) -> str:
     if isinstance(type_, graphql.GraphQLEnumType):
         return f"must be one of {', '.join(type_.values)}"
-    return "must be an ISO 8601 time" if str(type_) == "DateTime" else "has a bad value"
+    return "must be an ISO 8601 time" if str(type_) == "DateTime" else "has an invalid value"

@@ -8,13 +8,13 @@ values is refused before any of them is made.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from starlette.types import Receive
 
-from policy.vocabulary import Code
+from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import WHOLE_BODY, problem
 from rest_compat.ports import Problem
 
@@ -88,9 +88,9 @@ def parse(body: bytes, *, max_values: int = MAX_VALUES) -> Any:
     except orjson.JSONDecodeError:
         raise invalid_body([(WHOLE_BODY, "is not valid JSON")]) from None
     if rb"\u0000" in escaped:
-        raise invalid_body([(WHOLE_BODY, "has a text with the character U+0000")])
+        raise invalid_body([(WHOLE_BODY, "has a string with the character U+0000")])
     if _count_members(value) != outside.count(b":"):  # parsers disagree on which member counts
-        raise invalid_body([(WHOLE_BODY, "gives a member more than once")])
+        raise invalid_body([(WHOLE_BODY, "has a member more than once")])
     return value
 
 
@@ -114,15 +114,10 @@ def invalid_body(details: Sequence[tuple[str, str]]) -> Problem:
     subject = "The request body" if field == WHOLE_BODY else field
     return problem(
         Code.VALIDATION_ERROR,
-        f"{subject} {reason}.",
+        sentence_about(subject, reason),
         status=400,
         details=[(field, f"It {reason}.") for field, reason in details],
     )
-
-
-def not_known(names: Iterable[str]) -> str:
-    """Return the end of a sentence about an unknown member or parameter; *names* are known."""
-    return f"is not known (known: {', '.join(names) or 'none'})"
 
 
 def _count_members(value: Any) -> int:

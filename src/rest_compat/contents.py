@@ -115,7 +115,9 @@ async def _slice(
         if left == 0:
             return
     if left:
-        raise problem(Code.PROVIDER_ERROR, "The provider sent too few bytes.", status=502)
+        raise problem(
+            Code.PROVIDER_ERROR, "The provider sent fewer bytes than announced.", status=502
+        )
 
 
 def _range(request: RestRequest, size: int | None, etag: str) -> tuple[int | None, int | None]:
@@ -145,7 +147,7 @@ def _range(request: RestRequest, size: int | None, etag: str) -> tuple[int | Non
         return None, None
     if start >= size or start >= end:
         refusal = problem(
-            Code.RANGE_NOT_SATISFIABLE, f"The file has {size} bytes only.", status=416
+            Code.RANGE_NOT_SATISFIABLE, f"The file has no such range (size: {size}).", status=416
         )
         raise Problem(refusal.message, {**refusal.extensions, "size": size})
     return start, end

@@ -7,6 +7,10 @@ from importlib.resources.abc import Traversable
 
 import graphql
 
+# Members of a response that are left out when empty
+# (docs/spec/requests.md#access-info-and-warnings).
+OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings", "held")
+
 _SPREAD = re.compile(r"\.\.\.\s*(?!on\b)([A-Za-z_]\w*)")
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -32,7 +36,11 @@ def document(name: str) -> str:
 
 @cache
 def root_members(name: str) -> tuple[str, ...]:
-    """Return the response members that the root field of "email/send_email" selects, in order."""
+    """
+    Return the response members that the root field of "email/send_email" selects, in order.
+
+    Those that are left out when empty are none of them.
+    """
     operation, *_ = graphql.parse(document(name)).definitions
     if not isinstance(operation, graphql.OperationDefinitionNode):
         raise TypeError(f"{name} does not begin with its operation")
@@ -41,7 +49,8 @@ def root_members(name: str) -> tuple[str, ...]:
         return ()
     selected = root.selection_set.selections
     fields = [node for node in selected if isinstance(node, graphql.FieldNode)]
-    return tuple((node.alias or node.name).value for node in fields)
+    names = [(node.alias or node.name).value for node in fields]
+    return tuple(name for name in names if name not in OMITTED_WHEN_EMPTY)
 
 
 def operations() -> Traversable:

@@ -7,8 +7,9 @@ parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A P
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,21 +17,25 @@ from starlette.types import Scope
 
 from rest_compat import contents, errors, ports
 from rest_compat.binding import INPUT, bind, ignored_parameters
-from rest_compat.documents import document, root_members
+from rest_compat.documents import OMITTED_WHEN_EMPTY, document, root_members
 from rest_compat.idempotency import make_intent, read_key, run_once
-from rest_compat.ledger import KEY_HEADER, Ledger
-from rest_compat.preferences import Preferences, read_preferences
+from rest_compat.ledger import KEY_HEADER, Intent, Ledger
+from rest_compat.preferences import (
+    EFFECT_HEADER,
+    NO_PREFERENCES,
+    Preferences,
+    read_expected_effect,
+    read_preferences,
+)
 from rest_compat.readers import Body, BodyReader
 from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
-
-# Members of a response that are left out when empty
-# (docs/spec/requests.md#access-info-and-warnings). Planned documents leave them out themselves;
-# this list is for what the graph answered without a plan.
-OMITTED_WHEN_EMPTY = ("accessInfo", "authWarnings")
+from rest_compat.translation import to_graphql
+from rest_compat.translation.to_graphql import EXPLORER
 
 _json = msgspec.json.Encoder()
+_NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,7 @@ class Responder:
         reader: Reads the request body.
         observer: Called when an admitted call is over.
         strict: Whether unknown query parameters are refused without being asked to.
+        explorer: The address of the page that opens documents.
     """
 
     endpoint: Endpoint
@@ -52,31 +58,72 @@ class Responder:
     reader: BodyReader
     observer: ports.CallObserver | None = None
     strict: bool = False
+    explorer: str = EXPLORER
 
     @cached_property
     def operation(self) -> ports.Operation:
         """The operation of the row's document; the first request of the row prepares it."""
-        return self.graph.prepare(document(self.endpoint.document))
+        return self.graph.prepare(self.text)
+
+    @property
+    def text(self) -> str:
+        """The text of the row's document."""
+        return document(self.endpoint.document)
+
+    @cached_property
+    def saved_name(self) -> str | None:
+        """The name of the saved document that the call runs; None for a documented call."""
+        return None
 
     @cached_property
     def body(self) -> ports.Variable | None:
         """The variable that the request body fills; None when the row takes no body."""
         return next((item for item in self.operation.variables if item.name == INPUT), None)
 
+    @cached_property
+    def _only_reads(self) -> bool:
+        """Whether the row has neither a body nor an `Idempotency-Key`."""
+        return self.endpoint.method == "GET" and self.body is None
+
     async def respond(self, request: RestRequest, path: Mapping[str, str]) -> RestResponse:
         """Answer *request*, whose path parameters are *path*; refusals are responses too."""
-        preferences = read_preferences(request.headers.get("prefer", ()))
+        stated = request.header_values("prefer")
+        preferences = read_preferences(stated) if stated else NO_PREFERENCES
+        if preferences.dry_run and (self._only_reads or preferences.graphql):
+            preferences = replace(preferences, dry_run=False)
         try:
             admitted = await self.entry.admit(
-                request.scope, self.endpoint.bucket, partial_fail=preferences.partial_fail
+                request.scope,
+                self.endpoint.bucket,
+                partial_fail=preferences.partial_fail,
+                document=self.saved_name,
             )
         except ports.Problem as problem:
             return self.refuse(problem, request.scope).with_headers(*preferences.applied)
         response: RestResponse | None = None
         failure: BaseException | None = None
         try:
-            await self._check_gates(request, path, admitted)
-            response = await self._run_idempotently(request, path, admitted, preferences)
+            if preferences.graphql:
+                await self._check_gates(request, path, admitted)
+                response = await self._translate(request, path, preferences)
+            elif self._only_reads:
+                self.entry.check_gates(self.operation, admitted, _NO_VARIABLES)
+                strict = self.strict or preferences.strict
+                variables = bind(self.endpoint, self.operation, request, path, strict=strict)
+                outcome = await self.operation.run(variables, admitted.context)
+                if self.endpoint.streams and not outcome.errors:
+                    response = await contents.respond(request, self.entry.open_content(admitted))
+                else:
+                    response = self._success(outcome, admitted)
+            else:
+                # Before the gates, so that the decision log marks a refused dry run as one.
+                self.entry.preview(admitted, dry_run=preferences.dry_run, expected=None)
+                await self._check_gates(request, path, admitted)
+                expected = read_expected_effect(request.header_values(EFFECT_HEADER))
+                self.entry.preview(admitted, dry_run=preferences.dry_run, expected=expected)
+                response = await self._run_idempotently(
+                    request, path, admitted, preferences, expected
+                )
         except ports.Problem as problem:
             response, failure = self.refuse(problem, request.scope), problem
         except BaseException as bug:
@@ -84,13 +131,25 @@ class Responder:
             raise
         finally:
             if self.observer is not None:
-                self.observer(admitted, self.operation, response, failure)
+                ran = failure is not None or not preferences.graphql
+                self.observer(admitted, self.operation if ran else None, response, failure)
             failure = None  # its traceback holds this frame, and so the body
-        ignored = None
-        if not (self.strict or preferences.strict):
+        if stated or request.scope["query_string"]:
+            return self._noted(response, request, path, preferences)
+        return response
+
+    def _noted(
+        self,
+        response: RestResponse,
+        request: RestRequest,
+        path: Mapping[str, str],
+        preferences: Preferences,
+    ) -> RestResponse:
+        """Return *response* with headers that name ignored parameters and applied preferences."""
+        if request.scope["query_string"] and not (self.strict or preferences.strict):
             ignored = ignored_parameters(self.endpoint, self.operation, request, path)
-        if ignored is not None:
-            response = response.with_headers(("X-Ignored-Parameters", ignored))
+            if ignored is not None:
+                response = response.with_headers(("X-Ignored-Parameters", ignored))
         return response.with_headers(*preferences.applied)
 
     async def _check_gates(
@@ -116,21 +175,34 @@ class Responder:
             self.entry.check_gates(self.operation, admitted, variables)
             raise
 
+    async def _translate(
+        self, request: RestRequest, path: Mapping[str, str], preferences: Preferences
+    ) -> RestResponse:
+        """Describe the call as a document; see `translation.to_graphql`."""
+        body = None if self.body is None else await self.reader.receive(request, self.body)
+        strict = self.strict or preferences.strict
+        variables = self._variables(request, path, body, strict=strict)
+        described = await to_graphql.describe(
+            self.text, self.operation, variables, explorer=self.explorer
+        )
+        return RestResponse(status=200, body=described)
+
     async def _run_idempotently(
         self,
         request: RestRequest,
         path: Mapping[str, str],
         admitted: ports.AdmittedRequest,
         preferences: Preferences,
+        expected: str | None,
     ) -> RestResponse:
         """Run the call through the ledger when it has a key, directly otherwise."""
         key = None
         if self.endpoint.method == "POST":
-            key = read_key(request.headers.get(KEY_HEADER, ()))
+            key = read_key(request.header_values(KEY_HEADER))
         body = None
         if self.body is not None:
             body = await self.reader.receive(request, self.body)
-        if key is None:
+        if key is None or preferences.dry_run:
             return await self._run(request, path, admitted, preferences, body)
 
         async def run() -> RestResponse:
@@ -139,20 +211,36 @@ class Responder:
             except ports.Problem as problem:
                 return self.refuse(problem, request.scope)
 
-        intent = make_intent(
-            self.endpoint,
-            request,
-            path,
-            body,
-            token_id=admitted.token_id,
-            key=key,
-            arguments=self._arguments(request, path, body),
+        intent = self.intent(
+            request, path, body, token_id=admitted.token_id, key=key, expected=expected
         )
         return await run_once(
             intent, run, body=body, admitted=admitted, entry=self.entry, ledger=self.ledger
         )
 
-    def _arguments(
+    def intent(  # noqa: PLR0913 - what an intent has
+        self,
+        request: RestRequest,
+        path: Mapping[str, str],
+        body: Body | None,
+        *,
+        token_id: int,
+        key: str,
+        expected: str | None,
+    ) -> Intent:
+        """Build the intent of a call with *key*; *expected* is the digest in `If-Effect`."""
+        return make_intent(
+            self.endpoint,
+            request,
+            path,
+            body,
+            token_id=token_id,
+            key=key,
+            arguments=self.arguments(request, path, body),
+            expected=expected,
+        )
+
+    def arguments(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None
     ) -> Mapping[str, Any] | None:
         """Return the arguments of the root field; None when query or body do not fit them."""
@@ -177,11 +265,7 @@ class Responder:
         outcome = await self.operation.run(variables, admitted.context)
         if body is not None and body.read_error is not None:
             raise body.read_error
-        if outcome.errors:
-            raise errors.problem_from_graphql(outcome.errors[0])
-        if self.endpoint.streams:
-            return await contents.respond(request, self.entry.open_content(admitted))
-        return self._success(outcome.data or {}, admitted)
+        return self._success(outcome, admitted)
 
     def _variables(
         self, request: RestRequest, path: Mapping[str, str], body: Body | None, *, strict: bool
@@ -194,20 +278,41 @@ class Responder:
             variables[INPUT] = body.value()
         return variables
 
-    def _success(self, data: Mapping[str, Any], admitted: ports.AdmittedRequest) -> RestResponse:
-        if self.endpoint.status == 204:
-            return RestResponse(status=204)
-        result = data["result"]
-        for member in OMITTED_WHEN_EMPTY:
+    def _success(
+        self, outcome: ports.OperationResult, admitted: ports.AdmittedRequest
+    ) -> RestResponse:
+        """
+        Return the response to an operation that ran.
+
+        Raises:
+            Problem: It has an error.
+        """
+        if outcome.errors:
+            raise errors.problem_from_graphql(outcome.errors[0])
+        notes = self.entry.notes(admitted)
+        (result,) = (outcome.data or {}).values()  # of the only root field
+        for member in OMITTED_WHEN_EMPTY:  # planned documents leave them out themselves
             if isinstance(result, dict) and not result.get(member, True):
                 del result[member]
+        status = 202 if notes.held else self.endpoint.status
+        if not self._only_reads and notes.effect is not None:
+            return self._dry_success(result, notes.effect, status)
+        if status == 204:
+            return RestResponse(status=204)
         headers: tuple[tuple[str, str], ...] = ()
-        notes = self.entry.notes(admitted)
         if notes.applied_limit is not None:
             headers = (("X-Applied-Limit", str(notes.applied_limit)),)
         if notes.etag is not None:
             headers = (*headers, ("ETag", notes.etag))
-        return RestResponse(status=self.endpoint.status, body=_json.encode(result), headers=headers)
+        return RestResponse(status=status, body=_json.encode(result), headers=headers)
+
+    def _dry_success(self, result: Any, effect: Mapping[str, Any], status: int) -> RestResponse:
+        """Answer a dry run: the result, `dryRun` and `effect`; 200 where the real status is 204."""
+        members = {"dryRun": True, "effect": effect}
+        if status == 204:
+            return RestResponse(status=200, body=_json.encode({"success": True, **members}))
+        head, tail = _json.encode(result), _json.encode(members)
+        return RestResponse(status=status, body=b"%b,%b" % (head[:-1], tail[1:]))
 
     def refuse(self, problem: ports.Problem, scope: Scope) -> RestResponse:
         """Build the error response of this endpoint, also for requests that never reached it."""

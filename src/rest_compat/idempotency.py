@@ -10,9 +10,10 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import structs
 
 from policy.vocabulary import Code
 from rest_compat.binding import INPUT
@@ -58,12 +59,13 @@ def make_intent(  # noqa: PLR0913 - what an intent has
     token_id: int,
     key: str,
     arguments: Mapping[str, Any] | None,
+    expected: str | None = None,
 ) -> Intent:
     """
     Build the intent of *request* to *endpoint*.
 
     *path* are the decoded path parameters, *arguments* those of the root field; None when query
-    or body do not fit them, and then their bytes count.
+    or body do not fit them, and then their bytes count. *expected* is as in `fingerprint`.
     """
     query: bytes = request.scope["query_string"]
     sent = b"%d:%b%b" % (len(query), query, body.fingerprint if body is not None else b"")
@@ -72,7 +74,7 @@ def make_intent(  # noqa: PLR0913 - what an intent has
         method=request.method,
         path=normal_path(endpoint, path),
         key=key,
-        fingerprint=fingerprint(arguments, sent),
+        fingerprint=fingerprint(arguments, sent, expected=expected),
         former_path=request.path,
         former_fingerprint=hashlib.sha256(sent).digest(),
     )
@@ -94,13 +96,18 @@ def normal_path(endpoint: Endpoint, parameters: Mapping[str, Any]) -> str:
     )
 
 
-def fingerprint(arguments: Mapping[str, Any] | None, sent: bytes) -> bytes:
+def fingerprint(
+    arguments: Mapping[str, Any] | None, sent: bytes, *, expected: str | None = None
+) -> bytes:
     """
     Return SHA-256 over *arguments*, the same for every order and spelling.
 
     Null counts as absent among the arguments and the members of the body. Without arguments,
-    because they were invalid, the bytes *sent* count.
+    because they were invalid, the bytes *sent* count. *expected* is the digest in `If-Effect`.
     """
+    if expected is not None:
+        unconditional = fingerprint(arguments, sent)
+        return hashlib.sha256(b"effect:%b:%b" % (expected.encode(), unconditional)).digest()
     if arguments is None:
         return hashlib.sha256(b"invalid:" + sent).digest()
     stated = _stated(arguments)
@@ -132,7 +139,7 @@ async def run_once(  # noqa: PLR0913 - what a run has
     Run *intent* unless it was completed before; then return the stored response.
 
     When that response would show more than the token may see now, or has another form, the intent
-    runs again with the effect of the earlier run, and changes nothing.
+    runs again with the kept result of the earlier run, and changes nothing.
 
     Raises:
         Problem: 409: the key belongs to another request, or the intent is still running.
@@ -143,8 +150,8 @@ async def run_once(  # noqa: PLR0913 - what a run has
     if isinstance(attempt, Completed):
         stored = attempt.response
         await _require_same_upload(stored, body)
-        if stored.view != view and stored.effect:
-            entry.repeat(admitted, stored.effect)
+        if stored.view != view and stored.kept_result:
+            entry.repeat(admitted, stored.kept_result)
             stored = await run()
         return stored.with_headers(REPLAYED_HEADER)
     if isinstance(attempt, InProgress):
@@ -157,9 +164,9 @@ async def run_once(  # noqa: PLR0913 - what a run has
         raise _key_reused()
     try:
         with entry.attempt(admitted, attempt, ledger):
-            response = replace(await run(), view=view, effect=notes.effect)
+            response = structs.replace(await run(), view=view, kept_result=notes.kept_result)
         if body is not None:
-            response = replace(response, upload_digest=body.digest)
+            response = structs.replace(response, upload_digest=body.digest)
         await _close(attempt, response, ledger)
     except BaseException:
         # The run was cut off, so its effect is unknown: the next attempt looks it up.

@@ -12,7 +12,8 @@ from typing import Any
 
 import graphql
 
-from rest_compat.body import invalid_body, not_known
+from policy.vocabulary import not_known
+from rest_compat.body import invalid_body
 from rest_compat.errors import MAX_DETAILS, WHOLE_BODY
 
 MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies

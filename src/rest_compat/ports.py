@@ -8,7 +8,7 @@ policy decisions nor providers.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graphql import GraphQLInputType
@@ -27,10 +27,20 @@ class RateBucket:
         windows: The name of the limits: "email", "calendar", "tasks", "collab" or "management".
         mount: Where the surface is mounted: "" for the public address, "/internal" for the
             internal one, which has buckets of its own (docs/spec/collab.md#internal-address).
+        costs: How many requests a call counts as, by the names of limits; empty: one of *windows*.
+        requests: The number of requests that a call counts as, by the names of limits.
+        key: Equal for equal buckets.
     """
 
     windows: str
     mount: str = ""
+    costs: tuple[tuple[str, int], ...] = ()
+    requests: Mapping[str, int] = field(init=False, compare=False, repr=False)
+    key: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", dict(self.costs) or {self.windows: 1})
+        object.__setattr__(self, "key", repr(self))
 
 
 class Problem(Exception):
@@ -57,14 +67,19 @@ class Notes(Protocol):
     Attributes:
         applied_limit: The `limit` that was used when the requested one was above the maximum.
         etag: Of the one resource that was read.
-        effect: How a mutation under an idempotency key ended, without content; else empty.
+        held: Whether the result waits for a person: 202.
+        effect: What a dry run of a mutation shows; None otherwise.
+        kept_result: How a mutation under an idempotency key ended, without content; else empty.
         visibility: Digest of all that decides what the token may see.
     """
 
     applied_limit: int | None
     etag: str | None
-    effect: bytes
+    held: bool
+    kept_result: bytes
 
+    @property
+    def effect(self) -> Mapping[str, Any] | None: ...
     @property
     def visibility(self) -> bytes: ...
 
@@ -191,12 +206,13 @@ class RequestEntry(Protocol):
         """Return the request's id, which the header `X-Request-Id` carries."""
 
     async def admit(
-        self, scope: Scope, bucket: RateBucket, *, partial_fail: bool
+        self, scope: Scope, bucket: RateBucket, *, partial_fail: bool, document: str | None = None
     ) -> AdmittedRequest:
         """
         Charge the address, authenticate the token, charge its quota, build the context.
 
         *partial_fail*: the caller wants an error when any provider fails (`Prefer: partial=fail`).
+        *document* is the name of the saved document that the call runs.
 
         Raises:
             Problem: 401 or 429, described.
@@ -215,6 +231,21 @@ class RequestEntry(Protocol):
             Problem: 403 or 422, described.
         """
 
+    def check_document(self, admitted: AdmittedRequest, names: Sequence[str]) -> None:
+        """
+        Check that the caller may make a call that runs the saved documents *names*, if any.
+
+        Raises:
+            Problem: 403, the token is limited to others.
+        """
+
+    def preview(self, admitted: AdmittedRequest, *, dry_run: bool, expected: str | None) -> None:
+        """
+        Let the operation end at its first write, or write only if its effect is the *expected* one.
+
+        *expected* is the digest of the effect that a dry run showed; None: any.
+        """
+
     def attempt(
         self, admitted: AdmittedRequest, attempt: Attempt, ledger: Ledger
     ) -> AbstractContextManager[None]:
@@ -225,8 +256,8 @@ class RequestEntry(Protocol):
         call that may change something is made only while *ledger* confirms the attempt.
         """
 
-    def repeat(self, admitted: AdmittedRequest, effect: bytes) -> None:
-        """Let the operation answer with the *effect* of an earlier run, and change nothing."""
+    def repeat(self, admitted: AdmittedRequest, kept_result: bytes) -> None:
+        """Let the operation answer with the *kept_result* of an earlier run, and change nothing."""
 
     def open_content(self, admitted: AdmittedRequest) -> AbstractAsyncContextManager[Content]:
         """

@@ -1,7 +1,15 @@
-"""The two preferences of the `Prefer` header (RFC 7240)."""
+"""The preferences of the `Prefer` header (RFC 7240)."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+from policy.vocabulary import Code
+from rest_compat.errors import problem
+
+EFFECT_HEADER = "if-effect"
+
+_DIGEST = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,23 +20,34 @@ class Preferences:
     Attributes:
         strict: `handling=strict`: unknown query and body keys are refused.
         partial_fail: `partial=fail`: an error instead of a response without some providers.
+        dry_run: `dry-run`: a write is only described (docs/spec/dry-run.md). Reads ignore it.
+        graphql: `graphql`: the document of the call instead of its response.
+        cost: `cost`: what the request cost, in its response; `POST /graphql` alone reads it.
     """
 
     strict: bool = False
     partial_fail: bool = False
+    dry_run: bool = False
+    graphql: bool = False
+    cost: bool = False
 
     @property
     def applied(self) -> tuple[tuple[str, str], ...]:
         """The `Preference-Applied` header; empty without preferences."""
+        if self == NO_PREFERENCES:
+            return ()
         names = [
             name
             for name, applied in (
                 ("handling=strict", self.strict),
                 ("partial=fail", self.partial_fail),
+                ("dry-run", self.dry_run),
+                ("graphql", self.graphql),
+                ("cost", self.cost),
             )
             if applied
         ]
-        return (("Preference-Applied", ", ".join(names)),) if names else ()
+        return (("Preference-Applied", ", ".join(names)),)
 
 
 NO_PREFERENCES = Preferences()
@@ -38,9 +57,43 @@ def read_preferences(values: Collection[str]) -> Preferences:
     """Read the values of all `Prefer` headers; unknown ones are ignored, as RFC 7240 asks."""
     if not values:
         return NO_PREFERENCES
-    stated = {
+    stated = _stated(values)
+    return Preferences(
+        strict="handling=strict" in stated,
+        partial_fail="partial=fail" in stated,
+        dry_run="dry-run" in stated,
+        graphql="graphql" in stated,
+    )
+
+
+def wants_cost(values: Collection[str]) -> bool:
+    """Tell whether a request to `POST /graphql` asks what it costs."""
+    return "cost" in _stated(values)
+
+
+def _stated(values: Collection[str]) -> set[str]:
+    return {
         part.split(";", 1)[0].replace(" ", "").replace('"', "").lower()
         for value in values
         for part in value.split(",")
     }
-    return Preferences(strict="handling=strict" in stated, partial_fail="partial=fail" in stated)
+
+
+def read_expected_effect(values: Sequence[str]) -> str | None:
+    """
+    Read the digest from the values of `If-Effect`; None when the header was not sent.
+
+    Raises:
+        Problem: 400 `INVALID_PARAMETER`: two values, or not 1 to 255 visible ASCII characters.
+    """
+    if not values:
+        return None
+    if len(values) > 1 or not _DIGEST.fullmatch(values[0].strip()):
+        reason = "must be one digest, as a dry run returned it"
+        raise problem(
+            Code.INVALID_PARAMETER,
+            f"If-Effect {reason}.",
+            status=400,
+            details=[("If-Effect", f"It {reason}.")],
+        )
+    return values[0].strip().strip('"')

@@ -1,12 +1,12 @@
 """HTTP request as sent: path segments, query and headers, parsed without normalisation."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import parse_qsl, quote, unquote
 
+import msgspec
 from starlette.types import Receive, Scope
 
-from policy.vocabulary import Code
+from policy.vocabulary import Code, sentence_about
 from rest_compat.errors import problem
 
 
@@ -24,13 +24,13 @@ def path_segments(scope: Scope) -> tuple[str, ...]:
 
     Bytes that are not UTF-8 become U+FFFD, which no id contains.
     """
-    encoded = raw_path(scope)
+    raw: bytes | None = scope.get("raw_path")
+    encoded = raw.decode("latin-1") if raw is not None and b"?" not in raw else raw_path(scope)
     parts = encoded.split("/")[1:]
     return tuple(map(unquote, parts)) if "%" in encoded else tuple(parts)
 
 
-@dataclass(frozen=True)
-class RestRequest:
+class RestRequest(msgspec.Struct, frozen=True, dict=True):
     """
     A request as the endpoints read it.
 
@@ -55,28 +55,31 @@ class RestRequest:
         """See `path_segments`."""
         return path_segments(self.scope)
 
-    @cached_property
-    def headers(self) -> dict[str, tuple[str, ...]]:
-        """Every header by its lower-case name, values in the order sent."""
-        headers: dict[str, tuple[str, ...]] = {}
-        for name, value in self.scope["headers"]:
-            key = name.decode("latin-1")
-            headers[key] = (*headers.get(key, ()), value.decode("latin-1"))
-        return headers
+    def header_values(self, name: str) -> list[str]:
+        """Return all values of a header, by its lower-case name, in the order sent."""
+        key = name.encode("latin-1")
+        values = []
+        for header, value in self.scope["headers"]:  # a comprehension costs a function more
+            if header == key:
+                values.append(value.decode("latin-1"))
+        return values
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, or None."""
-        values = self.headers.get(name)
+        values = self.header_values(name)
         return values[0] if values else None
 
+    @cached_property
     def query(self) -> dict[str, tuple[str, ...]]:
         """
-        Return the query's values by name; empty values count as absent.
+        Every value of the query by its name; empty values count as absent.
 
         Raises:
             Problem: 400: the query is not UTF-8, has a NUL, or too many parameters.
         """
         parameters: dict[str, tuple[str, ...]] = {}
+        if not self.scope["query_string"]:
+            return parameters
         try:
             pairs = parse_qsl(
                 self.scope["query_string"].decode("ascii"),
@@ -102,4 +105,6 @@ MAX_PARAMETERS = 100
 
 def invalid_parameter(name: str, reason: str, *, code: Code = Code.INVALID_PARAMETER) -> Exception:
     """Build the 400 for a bad parameter, which `details` names; *reason* ends the sentence."""
-    return problem(code, f"{name} {reason}.", status=400, details=[(name, f"It {reason}.")])
+    return problem(
+        code, sentence_about(name, reason), status=400, details=[(name, f"It {reason}.")]
+    )

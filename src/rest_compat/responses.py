@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import msgspec
 from starlette.types import Send
 
-JSON = (b"content-type", b"application/json")
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Stream:
     opened: AsyncExitStack
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestResponse:
+class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
     """
     A complete response; an empty body has no content type.
 
@@ -32,11 +32,12 @@ class RestResponse:
         upload_digest: SHA-256 of the uploaded bytes, to recognise a retry; never sent.
         outcome_status: The status of the outcome, where another status is sent: GraphQL reports
             failures under 200.
-        effect: How the operation ended, without content, for `RequestEntry.repeat`; empty when
+        kept_result: How the operation ended, without content, for `RequestEntry.repeat`; empty when
             that is not known; never sent.
         view: The intent's view of the run that made the response; never sent.
         stream: The body instead of *body*; `contents.send_stream` sends it.
         framed: Whether *headers* have type and length of the body already.
+        content_type: Of *body*.
     """
 
     status: int
@@ -44,24 +45,27 @@ class RestResponse:
     headers: tuple[tuple[str, str], ...] = ()
     upload_digest: bytes = b""
     outcome_status: int | None = None
-    effect: bytes = b""
+    kept_result: bytes = b""
     view: bytes = b""
     stream: Stream | None = None
     framed: bool = False
+    content_type: str = JSON
 
     def with_headers(self, *headers: tuple[str, str]) -> "RestResponse":
         """Return the same response with further headers."""
         if not headers:
             return self
-        return replace(self, headers=self.headers + headers)
+        return msgspec.structs.replace(self, headers=self.headers + headers)
 
 
 async def send_response(response: RestResponse, send: Send, *, head: bool) -> None:
     """Send *response*; for HEAD without the body, but with the body's length."""
-    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
+    headers = []
+    for name, value in response.headers:  # a comprehension costs a function more
+        headers.append((name.lower().encode(), value.encode("latin-1")))
     if response.status != 204 and not response.framed:
         headers.append((b"content-length", str(len(response.body)).encode()))
     if response.body:
-        headers.append(JSON)
+        headers.append((b"content-type", response.content_type.encode()))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else response.body})

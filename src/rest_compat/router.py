@@ -6,7 +6,9 @@ empty segment is an empty id (which the graph refuses), and a trailing slash is 
 (docs/spec/requests.md#paths-and-ids). Rows match in order.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -14,13 +16,17 @@ from policy.vocabulary import Code
 from rest_compat import errors
 from rest_compat.body import ClientGone
 from rest_compat.contents import send_stream
+from rest_compat.descriptions import Description, DescriptionResponder
 from rest_compat.endpoint import Responder
+from rest_compat.graphql_of import GraphqlOfResponder
 from rest_compat.ledger import Ledger
 from rest_compat.ports import AdmittedRequest, CallObserver, Graph, Problem, RequestEntry
 from rest_compat.readers import READERS, BodyReader
 from rest_compat.request import RestRequest, path_segments
 from rest_compat.responses import RestResponse, send_response
+from rest_compat.saved.endpoint import SavedDocuments, SavedRoutes
 from rest_compat.table import Endpoint
+from rest_compat.translation.to_graphql import EXPLORER
 
 
 def rest_app(  # noqa: PLR0913 - each is a part of the process
@@ -30,15 +36,20 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
     entry: RequestEntry,
     ledger: Ledger,
     readers: Mapping[str, BodyReader] = READERS,
+    descriptions: Iterable[Description] = (),
+    saved: SavedDocuments | None = None,
+    saved_rows: Mapping[str, Endpoint] = MappingProxyType({}),
     observer: CallObserver | None = None,
     strict: bool = False,
+    base_url: str = "",
 ) -> "Router":
     """
-    Build the application that answers *endpoints*, and 404 for everything else.
+    Build the application that answers *endpoints* and *descriptions*, and 404 otherwise.
 
     *readers* maps the names in the table to readers of request bodies; *observer* is called when
     an admitted call is over; *strict* refuses unknown query parameters, which a header names
-    otherwise.
+    otherwise. *base_url* is the gateway's own address, for links. *saved* are the saved documents,
+    and *saved_rows* the calls that write, by their root field.
 
     The document of a row is prepared for its first request.
 
@@ -54,30 +65,43 @@ def rest_app(  # noqa: PLR0913 - each is a part of the process
             reader=readers[endpoint.body],
             observer=observer,
             strict=strict,
+            explorer=base_url + EXPLORER,
         )
         for endpoint in endpoints
     ]
-    return Router(rows, entry=entry, observer=observer)
+    described = [
+        DescriptionResponder(description, entry=entry, observer=observer)
+        for description in descriptions
+    ]
+    table = Router([*rows, *described], entry=entry, observer=observer)
+    table.add(GraphqlOfResponder(table.respond, entry=entry, observer=observer))
+    if saved is not None:
+        table.saved = SavedRoutes(saved, rows[0], rows=saved_rows, readers=readers)
+    return table
+
+
+Row = Responder | DescriptionResponder | GraphqlOfResponder
 
 
 class Router:
     """Finds the row of a request; answers unknown paths and methods itself."""
 
     def __init__(
-        self,
-        rows: Sequence[Responder],
-        *,
-        entry: RequestEntry,
-        observer: CallObserver | None = None,
+        self, rows: Sequence[Row], *, entry: RequestEntry, observer: CallObserver | None = None
     ) -> None:
+        self.saved: SavedRoutes | None = None
         self._entry = entry
         self._observer = observer
-        self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Responder]]] = {}
+        self._rows: dict[tuple[int, tuple[str, ...]], list[tuple[tuple[str, ...], Row]]] = {}
         self._prefixes: dict[tuple[str, ...], Endpoint] = {}
         for row in rows:
-            pattern = split_path(row.endpoint.path)
-            self._rows.setdefault(_route_key(pattern), []).append((pattern, row))
-            self._prefixes[split_path(row.endpoint.prefix)] = row.endpoint
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Serve *row* too, after the rows that are there."""
+        pattern = split_path(row.endpoint.path)
+        self._rows.setdefault(_route_key(pattern), []).append((pattern, row))
+        self._prefixes[split_path(row.endpoint.prefix)] = row.endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request; close a WebSocket."""
@@ -86,21 +110,30 @@ class Router:
             return
         request = RestRequest(scope, receive)
         try:
-            response = await self._respond(request)
+            response = await self.respond(request)
         except ClientGone:
             return
         if response.stream is not None:
             await send_stream(response, response.stream, receive, send)
         else:
-            await send_response(response, send, head=request.method == "HEAD")
+            await send_response(response, send, head=scope["method"] == "HEAD")
 
-    async def _respond(self, request: RestRequest) -> RestResponse:
-        segments = request.segments
-        matched = self._match_row(request.method, segments)
+    def respond(self, request: RestRequest) -> Coroutine[Any, Any, RestResponse]:
+        """Answer *request* by its row, or by 404 or 405."""
+        scope = request.scope
+        segments = path_segments(scope)
+        matched = self._match_row(scope["method"], segments)
         if matched is not None:
             row, path = matched
-            request.scope.setdefault("state", {})["route"] = row.endpoint.path
-            return await row.respond(request, path)
+            scope.setdefault("state", {})["route"] = row.endpoint.path
+            return row.respond(request, path)
+        if self.saved is not None and self.saved.serves(segments):
+            return self.saved.respond(request, segments)
+        return self._respond_without_row(request, segments)
+
+    async def _respond_without_row(
+        self, request: RestRequest, segments: tuple[str, ...]
+    ) -> RestResponse:
         candidates = [
             row
             for pattern, row in self._rows.get(_route_key(segments), ())
@@ -127,10 +160,10 @@ class Router:
 
     def _match_row(
         self, method: str, segments: tuple[str, ...]
-    ) -> tuple[Responder, Mapping[str, str]] | None:
+    ) -> tuple[Row, Mapping[str, str]] | None:
         """Return the row that answers, with its path parameters."""
         method = "GET" if method == "HEAD" else method
-        for pattern, row in self._rows.get(_route_key(segments), ()):
+        for pattern, row in self._rows.get((len(segments), segments[:_KEY_SEGMENTS]), ()):
             if row.endpoint.method == method:
                 path = match_path(pattern, segments)
                 if path is not None:

@@ -43,6 +43,7 @@ class Endpoint:
         codes: Error codes of the graph that this call spells differently.
         body: The reader of the request body, by its name in `readers.READERS`.
         streams: Whether a success is the bytes of the file that the operation finds.
+        summary: A description of the call, where that of its GraphQL field does not fit.
     """
 
     method: str
@@ -59,6 +60,7 @@ class Endpoint:
     codes: Mapping[str, str] = field(default_factory=_nothing)
     body: str = "json"
     streams: bool = False
+    summary: str | None = None
 
     def mounted(self, mount: str) -> "Endpoint":
         """Return the same call under *mount* ("/internal"), with a rate bucket of its own."""
@@ -81,6 +83,7 @@ class Columns(TypedDict, total=False):
     codes: Mapping[str, str]
     body: str
     streams: bool
+    summary: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +162,15 @@ _ITEMS = "/sites/{siteId}/lists/{listId}/items"
 ENDPOINTS: tuple[Endpoint, ...] = (
     email.get("/messages", "list_emails"),
     email.get("/messages/{emailId}", "get_email"),
-    email.get(_ATTACHMENT, "get_email_attachment", streams=True),
+    email.get(
+        _ATTACHMENT,
+        "get_email_attachment",
+        streams=True,
+        summary="Download one attachment of a message.",
+    ),
     email.get("/threads/{threadId}", "get_email_thread"),
     email.post("/attachments", "upload_email_attachment", status=201, body="upload"),
+    email.delete("/attachments/{handle}", "delete_uploaded_attachment"),
     email.post("/messages/send", "send_email", result=_ACTION, body="mail"),
     email.post("/messages/{emailId}/reply", "reply_to_email", result=_ACTION, body="mail"),
     email.post("/messages/{emailId}/forward", "forward_email", result=_ACTION, body="mail"),
@@ -172,15 +181,17 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     calendar.get("/events/{eventId}", "get_event"),
     calendar.get("/freebusy", "get_free_busy"),
     calendar.get("/calendars", "list_calendars"),
-    tasks.get("/providers", "list_providers"),
-    tasks.get("/boards", "list_boards"),
-    tasks.get("/boards/{boardId}", "get_board"),
-    tasks.get("/boards/{boardId}/items", "list_items", aliases=_ITEM_ALIASES),
-    tasks.get("/items/{itemId}", "get_item"),
-    tasks.post("/boards/{boardId}/items", "create_item", status=201, result="TaskItemResult"),
-    tasks.patch("/items/{itemId}", "update_item", result="TaskItemResult"),
-    tasks.delete("/items/{itemId}", "delete_item", result="TaskOperationResult"),
-    tasks.post("/items/{itemId}/comments", "add_comment", status=201, result="TaskCommentResult"),
+    tasks.get("/providers", "list_task_providers"),
+    tasks.get("/boards", "list_task_boards"),
+    tasks.get("/boards/{boardId}", "get_task_board"),
+    tasks.get("/boards/{boardId}/items", "list_task_items", aliases=_ITEM_ALIASES),
+    tasks.get("/items/{itemId}", "get_task_item"),
+    tasks.post("/boards/{boardId}/items", "create_task_item", status=201, result="TaskItemResult"),
+    tasks.patch("/items/{itemId}", "update_task_item", result="TaskItemResult"),
+    tasks.delete("/items/{itemId}", "delete_task_item", result="TaskOperationResult"),
+    tasks.post(
+        "/items/{itemId}/comments", "add_task_comment", status=201, result="TaskCommentResult"
+    ),
     collab.get("/files", "list_files"),
     collab.get("/files/{fileId}", "get_file"),
     collab.get("/files/{fileId}/download", "get_file_link", result="DriveFileLinkResponse"),
@@ -196,10 +207,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     collab.get("/sites", "list_sites"),
     collab.get("/sites/{siteId}", "get_site"),
     collab.get("/sites/{siteId}/drives", "list_drives"),
-    collab.get("/sites/{siteId}/lists", "list_lists"),
-    collab.get("/sites/{siteId}/lists/{listId}", "get_list"),
-    collab.get(_ITEMS, "list_list_items"),
-    collab.get(_ITEMS + "/{itemId}", "get_list_item"),
+    collab.get("/sites/{siteId}/lists", "list_collab_lists"),
+    collab.get("/sites/{siteId}/lists/{listId}", "get_collab_list"),
+    collab.get(_ITEMS, "list_collab_list_items"),
+    collab.get(_ITEMS + "/{itemId}", "get_collab_list_item"),
     collab.post(_ITEMS, "create_list_item", status=201),
     collab.patch(_ITEMS + "/{itemId}", "update_list_item", headers=_IF_MATCH),
     collab.delete(_ITEMS + "/{itemId}", "delete_list_item", headers=_IF_MATCH),
@@ -211,4 +222,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     collab.get("/search", "search_content", aliases={"size": "limit"}, required=("q",)),
     access.get("/token", "get_access_token"),
+    access.post("/token/children", "create_child_token", status=201),
+    access.get("/token/children", "list_child_tokens"),
+    access.delete("/token/children/{childId}", "revoke_child_token"),
 )

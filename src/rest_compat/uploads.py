@@ -110,7 +110,7 @@ class UploadReader:
             Problem: 413, it is too large; 400, it is an envelope but not of one file.
         """
         del variable
-        content_types = request.headers.get("content-type", ())
+        content_types = request.header_values("content-type")
         kinds = [value.partition(";")[0].strip().lower() for value in content_types]
         is_envelope = any(kind.startswith("multipart/") for kind in kinds)
         if is_envelope and kinds != [FORM]:
@@ -135,7 +135,7 @@ class UploadReader:
             mime_type=mime_type,
             parameters=parameters,
             # Only a call with a key can be retried, so only its bytes need a digest.
-            has_digest=KEY_HEADER in request.headers,
+            has_digest=request.header(KEY_HEADER) is not None,
         )
 
 

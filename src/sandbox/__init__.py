@@ -3,7 +3,8 @@ Server side of the upstream protocols, over one local database: for the demo and
 
     app           the ASGI application: every upstream's handlers and the control paths
     http          request, response and router of all handlers
-    control       credential check, call log, faults, and the paths that read and set them
+    control       credential check, faults, and the paths that read and set them and the call log
+    call_log      the newest calls of an upstream, compressed
     concurrency   limit of what an account may run at once
     quota_units   limit of what an account's calls may cost per minute
     faults        faults that tests and demos set on an upstream

@@ -6,13 +6,12 @@ docs/spec/sandbox.md#control-paths.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from sandbox import faults, quota_units
+from sandbox.call_log import CallLog, describe_call
 from sandbox.concurrency import ConcurrencyLimit
 from sandbox.error_bodies import ERROR_BUILDERS
 from sandbox.faults import Fault
@@ -20,27 +19,6 @@ from sandbox.http import Handler, Request, Response, json_response
 from sandbox.oauth.tokens import UPSTREAMS, parse_upstream
 from sandbox.quota_units import QuotaMeter
 from sandbox.state import SandboxState
-
-MOST_CALLS = 20_000  # the newest are kept
-
-# The call log shows these headers only; none of them carries a credential.
-_SHOWN_HEADERS = (
-    "accept",
-    "accept-encoding",
-    "api-version",
-    "client-request-id",
-    "consistencylevel",
-    "content-length",
-    "content-range",
-    "content-type",
-    "if-match",
-    "if-none-match",
-    "prefer",
-    "range",
-    "user-agent",
-    "x-upload-content-type",
-)
-_SECRET_PARAMETERS = frozenset({"access_token", "code", "state", "tempauth", "token"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +53,7 @@ class Upstream:
     state: SandboxState
     mounts: list[Mount] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-    calls: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_CALLS))
+    calls: CallLog = field(default_factory=CallLog)
     own_faults: Mapping[str, Callable[..., Response]] = field(default_factory=dict)
     concurrency: ConcurrencyLimit | None = None
     quota: QuotaMeter | None = None
@@ -114,7 +92,7 @@ class Upstream:
         )
 
     def _logged(self, request: Request, fault: str | None) -> dict[str, Any]:
-        call = _logged(request, fault, shows_document=self.name == "tasks")
+        call = describe_call(request, fault, shows_document=self.name == "tasks")
         if self.quota is not None:
             call["units"] = quota_units.price(request)
         if self.concurrency is not None:
@@ -203,39 +181,3 @@ def _faults(upstream: Upstream, request: Request) -> Response:
 
 def _refusal(status: int, message: str) -> Response:
     return json_response({"error": message}, status)
-
-
-def _logged(request: Request, fault: str | None, *, shows_document: bool) -> dict[str, Any]:
-    query: dict[str, list[str]] = {}
-    for name, value in request.query:
-        shown = "…" if name.lower() in _SECRET_PARAMETERS else value
-        query.setdefault(name, []).append(shown)
-    call = {
-        "method": request.method,
-        "path": request.path,
-        "query": query,
-        "headers": {
-            name: request.headers[name] for name in _SHOWN_HEADERS if name in request.headers
-        },
-        "bodySize": _size(request),
-        "batch": request.batch,
-        "fault": fault,
-        "at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-    }
-    return {**call, "document": _document(request)} if shows_document else call
-
-
-def _size(request: Request) -> int:
-    """Return the body's size in bytes; for a streamed body the size that its header states."""
-    stated = request.headers.get("content-length", "")
-    return int(stated) if request.stream is not None and stated.isdigit() else len(request.body)
-
-
-def _document(request: Request) -> str | None:
-    """Return the GraphQL document of a call, without its variables."""
-    try:
-        content = request.json()
-    except ValueError:
-        return None
-    document = content.get("query") if isinstance(content, dict) else None
-    return document if isinstance(document, str) else None

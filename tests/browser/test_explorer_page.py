@@ -65,7 +65,13 @@ def test_the_first_tab_runs_on_the_demo_world(look, demo):
     assert look.complaints == []
 
 
-@pytest.mark.parametrize("tab", ["Search", "Token", "Send"])
+@pytest.mark.parametrize(
+    "tab",
+    [
+        *("Search", "Events", "Boards", "Files", "Promises", "Meeting", "SharedFiles", "Waiting"),
+        *("Token", "Send"),
+    ],
+)
 def test_every_starter_tab_runs(look, demo, tab):
     connect(look, demo["tokens"]["full"])
     ready(look)
@@ -85,6 +91,51 @@ def test_a_masked_token_sees_null_in_the_same_tab(look, demo):
     assert {email["body"] for email in page["emails"]} == {None}
     assert [email["to"] for email in page["emails"]] == [None] * 3
     assert page["accessInfo"] == "Hidden email fields: to, body, attachments."
+
+
+def test_the_page_fits_a_phone(look, demo):
+    look.page.set_viewport_size({"width": 390, "height": 844})
+    connect(look, demo["tokens"]["full"])
+    look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=#")
+
+    assert "errors" not in run_tab(look)
+    boxes = {
+        name: look.page.locator(name).bounding_box()
+        for name in (
+            *("#gw-token", "[type=submit]", ".gw-quiet", ".gw-docs"),
+            *(".graphiql-execute-button", ".graphiql-query-editor", ".result-window"),
+        )
+    }
+    assert look.page.evaluate("() => document.documentElement.scrollWidth") == 390
+    assert [
+        name for name, box in boxes.items() if box["x"] < 0 or box["x"] + box["width"] > 390
+    ] == []
+    assert boxes[".graphiql-query-editor"]["y"] < boxes[".result-window"]["y"]
+    assert min(boxes[name]["width"] for name in (".result-window", ".graphiql-query-editor")) > 200
+
+
+def test_a_reload_connects_again(look, demo):
+    connect(look, demo["tokens"]["full"])
+    ready(look)
+
+    look.page.reload()
+
+    ready(look)
+    assert "errors" not in run_tab(look)
+
+
+def test_the_page_connects_again_when_the_gateway_is_back(look, demo):
+    connect(look, demo["tokens"]["full"])
+    ready(look)
+
+    look.page.context.set_offline(True)
+    look.page.click(".graphiql-execute-button")
+    look.page.wait_for_selector("[role=alert] >> text=The gateway does not answer")
+    look.page.wait_for_selector(".result-window .view-line >> text=did not answer")
+    look.page.context.set_offline(False)
+
+    look.page.wait_for_selector("[role=status] >> text=Connected")
+    assert "errors" not in run_tab(look)
 
 
 def test_completion_knows_the_schema(look, demo):
@@ -163,11 +214,12 @@ def test_the_rest_reference_lists_the_paths_and_loads_nothing_foreign(look):
 
 def test_the_rest_reference_shows_what_the_management_api_answers(look):
     look.page.goto(f"{look.origin}/docs/")
+    look.page.click("nav >> text=Management")
     look.page.click("[data-path='/api/access-tokens/{tokenId}'] >> nth=0")
     look.page.click(".opblock.is-open .responses-table >> text=Schema")
 
     shown = look.page.wait_for_selector(".opblock.is-open .responses-table .model-box")
-    assert "An access token as it is managed; its text is not kept." in shown.inner_text()
+    assert "An access token without its text, which is not stored." in shown.inner_text()
     assert look.foreign == []
     assert look.complaints == []
 
@@ -184,4 +236,35 @@ def test_the_rest_reference_tries_a_call_out(look, demo):
 
     look.page.wait_for_selector(".opblock.is-open .live-responses-table >> text=reader")
 
+    assert look.foreign == []
+
+
+def test_an_operation_of_the_rest_reference_opens_in_the_explorer(look, demo):
+    look.page.goto(f"{look.origin}/docs/")
+    look.page.click("[data-path='/api/access/email/messages']")
+    link = look.page.wait_for_selector(".opblock.is-open a >> text=Open in the explorer")
+    look.page.goto(link.evaluate("link => link.href"))
+    look.page.wait_for_url(f"{look.origin}/explorer/")
+    look.page.fill("#gw-token", demo["tokens"]["full"])
+    look.page.click("text=Connect")
+    look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=ListEmails")
+    answer = run_tab(look)
+
+    assert answer["data"]["result"]["emails"]
+    assert look.foreign == []
+
+
+def test_the_document_of_a_call_opens_with_its_variables(look, demo):
+    token = demo["tokens"]["full"]
+    headers = {"Authorization": f"Bearer {token}", "Prefer": "graphql"}
+    path = "/api/access/email/messages?limit=1&q=berth"
+    explorer = look.page.request.get(f"{look.origin}{path}", headers=headers).json()["explorer"]
+    connect(look, token)
+    ready(look)
+    look.page.goto(f"{look.origin}{explorer[explorer.index('/explorer/') :]}")
+    look.page.wait_for_selector(".graphiql-query-editor .view-line >> text=ListEmails")
+    answer = run_tab(look)
+
+    assert len(answer["data"]["result"]["emails"]) == 1
+    assert token not in explorer
     assert look.foreign == []

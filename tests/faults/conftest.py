@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
+import pytest_asyncio
+from postgres_faults import faulty_postgres
 
 from providers.http.client import Origins, Upstream
 from providers.http.transport import PooledTransport
@@ -140,6 +142,13 @@ class Stub:
             body = b"".join(parts)
             await wire.reader.readexactly(2)
         return Asked(method, target, headers, body)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
+    """A PostgreSQL of the module, which can be made to fail."""
+    async with faulty_postgres() as server:
+        yield server
 
 
 @pytest.fixture

@@ -4,15 +4,17 @@ Sends under idempotency keys while the gateways and what they share fail: each e
     python tests/faults/exactly_once.py --keys 1000 --kills 30
     python tests/faults/exactly_once.py --keys 1000 --freezes 60 --processes 4
     python tests/faults/exactly_once.py --keys 2000 --mixed 20 --processes 4
+    python tests/faults/exactly_once.py --keys 300 --kills 10 --drafts
 
 The sandbox upstreams run in a process of their own, so they survive the kills, and are told to
 lose answers, to throttle and to fail. One gateway has an SQLite file; several share a PostgreSQL
-and a Redis of the run's own, each by links of its own. Every key
-is tried until it is answered 200, or 504 `OUTCOME_UNKNOWN`: whether it went out could not be found
-out while upstream failed. Then the messages in the senders' and in the recipients'
-mailboxes are counted by the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
+and a Redis of the run's own, each by links of its own. Every key is tried until it is answered 200,
+or 504 (`OUTCOME_UNKNOWN`, `PROVIDER_TIMEOUT`): whether it went out could not be found out while
+upstream failed. Then the messages in the senders' and in the recipients' mailboxes are counted by
+the key in their subject: 0 duplicates, 0 missing. Exit status 0 says so.
 Half of the keys go through REST, half through GraphQL, half to each provider; every fifth is a
-reply, the others are new messages. Every retry goes to the next process.
+reply, the others are new messages. Every retry goes to the next process. With `--drafts` the token
+is in draft mode: the drafts are counted, one per key, and nothing may be delivered.
 
 The faults (`fault_schedule.py`): a process is killed (SIGKILL) and started again; it is frozen
 (SIGSTOP) for up to three leases, and then goes on (SIGCONT); its clock is set wrong (libfaketime);
@@ -21,7 +23,7 @@ or cut, or Redis is killed or frozen for all. `--mixed N` is N of each kind.
 
 A try that gets no answer for a while is not given up: its key is tried at the next process
 meanwhile, and both must come to an end. A try whose process died is held by its lease (35 seconds,
-see `gateway.store.idempotency`), so the run ends about that long after the last kill.
+see `gateway.store.idempotency.leases`), so the run ends about that long after the last kill.
 """
 
 import argparse
@@ -63,7 +65,9 @@ REPLY = """mutation ($id: String!, $input: ReplyEmailInput!) {
   replyToEmail(emailId: $id, input: $input) { success }
 }"""
 MESSAGES = "/api/access/email/messages"
+FILE = "once.txt"
 PATIENCE_SECONDS = 8.0  # until a key is tried elsewhere
+ANSWER_SECONDS = 150.0  # that one answer may take: processes freeze, and the machine may be busy
 LONGEST_PAUSE = 1.0  # seconds between two tries of a key; longer ones miss the good moments
 AGAIN = {408, 409, 429, 500, 502, 503}  # 408: the process stood still while it read the request
 SHOWN_TRIES = 40  # of a key that was doubled, lost, left unknown or not finished
@@ -98,6 +102,7 @@ class Run:
     concurrency: int
     is_patient: bool
     is_pooled: bool
+    send_mode: str
     originals: dict[int, str] = field(default_factory=dict)
     late: set[asyncio.Task[None]] = field(default_factory=set)
     upstream: str = ""
@@ -131,6 +136,7 @@ def main() -> int:
     wanted.add_argument("--concurrency", type=int, default=16)
     wanted.add_argument("--seed", type=int, default=1)
     wanted.add_argument("--processes", type=int, default=1)
+    wanted.add_argument("--drafts", action="store_true", help="Hold the messages as drafts.")
     wanted.add_argument("--pgbouncer", action="store_true", help="In transaction mode.")
     wanted.add_argument("--sandbox", nargs=2, metavar=("PORT", "FOLDER"), help=argparse.SUPPRESS)
     args = wanted.parse_args()
@@ -143,7 +149,15 @@ def main() -> int:
             for kind in KINDS
         }
         patient = args.processes == 1
-        run = Run(args.keys, Path(folder), args.seed, args.concurrency, patient, args.pgbouncer)
+        run = Run(
+            keys=args.keys,
+            folder=Path(folder),
+            seed=args.seed,
+            concurrency=args.concurrency,
+            is_patient=patient,
+            is_pooled=args.pgbouncer,
+            send_mode="draft" if args.drafts else "direct",
+        )
         return asyncio.run(exactly_once(run, Faults(**counts), args.processes))
 
 
@@ -251,7 +265,8 @@ async def answering(url: str) -> None:
 async def prepare(run: Run, tokens: dict[str, str]) -> None:
     """Make operator, resource, connections and the access token by the management API."""
     headers = {"authorization": f"Bearer {ADMIN}"}
-    async with httpx.AsyncClient(base_url=f"{run.bases[0]}/api", headers=headers) as admin:
+    url = f"{run.bases[0]}/api"
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=ANSWER_SECONDS) as admin:
 
         async def made(kind: str, body: dict[str, Any]) -> Any:
             answer = await admin.post(f"/{kind}", json=body)
@@ -275,7 +290,11 @@ async def prepare(run: Run, tokens: dict[str, str]) -> None:
             "name": "run",
             "operatorId": operator,
             "resourceIds": [resource],
-            "settings": {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]},
+            "settings": {
+                "emailAccessEnabled": True,
+                "allowedEmailOperations": ["all"],
+                "sendMode": run.send_mode,
+            },
         }
         run.token = (await made("access-tokens", token))["token"]
 
@@ -286,7 +305,7 @@ async def send_all(run: Run, schedule: Schedule) -> None:
     places = asyncio.Semaphore(run.concurrency)  # a key that waits for a lease takes none
     limits = httpx.Limits(max_connections=None)
     faults = len(schedule.faults) + 1
-    async with httpx.AsyncClient(headers=headers, timeout=150, limits=limits) as client:
+    async with httpx.AsyncClient(headers=headers, timeout=ANSWER_SECONDS, limits=limits) as client:
 
         async def attempt(key: int) -> float | None:
             async with places:
@@ -327,14 +346,14 @@ async def send(run: Run, client: httpx.AsyncClient, key: int) -> float | None:
         run.note(key, f"{where}: {type(failure).__name__}")
         return pause_after(run.tries[key])
     status = outcome(answer)
-    text = "" if status in {200, 409} else f" {answer.text[:200]}"
+    text = "" if status in {200, 202, 409} else f" {answer.text[:200]}"
     run.note(key, f"{where}: {status}{text}")
     run.statuses[f"{api}: {status}"] += 1
-    if status in {200, 409, 504}:
+    if status in {200, 202, 409, 504}:
         run.reached.add(key)
         async with run.advanced:
             run.advanced.notify_all()
-    if status == 200:
+    if status in {200, 202}:
         run.answered.add(key)
         return None
     if status == 504:
@@ -356,6 +375,8 @@ def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
     own = key % 2
     original = run.originals.get(key)
     message: dict[str, Any] = {"body": "Once."}
+    if has_file(key):
+        message["attachments"] = [{"name": FILE, "contentBase64": "T25jZS4="}]
     path, query, variables = f"{MESSAGES}/{original}/reply", REPLY, {"id": original}
     if original is None:
         message |= {
@@ -367,6 +388,11 @@ def request(run: Run, key: int) -> tuple[str, str, dict[str, Any]]:
     if key % 4 > 1:  # of each mailbox every other key
         return "graphql", "/graphql", {"query": query, "variables": {**variables, "input": message}}
     return "rest", path, message
+
+
+def has_file(key: int) -> bool:
+    """Return whether the message of *key* has a file, which takes a call of its own."""
+    return key % 3 == 0
 
 
 async def note_late(run: Run, key: int, api: str, call: asyncio.Task[httpx.Response]) -> None:
@@ -422,33 +448,45 @@ async def recover(run: Run, upstream: str) -> None:
 def report(run: Run, seconds: float) -> int:
     """Count what was delivered, print the figures, and say whether each key was sent once."""
     mails = open_state(run.folder / "sandbox").mails
-    copies = {"sent": Counter[int](), "inbox": Counter[int]()}
+    is_held = run.send_mode == "draft"
+    most = {"sent": 0, "inbox": 0, "drafts": 1} if is_held else {"sent": 1, "inbox": 1}
+    unfinished = set(range(run.keys)) - run.answered - run.unknown
+    copies = {folder: Counter[int]() for folder in ("sent", "inbox", "drafts")}
     for _, mailbox, _ in SCOPES.values():
         for mail in mails.all(mailbox):
             mark = MARK.search(mail.raw)
             if mark and mail.folder in copies:
                 copies[mail.folder][int(mark[1])] += 1
-    doubled = {key for counts in copies.values() for key, count in counts.items() if count > 1}
-    missing = {key for key in run.answered if not copies["inbox"][key]}
-    unfinished = set(range(run.keys)) - run.answered - run.unknown
+                if mail.folder in most and has_file(int(mark[1])) != (FILE.encode() in mail.raw):
+                    unfinished.add(int(mark[1]))
+    doubled = {
+        key
+        for folder, limit in most.items()
+        for key in copies[folder]
+        if copies[folder][key] > limit
+    }
+    missing = {key for key in run.answered if not copies["drafts" if is_held else "inbox"][key]}
     say(
         f"{run.keys} keys, {dict(run.observed.done)}, {run.faults} faults of upstream,"
         f" {seconds:.0f} s: "
-        f"{len(run.answered)} answered 200, {len(doubled)} duplicates, {len(missing)} missing, "
+        f"{len(run.answered)} answered {202 if is_held else 200}, {len(doubled)} duplicates, "
+        f"{len(missing)} missing, "
         f"{len(run.unknown)} unknown, {len(unfinished)} unfinished; "
         f"answers {dict(sorted(run.statuses.items()))}"
     )
+    totals = ", ".join(f"{counts.total()} in {folder}" for folder, counts in copies.items())
+    say(f"messages: {totals}")
     say(
         f"slowest start {run.observed.slowest_start:.1f} s, failed starts "
         f"{dict(run.observed.failed_starts)}, skipped {dict(run.observed.skipped)}"
     )
     for key in sorted(doubled | missing | run.unknown | unfinished):
-        say(f"key {key}: {copies['sent'][key]} sent, {copies['inbox'][key]} received; its tries:")
+        counted = ", ".join(f"{counts[key]} in {folder}" for folder, counts in copies.items())
+        say(f"key {key}: {counted}; its tries:")
         for line in run.history.get(key, [])[-SHOWN_TRIES:]:
             say(f"    {line}")
-    is_complete = len(run.answered | run.unknown) == run.keys
     internal = sum(count for status, count in run.statuses.items() if status.endswith(" 500"))
-    return 1 if doubled or missing or internal or not is_complete else 0
+    return 1 if doubled or missing or internal or unfinished else 0
 
 
 def say(line: str) -> None:

@@ -26,10 +26,12 @@ import asyncpg
 import httpx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs/generators"))
 
-from database_servers import RedisServer, pgbouncer, postgres_server, program, redis_server
+from database_servers import RedisServer, pgbouncer, redis_server
+from fake_clock import faked_clock
 from network_faults import Link
-from postgres_faults import EVERY, FaultyPostgres
+from postgres_faults import EVERY, FaultyPostgres, faulty_postgres
 
 LEASE = 35.0  # seconds
 FREEZE_SECONDS = (LEASE / 3, 3 * LEASE)
@@ -103,8 +105,7 @@ async def own_stores(
     *pooled*: PgBouncer in transaction mode is in front of PostgreSQL.
     """
     async with AsyncExitStack() as stack:
-        postgres = FaultyPostgres(stack.enter_context(postgres_server()))
-        await postgres.prepare()
+        postgres = await stack.enter_async_context(faulty_postgres())
         redis = stack.enter_context(redis_server(folder))
         port = postgres.port
         if pooled:
@@ -147,16 +148,8 @@ class Server:
 
     def fake_clock(self) -> None:
         """Start with a clock that `set_clock` moves; it is read again every second."""
-        libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-        if not libraries:
-            program("faketime")  # skips or fails as the tests do
         self.set_clock(0)
-        self._environment |= {
-            "LD_PRELOAD": str(libraries[0]),
-            "FAKETIME_TIMESTAMP_FILE": str(self._clock),
-            "FAKETIME_CACHE_DURATION": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
+        self._environment |= faked_clock(file=self._clock)
 
     def set_clock(self, offset: float) -> None:
         """Set its clock *offset* seconds ahead."""

@@ -6,17 +6,15 @@ import asyncio
 import httpx
 import pytest
 import pytest_asyncio
-from database_servers import postgres_server
 from paths import REPOSITORY
-from postgres_faults import FaultyPostgres
+from postgres_faults import faulty_postgres, gateway_settings
 from sqlalchemy import text
 
 from gateway.app import assemble
 from gateway.secrets.keyring import Keyring
-from gateway.settings import Settings
 from gateway.store.conflicts import MAX_ATTEMPTS, retried
 from gateway.store.database import Database, StorageUnavailable, TransactionConflict
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.leases import Leases
 from rest_compat.ledger import Attempt, Intent
 
@@ -38,9 +36,7 @@ TABLES = ("operators", "leases", "deliveries")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server():
-    with postgres_server() as postgres:
-        server = FaultyPostgres(postgres)
-        await server.prepare()
+    async with faulty_postgres() as server:
         await server.run(["ALTER ROLE app SET deadlock_timeout = '100ms'"])
         await server.run([FAIL_FIRST], database="store")
         yield server
@@ -132,13 +128,7 @@ async def test_an_idempotent_call_begins_after_conflicts(server, database, state
 
 @pytest.mark.parametrize("state", STATES)
 async def test_a_management_call_succeeds_after_conflicts(server, state):
-    settings = Settings(
-        _env_file=None,
-        database_url=server.url,
-        admin_token="the-admin-token-of-the-tests",
-        secret_keys="a secret key of the tests",
-        rate_limits="off",
-    )
+    settings = gateway_settings(server.url)
     new = {"email": f"{state}@example.org", "displayName": "Ada"}
     await fail_first(server, state, 0)
     async with assemble(settings).running() as gateway:
@@ -163,10 +153,30 @@ async def test_a_management_call_succeeds_after_conflicts(server, state):
     assert [operator["email"] for operator in listed].count(new["email"]) == 1
 
 
+async def test_the_level_of_isolation_is_not_that_of_the_server(server):
+    """A stricter default would have concurrent changes of one row conflict."""
+    level = "ALTER DATABASE store {} default_transaction_isolation"
+    await server.run([level.format("SET") + " = serializable"])
+    database, levels = Database.open(server.url), []
+    try:
+        for begin in (database.reading, database.writing):
+            async with begin() as session:
+                levels.append(await session.scalar(text("SHOW transaction_isolation")))
+    finally:
+        await database.close()
+        await server.run([level.format("RESET")])
+
+    assert levels == ["read committed"] * 2
+
+
 # Written by a command of one person, or released by expiry.
 NOT_RETRIED = {
     "src/gateway/cli/account_setup.py:add",
+    "src/gateway/cli/account_setup.py:create_working",
+    "src/gateway/cli/server_setup.py:add",
+    "src/gateway/cli/server_setup.py:change_password",
     "src/gateway/demo/launcher.py:fill",
+    "src/gateway/demo/own_servers/accounts.py:connect",
     "src/gateway/operations/maintenance.py:restore",
     "src/gateway/store/database.py:accepts_writes",
     "src/gateway/store/leases.py:hold",

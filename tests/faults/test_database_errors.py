@@ -10,9 +10,8 @@ import asyncio
 import httpx
 import pytest
 import pytest_asyncio
-from database_servers import postgres_server
 from decision_rows import decision_row
-from postgres_faults import STATEMENTS, FaultyPostgres
+from postgres_faults import KILL, STATEMENTS, gateway_settings
 from sqlalchemy import text
 from sqlmodel import select
 
@@ -22,7 +21,6 @@ from gateway.auth.token_lookup import PooledRowReader
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import CredentialRepository
 from gateway.secrets.keyring import Keyring
-from gateway.settings import Settings
 from gateway.store.background import last_runs
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import ConnectionRow, Operator, Resource
@@ -31,14 +29,6 @@ from providers.oauth.token_endpoint import Tokens
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 KEYS = Keyring(["a secret key of the tests"])
 ADMIN = {"Authorization": "Bearer the-admin-token-of-the-tests"}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server():
-    with postgres_server() as postgres:
-        server = FaultyPostgres(postgres)
-        await server.prepare()
-        yield server
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -157,13 +147,7 @@ async def test_no_rotated_refresh_token_is_lost(server, database, state):
 
 @pytest.mark.parametrize("state", [state for state in STATEMENTS if state != "57P01"])
 async def test_calls_are_503_and_recover_and_every_background_task_lives(server, state):
-    settings = Settings(
-        _env_file=None,
-        database_url=server.url,
-        admin_token="the-admin-token-of-the-tests",
-        secret_keys="a secret key of the tests",
-        rate_limits="off",
-    )
+    settings = gateway_settings(server.url)
     new = {"email": "ada@example.org", "displayName": "Ada"}
     last_runs.clear()
     async with assemble(settings).running() as gateway:
@@ -183,3 +167,33 @@ async def test_calls_are_503_and_recover_and_every_background_task_lives(server,
         assert "lost" in ready["checks"].values()
     assert answer.status_code == 201
     assert "PeriodicTask.run" in tasks
+
+
+async def test_calls_are_200_or_503_while_connections_are_ended_ten_times_a_second(server):
+    settings = gateway_settings(server.url)
+    admin = await server.admin()
+    async with assemble(settings).running() as gateway:
+        transport = httpx.ASGITransport(gateway, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://gateway.test", headers=ADMIN
+        ) as client:
+            statuses = []
+
+            async def ask():
+                while len(statuses) < 200:
+                    statuses.append((await client.get("/api/operators")).status_code)
+
+            asking = [asyncio.create_task(ask()) for _ in range(4)]
+            for _ in range(30):
+                await admin.execute(KILL)
+                await asyncio.sleep(0.1)
+            during = list(statuses)
+            async with asyncio.timeout(60):
+                await asyncio.gather(*asking)
+            answer = await client.get("/api/operators")
+    await admin.close()
+
+    assert set(during) <= {200, 503}
+    assert set(statuses) <= {200, 503}
+    assert 200 in statuses
+    assert answer.status_code == 200

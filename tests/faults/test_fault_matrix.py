@@ -12,6 +12,7 @@ import tracemalloc
 from dataclasses import dataclass
 
 import pytest
+from suites import slow_but
 
 from providers.failures import (
     Broken,
@@ -180,7 +181,13 @@ async def attempt(upstream: Upstream, method: str) -> ProviderFailure | None:
     return None
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize(
+    "row",
+    slow_but(
+        ROWS.keys() - {"drip of body", "drip of headers"},
+        [pytest.param(row, id=name) for name, row in ROWS.items()],
+    ),
+)
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["read", "write"])
 async def test_each_fault_maps_to_its_specified_failure(
     *, row, method, stub, origins, upstream, clock, caplog
@@ -252,6 +259,7 @@ async def test_a_pool_timeout_is_an_unsent_timeout(origins, stub):
     assert [request.target for request in stub.asked] == ["/first"]
 
 
+@pytest.mark.slow
 async def test_a_gzip_bomb_costs_no_more_memory_than_the_limit(stub, upstream):
     bomb = gzip.compress(b"\0" * 300_000_000, compresslevel=1)
 
@@ -414,7 +422,7 @@ async def test_retries_add_at_most_a_tenth_to_the_calls(stub, origins):
     """With the breaker out of the way: the budget alone bounds the retries."""
     stub.script = status(500)
     upstream = Upstream(origins, stub.url, connection=1)
-    health = upstream._health(stub.url)
+    health = origins.health(1, stub.url, upstream._shared)
     health.breaker.CALLS = 10**9
     for _ in range(300):
         with pytest.raises(Broken):

@@ -11,11 +11,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 import pytest_asyncio
-from database_servers import postgres_server
 from decision_rows import decision_row
 from gateway_processes import tell
 from network_faults import Link
-from postgres_faults import FaultyPostgres
+from postgres_faults import gateway_settings
 from sqlalchemy import text
 
 from gateway.app import assemble
@@ -24,7 +23,6 @@ from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import CredentialRepository
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.settings import Settings
 from gateway.store.background import last_runs
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, Operator, Resource
@@ -41,14 +39,6 @@ WAYS = (
     "53300", "25006", "53100", "53200", "57014", "55P03", "restarted", "killed", "failover",
     "partition",
 )  # fmt: skip
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server():
-    with postgres_server() as postgres:
-        server = FaultyPostgres(postgres)
-        await server.prepare()
-        yield server
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -131,14 +121,7 @@ async def until(condition, seconds=120):
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_token_and_no_decision_is_lost_and_every_task_lives(server, link, way):
-    url = server.url.replace(f":{server.port}/", f":{link.port}/")
-    settings = Settings(
-        _env_file=None,
-        database_url=url,
-        admin_token="the-admin-token-of-the-tests",
-        secret_keys=SECRET,
-        rate_limits="off",
-    )
+    settings = gateway_settings(server.url.replace(f":{server.port}/", f":{link.port}/"))
     direct = Database.open(server.url)
     ids = await connect_accounts(direct)
     endpoints = {number: Endpoint() for number in ids}

@@ -369,6 +369,7 @@ async def test_a_body_whose_source_fails_is_not_completed(client, stub, transpor
     assert transport.busy == 0
 
 
+@pytest.mark.slow
 async def test_an_upload_reads_its_source_no_faster_than_upstream(stub, client):
     release = asyncio.Event()
     taken = 0
@@ -416,6 +417,7 @@ async def test_an_early_refusal_stops_an_upload(client, stub, transport):
     assert transport.busy == 0
 
 
+@pytest.mark.slow
 async def test_a_download_is_read_no_faster_than_its_reader(client, stub):
     sent = 0
 
@@ -496,6 +498,7 @@ async def test_silence_is_a_read_timeout(client, stub, transport):
     assert transport.busy == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "storms", [pytest.param(int(os.environ.get("CANCEL_STORMS", "30")), id="storms")]
 )

@@ -138,6 +138,7 @@ async def test_addresses_of_this_network_are_not_reached_through_the_proxy(proxy
     await origins.aclose()
 
 
+@pytest.mark.slow
 async def test_cancelled_tunnels_leave_no_connections(proxy):
     origins = Origins(tls=environment_tls_context(), proxies=Proxies.from_environment())
     upstream = Upstream(origins, f"https://{NAME}", connection=1, concurrency=10)

@@ -54,6 +54,7 @@ async def test_one_handshake_serves_calls_in_a_row(secure, stub, server_files):
     assert origins.transport.open == 0
 
 
+@pytest.mark.slow
 async def test_cancelled_handshakes_leak_no_connections(secure, server_files):
     url, _ = await secure()
     transport = PooledTransport(max_connections=5, tls=trusting(server_files["right"]))

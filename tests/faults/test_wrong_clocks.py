@@ -1,6 +1,7 @@
 """A process with a wrong clock takes nothing over and deletes nothing; it does not start either."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import re
@@ -11,13 +12,14 @@ import clocked_process
 import pytest
 import pytest_asyncio
 from clocked_process import INTENT, KEYRING, LEASE
-from database_servers import postgres_server, program
+from database_servers import postgres_server
+from fake_clock import faked_clock
 from sqlalchemy import text
 
 from gateway.audit.decision import Decision
 from gateway.audit.log import DecisionLog
 from gateway.store.database import Database
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.leases import Leases
 from gateway.store.tables import AccessToken, Operator
 from gateway.store.timestamps import now_ms
@@ -27,8 +29,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 PROCESS = clocked_process.__file__
 OFFSETS = {"+4s": None, "+40s": 40, "-40s": -40, "-60s": -60, "+25h": 25 * 3600, "+31d": 31 * 86400}
-# libfaketime moves the clock that libraries measure pauses with, too, unless told not to.
-FAKE = {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -53,7 +53,7 @@ def decision():
     members = dict.fromkeys(Decision._fields) | {
         "at": now_ms(), "request_id": "r", "token_id": 1, "operator_id": "o", "door": "rest",
         "outcome": "allowed", "status": 200, "policy_rev": 1, "hidden_fields": 0, "cost": 1,
-        "duration": 1, "upstream_calls": 0,
+        "duration": 1, "upstream_calls": 0, "dry_run": False,
     }  # fmt: skip
     return Decision(**members)
 
@@ -61,8 +61,8 @@ def decision():
 async def process_with_clock(offset, url):
     """Run `clocked_process` with a clock that is *offset* ahead; return its outcomes."""
     process = await asyncio.create_subprocess_exec(
-        program("faketime"), "-f", offset, sys.executable, PROCESS, url,
-        stdout=subprocess.PIPE, env={**os.environ, **FAKE},
+        sys.executable, PROCESS, url,
+        stdout=subprocess.PIPE, env={**os.environ, **faked_clock(offset)},
     )  # fmt: skip
     output, _ = await process.communicate()
     assert process.returncode == 0
@@ -98,13 +98,34 @@ async def test_a_wrong_clock_takes_nothing_over_and_deletes_nothing(database, of
             assert await session.scalar(text(f"SELECT count(*) FROM {table}")) == 1
 
 
+async def test_what_a_wrong_clock_leased_for_a_day_is_free(database):
+    """A process whose clock was a day ahead was killed; earlier versions stored leases by it."""
+    idempotency, leases = IdempotencyStore(database, KEYRING), Leases(database)
+    attempt = await idempotency.begin(dataclasses.replace(INTENT, key="far"))
+    tomorrow = now_ms() + 86_400_000
+    async with database.writing() as session:
+        connection = await session.connection()
+        for statement in (
+            "INSERT INTO leases (name, holder, until) VALUES ('refresh:6', 'gone', :until)",
+            "INSERT INTO leases (name, holder, until) VALUES ('hourly sweep', 'gone', :until)",
+            "UPDATE deliveries SET lease_until = :until",
+        ):
+            await connection.execute(text(statement), {"until": tomorrow})
+
+    async with asyncio.timeout(10), leases.hold("refresh:6"):
+        assert await leases.take_turn("hourly sweep", 3600)
+    retry = await idempotency.begin(dataclasses.replace(INTENT, key="far"))
+    assert (retry.number, retry.maybe_sent) == (attempt.number + 1, True)
+
+
 async def test_the_gateway_does_not_start_with_a_wrong_clock(database, tmp_path):
     environment = {
-        **os.environ, **FAKE, "AGW_DATA_DIR": str(tmp_path), "AGW_DATABASE_URL": database.url,
+        **os.environ, **faked_clock("+40s"),
+        "AGW_DATA_DIR": str(tmp_path), "AGW_DATABASE_URL": database.url,
         "AGW_ADMIN_TOKEN": "the-admin-token-of-the-tests", "AGW_SECRET_KEYS": "a" * 32,
     }  # fmt: skip
     process = await asyncio.create_subprocess_exec(
-        program("faketime"), "-f", "+40s", sys.executable, "-m", "gateway", "serve", "--port", "0",
+        sys.executable, "-m", "gateway", "serve", "--port", "0",
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
     )  # fmt: skip
     output, errors = await process.communicate()

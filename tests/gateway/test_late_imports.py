@@ -5,17 +5,26 @@ import sys
 
 import pytest
 
-HEAVY = ("alembic", "fastapi", "redis", "rich", "graphql", "sqlalchemy")
-LIST = "from gateway.cli import stores; from gateway.operations import tokens"
-SERVE = "import gateway.server"
+HEAVY = (
+    *("alembic", "fastapi", "redis", "rich", "graphql", "sqlalchemy", "httpx"),
+    *("typer", "starlette.requests"),
+)
+LIST = "from gateway.cli import listings, token_listing"
+WRITE = "from gateway.cli import stores; from gateway.operations import tokens"
+SERVE = "import gateway.__main__, gateway.server"
 
 
 @pytest.mark.parametrize(
     ("program", "imported"),
     [
-        pytest.param("import gateway.cli.main", (), id="the help page"),
-        pytest.param(LIST, ("sqlalchemy",), id="a command that reads the store"),
-        pytest.param(SERVE, ("graphql", "sqlalchemy"), id="a worker before its first request"),
+        pytest.param("import gateway.cli.main", ("typer",), id="the help page"),
+        pytest.param(LIST, ("typer",), id="a command that lists what is in the file"),
+        pytest.param(
+            WRITE, ("sqlalchemy", "typer"), id="a command that writes", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            SERVE, ("graphql", "sqlalchemy", "httpx"), id="a worker", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_heavy_libraries_are_imported_when_they_are_used(program, imported):

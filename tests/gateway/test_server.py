@@ -72,6 +72,7 @@ def until(condition):
     raise AssertionError("It did not come.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["gateway.demo.world", "gateway.demo.manifest", "gateway.server"])
 def test_a_store_is_not_opened_with_a_sqlite_that_may_corrupt_it(part):
     shown = f"import {part}, sandbox.storage.database as s; print(s.sqlite3.__name__)"
@@ -139,7 +140,7 @@ def test_concurrent_demo_starts_share_one_demo(tmp_path):
 
     assert {demo["tokens"]["full"] for demo in manifests} == {before.tokens["full"]}
     assert answers == [200, 200, 200]
-    assert sorted(talk) == ["", "", "Making the demo's world …\n"]
+    assert sorted(talk) == ["", "", "Creating the demo's data …\n"]
     taken = f"Another process uses {data}: stop it first, or give another folder with --data.\n"
     assert emptied == ("", taken)
     assert read_state(data) == before

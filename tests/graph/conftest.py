@@ -64,6 +64,9 @@ class RecordMailbox:
 
     async def thread(self, thread_id, *, wanted):
         self._called("thread", thread_id, wanted)
+        return self._thread(thread_id, wanted)
+
+    def _thread(self, thread_id, wanted):
         emails = [email for email in self.emails if email.thread_id == thread_id]
         if not emails:
             raise Missing
@@ -73,6 +76,16 @@ class RecordMailbox:
             provider=emails[0].provider,
             messages=tuple(pick(email, wanted | {"received_at"}) for email in emails),
         )
+
+    async def get_many(self, message_ids, *, wanted):
+        self._called("get_many", tuple(message_ids), wanted)
+        emails = [email for email in self.emails if email.id in message_ids]
+        return {email.id: pick(email, wanted | {"received_at"}) for email in emails}
+
+    async def threads(self, thread_ids, *, wanted):
+        self._called("threads", tuple(thread_ids), wanted)
+        stored = {email.thread_id for email in self.emails}
+        return {name: self._thread(name, wanted) for name in thread_ids if name in stored}
 
     async def send(self, draft):
         self._called("send", draft)
@@ -150,6 +163,12 @@ class PlainSealer:
         if bound != context:
             raise ValueError("bound elsewhere")
         return payload
+
+    def sign(self, payload: bytes, *, context: bytes) -> str:
+        return self.seal(payload, context=context)
+
+    def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
+        return signature == self.sign(payload, context=context)
 
 
 @dataclass

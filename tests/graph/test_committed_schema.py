@@ -7,10 +7,13 @@ from graphql import (
     is_input_object_type,
     is_non_null_type,
     is_object_type,
+    is_scalar_type,
+    is_specified_scalar_type,
 )
 from paths import REPOSITORY
 
 from graph import schema
+from graph.documents.operations import Graph
 from graph.masking import masks
 from graph.masking.guards import requirements
 from policy.vocabulary import EmailOp, Surface
@@ -89,6 +92,10 @@ def test_every_root_field_is_nullable():
             "uploadEmailAttachment",
             [EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL],
         ),
+        (
+            "deleteUploadedAttachment",
+            [EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL],
+        ),
     ],
 )
 def test_the_sdl_has_the_requirement_of_each_field(field, operations):
@@ -102,10 +109,17 @@ def test_only_these_fields_are_open_to_every_token():
     open_fields = [
         name
         for name, requirement in requirements(schema.build()).items()
-        if not requirement.surface
+        if not requirement.surface and not requirement.creates_children
     ]
 
-    assert open_fields == ["accessToken"]
+    own = ["accessToken", "childTokens", "revokeChildToken"]
+    assert open_fields == ["person", "lastContact", "links", "related", *own]
+
+
+def test_child_tokens_are_created_by_tokens_that_may():
+    needs = requirements(schema.build())
+
+    assert [name for name, need in needs.items() if need.creates_children] == ["createChildToken"]
 
 
 def test_every_guarded_field_prints_its_requirement():
@@ -113,6 +127,22 @@ def test_every_guarded_field_prints_its_requirement():
     printed = [line for line in text.splitlines() if " @requires(" in line and ": " in line]
     printed = [line for line in printed if not line.startswith("directive")]
 
-    assert len(printed) == sum(
-        requirement.surface is not None for requirement in requirements(schema.build()).values()
-    )
+    needs = Graph(schema.build()).requirements.values()  # of root fields and edges
+    guarded = [need for need in needs if need.surface is not None or need.creates_children]
+    assert len(printed) == len(guarded)
+
+
+def test_every_scalar_of_ours_has_a_description_and_a_specification():
+    scalars = {
+        name: kind
+        for name, kind in schema.build().type_map.items()
+        if is_scalar_type(kind) and not is_specified_scalar_type(kind)
+    }
+
+    assert {name: kind.specified_by_url for name, kind in scalars.items()} == {
+        "DateTime": "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
+        "FileContent": "https://www.rfc-editor.org/rfc/rfc4648#section-4",
+        "JSON": "https://www.rfc-editor.org/rfc/rfc8259",
+        "Long": "https://www.rfc-editor.org/rfc/rfc8259#section-6",
+    }
+    assert [name for name, kind in scalars.items() if not kind.description] == []

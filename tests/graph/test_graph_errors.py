@@ -91,7 +91,7 @@ async def test_an_unexpected_exception_is_neither_shown_nor_logged(ask, world, c
     assert status == 200
     assert body["data"] == {"email": None}
     (error,) = body["errors"]
-    assert error["message"] == "Something went wrong here. The request id names the case."
+    assert error["message"] == "Internal error. The operator can find its cause by the request id."
     assert error["extensions"] == {
         "code": "INTERNAL_ERROR",
         "httpStatus": 500,

@@ -46,13 +46,13 @@ def error(reply):
         pytest.param(
             b'"{ emails }"',
             "VALIDATION_ERROR",
-            "The body must be an object with a query.",
+            "The body must be an object with a query, or a documentId instead.",
             id="a string",
         ),
         pytest.param(
             [{"query": "{ __typename }"}],
             "VALIDATION_ERROR",
-            "Batches are not served: send one operation per request.",
+            "Batches are not supported: send one operation per request.",
             id="a batch",
         ),
         pytest.param(
@@ -76,7 +76,7 @@ def error(reply):
         pytest.param(
             {"query": "subscription { emails { hasMore } }"},
             "GRAPHQL_VALIDATION_FAILED",
-            "Subscriptions are not served.",
+            "Subscriptions are not supported.",
             id="a subscription",
         ),
         pytest.param(
@@ -103,7 +103,7 @@ def error(reply):
                 'b: deleteEmail(emailId: "2") { success } }'
             },
             "QUERY_TOO_COSTLY",
-            "A request may hold one mutation field.",
+            "A request may contain one mutation field.",
             id="two mutations",
         ),
         pytest.param(
@@ -162,7 +162,7 @@ async def test_an_invalid_token_is_401_before_the_document_is_parsed(post):
     assert json.loads(whole.body) == {
         "errors": [
             {
-                "message": "This access token is not known here.",
+                "message": "This access token is unknown.",
                 "extensions": {
                     "code": "UNAUTHENTICATED",
                     "httpStatus": 401,

@@ -43,14 +43,8 @@ async def test_each_root_field_is_logged_with_its_resource_id(left):
     _, request_log = await left(document, {"id": "providerA:a1"})
 
     assert [
-        (
-            root_field.key,
-            root_field.name,
-            root_field.surface,
-            root_field.writes,
-            root_field.resource(request_log.variables),
-        )
-        for root_field in request_log.root_fields
+        (field.key, field.name, field.surface, field.writes, field.resource(request_log.variables))
+        for field in request_log.fields
     ] == [
         ("emails", "emails", Surface.EMAIL, False, None),
         ("one", "email", Surface.EMAIL, False, "providerA:a1"),
@@ -76,9 +70,7 @@ async def test_the_narrowest_given_id_is_logged(left, variables, resource):
 
     _, request_log = await left(document, variables)
 
-    assert [
-        root_field.resource(request_log.variables) for root_field in request_log.root_fields
-    ] == [resource]
+    assert [field.resource(request_log.variables) for field in request_log.fields] == [resource]
 
 
 async def test_skipped_root_fields_are_not_logged(left):
@@ -87,7 +79,7 @@ async def test_skipped_root_fields_are_not_logged(left):
         {"no": False},
     )
 
-    assert [root_field.name for root_field in request_log.root_fields] == ["accessToken"]
+    assert [field.name for field in request_log.fields] == ["accessToken"]
     assert request_log.denials == {}
 
 

@@ -2,7 +2,7 @@
 The calendars of the tests: two accounts with two calendars each, over the gateway of `world`.
 
 Accounts, events and tokens are created through public interfaces, as in `world`. Dates are relative
-to the real day: `day(0)` is today at 00:00 UTC.
+to the day on which the run began: `day(0)` is its 00:00 UTC.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -29,6 +29,7 @@ from sandbox.calendar.records import (
     from_instant,
 )
 
+TODAY = datetime.now(UTC).date()
 EVERYTHING = {"calendarAccessEnabled": True}
 SCOPES = {
     "PROVIDER_A": ["https://www.googleapis.com/auth/calendar.readonly"],
@@ -45,13 +46,12 @@ DAN = Attendee(email="dan@else.example")
 
 
 def day(offset: int = 0) -> datetime:
-    """Return 00:00 UTC of today and *offset* days."""
-    today = datetime.combine(datetime.now(UTC).date(), time(), tzinfo=UTC)
-    return today + timedelta(days=offset)
+    """Return 00:00 UTC of `TODAY` and *offset* days."""
+    return datetime.combine(TODAY, time(), tzinfo=UTC) + timedelta(days=offset)
 
 
 def at(offset: int, clock: str) -> datetime:
-    """Return a time of day, UTC, *offset* days from today."""
+    """Return a time of day, UTC, *offset* days from `TODAY`."""
     return datetime.combine(day(offset).date(), time.fromisoformat(clock), tzinfo=UTC)
 
 

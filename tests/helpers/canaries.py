@@ -181,6 +181,8 @@ def _vocabulary() -> str:
     """All text that the gateway itself produces."""
     files = [_ROOT / name for name in ("openapi.json", "schema.graphql")]
     files += [_ROOT / "src/policy/vocabulary.py", _ROOT / "src/providers/registry.py"]
+    # Outcomes of calls, and names of edges.
+    files += [_ROOT / "src/providers/http/events.py", _ROOT / "src/graph/edge_table.py"]
     files += [_ROOT / "src/gateway/http/health.py", _ROOT / "src/gateway/http/pages.py"]
     files += (_ROOT / "src/gateway/management").glob("*.py")
     return "\n".join(file.read_text() for file in files).lower()

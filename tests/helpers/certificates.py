@@ -16,8 +16,8 @@ def alternative_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def certificate(name: str, host: str) -> tuple[bytes, bytes]:
-    """Return a certificate of *host* and its key, both as PEM."""
+def certificate(name: str, *hosts: str) -> tuple[bytes, bytes]:
+    """Return a certificate of *hosts* and its key, both as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -30,7 +30,9 @@ def certificate(name: str, host: str) -> tuple[bytes, bytes]:
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([alternative_name(host)]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName(list(map(alternative_name, hosts))), critical=False
+        )
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM

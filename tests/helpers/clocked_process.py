@@ -9,7 +9,7 @@ from gateway.errors import CommandError
 from gateway.secrets.keyring import Keyring
 from gateway.store.clock_check import ClockCheck
 from gateway.store.database import Database
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.leases import Leases
 from rest_compat.ledger import Intent
 

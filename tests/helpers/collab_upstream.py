@@ -18,6 +18,7 @@ from sandbox.state import open_state
 BASE = "http://upstream.example"
 CONTENT = "http://content.example"
 ANN, BOB = "ann@x.test", "bob@x.test"
+SIGN_IN_NAMES = {ANN: "a.miller@x.onmicrosoft.test"}
 HOST, PEOPLE = "content.x.test", "people.x.test"
 WRITE = ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read")
 READ = ("Files.Read.All", "Sites.Read.All")
@@ -91,7 +92,7 @@ class Tenant:
         self.store = self.state.content
         self.store.refresh()
         make = self.make = ContentBuilder(self.store, when="2026-01-05T08:00:00Z", author=ANN)
-        make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
+        make.people({ANN: "Ann Miller", BOB: "Bob Stone"}, sign_in_names=SIGN_IN_NAMES)
         self.root = make.site(HOST, "", "Company")
         self.yard = make.site(HOST, "/sites/yard", "Yard", description="Where boats are")
         self.board = make.site(HOST, "/sites/board", "Board", members=(BOB,))

@@ -20,6 +20,7 @@ from sandbox.collab import records as r
 from sandbox.collab.builders import ContentBuilder
 
 ANN, BOB = "ann@x.example", "bob@x.example"
+SIGN_IN_NAMES = {ANN: "a.miller@x.onmicrosoft.example"}
 HOST, PEOPLE = "content.x.example", "people.x.example"
 WRITE = ["Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read"]
 READ = ["Files.Read.All", "Sites.Read.All", "SensitivityLabel.Read"]
@@ -138,7 +139,12 @@ class ContentWorld:
             return (await client.post("/graphql", json=body)).json()
 
     def client(self, token: str) -> httpx.AsyncClient:
-        """Return a client with an address of its own, so that no address limit applies."""
+        """
+        Return a client for which no limit of requests applies, of ours or of upstream.
+
+        It has an address of its own, and a new minute of upstream's resource units begins.
+        """
+        self.world.sandbox.state.content.spent_units.clear()
         number = next(self._addresses)
         address = (f"10.1.{number // 250}.{number % 250}", 50_000)
         return httpx.AsyncClient(
@@ -261,9 +267,11 @@ async def build(template: tuple[Path, Any], folder: Path) -> tuple[Path, Any]:
 
 
 @asynccontextmanager
-async def opened(template: tuple[Path, Any], folder: Path) -> AsyncIterator[ContentWorld]:
-    """Open a copy of the template in *folder*."""
-    async with worlds.opened(*template, folder) as world:
+async def opened(
+    template: tuple[Path, Any], folder: Path, **settings: Any
+) -> AsyncIterator[ContentWorld]:
+    """Open a copy of the template in *folder*; *settings* are over those of the tests."""
+    async with worlds.opened(*template, folder, **settings) as world:
         content = _fill_world(world)
         content.make._pending.clear()  # the template holds it already
         yield content
@@ -273,7 +281,7 @@ def _fill_world(world: World) -> ContentWorld:
     shelf = world.sandbox.state.content
     shelf.refresh()
     make = ContentBuilder(shelf, when=WHEN, author=ANN)
-    make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
+    make.people({ANN: "Ann Miller", BOB: "Bob Stone"}, sign_in_names=SIGN_IN_NAMES)
     return ContentWorld(world, make, *fill(make))
 
 

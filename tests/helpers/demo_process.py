@@ -26,6 +26,20 @@ def running(folder: Path, **settings: str) -> Iterator[dict]:
         server.wait(120)
 
 
+def shell_variables(folder: Path) -> dict[str, str]:
+    """Return what a shell gets from the environment file of the demo in *folder*."""
+    file = folder / "data" / "environment"
+    assert file.stat().st_mode & 0o077 == 0  # it holds secrets
+    shell = subprocess.run(
+        ["/bin/sh", "-c", '. "$1"; env -0', "sh", str(file)],
+        env={},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(line.split("=", 1) for line in shell.stdout.split("\0") if line)
+
+
 def resident(pid: int) -> int:
     """Return the bytes of memory that a process holds now."""
     status = Path(f"/proc/{pid}/status").read_text()

@@ -151,8 +151,8 @@ def of_management(client: httpx.Client) -> Names:
             "/api/connections",
             resourceId=resource,
             operatorId=operator,
-            kind="email",
-            provider="PROVIDER_A",
+            kind="collab",  # whose members may all be changed
+            provider="COLLAB",
             accountEmail="made@home.example",
             grantedScopes=[],
         )["id"]

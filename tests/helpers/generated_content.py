@@ -129,7 +129,7 @@ async def generate(world: World, chance: Random) -> GeneratedContent:
     shelf = world.sandbox.state.content
     shelf.refresh()
     make = ContentBuilder(shelf, when=WHEN, author=ANN)
-    make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
+    make.people({ANN: "Ann Miller", BOB: "Bob Stone"}, sign_in_names=content_world.SIGN_IN_NAMES)
     generated = GeneratedContent(ContentWorld(world, make, {}, {}))
     _Generator(generated, make, chance).all()
     make.save()

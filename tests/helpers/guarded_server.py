@@ -79,7 +79,7 @@ async def exchange(port: int, *pieces: bytes, end: bool = True) -> bytes:
     try:
         for piece in pieces:
             writer.write(piece)
-            await asyncio.sleep(0.01)  # a read of its own
+            await asyncio.sleep(0.001)  # a read of its own
         if end:
             writer.write_eof()
         return await asyncio.wait_for(reader.read(), READ_SECONDS)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports.calendar import READ_ALL, CalendarKey, EventList
+from providers.ports.calendar import CalendarKey, EventList
 
 
 class MemoryIds:
@@ -45,14 +45,18 @@ class Diary:
     failures: dict = field(default_factory=dict)
     complete: bool = True
 
-    async def calendars(self):
+    async def calendars(self, *, recent=False):
         self._called("calendars")
         return self.listed
 
-    async def events(self, calendar, span, *, include_cancelled, wanted, reading=READ_ALL):
-        self._called("events", calendar, span, include_cancelled, wanted)
+    async def events(self, calendar, selection, *, first=None):
+        options = (selection.include_cancelled, selection.wanted)
+        self._called("events", calendar, selection.span, *options)
         self._fail(calendar)
         return EventList(self.events_of.get(calendar, []), self.complete)
+
+    async def first_pages(self, calendars, selection):
+        return {}
 
     async def event(self, calendar, event, *, wanted):
         self._called("event", calendar, event, wanted)
@@ -61,6 +65,15 @@ class Diary:
             if item.id == event:
                 return item
         raise Missing
+
+    async def events_by_id(self, names, *, wanted):
+        self._called("events_by_id", tuple(names), wanted)
+        return {
+            name: item
+            for name in names
+            for item in self.events_of.get(name.calendar, [])
+            if item.id == name.event
+        }
 
     async def busy_together(self, calendars, span):
         return {}

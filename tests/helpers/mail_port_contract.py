@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from mail_upstreams import ALL, LISTED, MAILBOXES, NOON, TEXT, UPSTREAMS
+from suites import slow_but
 
 from providers.failures import (
     Broken,
@@ -44,7 +45,7 @@ HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n"
 # -- order and pages
 
 
-@pytest.mark.parametrize("limit", [1, 7, 20, 50])
+@pytest.mark.parametrize("limit", slow_but([7, 50], [1, 7, 20, 50]))
 async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     ids = [account.add(f"Mail {number}", at=number // 4) for number in range(61)]
 
@@ -107,6 +108,10 @@ FILTERS = {
     "a recipient in Cc": ({"recipient": "dora@west.example"}, ["lease"]),
     "a recipient by domain": ({"recipient": "@west.example"}, ["lease"]),
     "a recipient by a word of the name": ({"recipient": "DORA"}, ["lease"]),
+    "a participant who sends": ({"participant": "ANN@north.example"}, ["plan", "lease"]),
+    "a participant in To": ({"participant": "carl@east.example"}, ["plan"]),
+    "a participant in Cc": ({"participant": "dora@west.example"}, ["lease"]),
+    "a participant by domain": ({"participant": "@west.example"}, ["lease"]),
     "a recipient by the middle of the name": ({"recipient": "ORA D"}, []),
     "a word as the subject": ({"subject": "LEASE"}, ["lease"]),
     "the end of a word of the subject": ({"subject": "EASE"}, []),
@@ -178,8 +183,8 @@ PUSHED_DOWN = {
 }
 
 
-@pytest.mark.parametrize("query", PUSHED_DOWN.values(), ids=PUSHED_DOWN.keys())
-async def test_upstream_searches_for_a_filter(account, query):
+@pytest.mark.parametrize("name", slow_but(["a subject"], PUSHED_DOWN))
+async def test_upstream_searches_for_a_filter(account, name):
     """The cost does not grow with the mailbox."""
     for number in range(300):
         account.add(f"Mail {number}", at=number)
@@ -194,7 +199,8 @@ async def test_upstream_searches_for_a_filter(account, query):
     await account.port.search(MailQuery(label="Rare"), after=None, wanted=LISTED)
     account.forget_calls()
 
-    answer = await account.port.search(MailQuery(**query), after=None, wanted={"subject"})
+    query = MailQuery(**PUSHED_DOWN[name])
+    answer = await account.port.search(query, after=None, wanted={"subject"})
 
     assert [email.subject for email in answer.emails] == ["Two rare words"]
     assert answer.exhausted
@@ -202,6 +208,7 @@ async def test_upstream_searches_for_a_filter(account, query):
     assert 1 <= len(account.upstream.calls) - len(account.batches) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 20, 50])
 async def test_a_search_that_upstream_cannot_make_is_bounded(account, limit):
     """Each call reads a part of the mailbox, at most 1,500 quota units or five pages."""
@@ -478,6 +485,7 @@ async def test_unwanted_attributes_are_none(account):
 SIEVES = {
     "a sender": {"sender": "ann@north.example"},
     "a recipient": {"recipient": "me@example.com"},
+    "a participant": {"participant": "me@example.com"},
     "part of a name": {"sender": "author"},
     "a label": {"label": "client work"},
     "words of a body": {"text": "words", "text_fields": TEXT - {"cc"}},
@@ -551,6 +559,52 @@ async def test_a_long_thread_is_read_completely(account):
 
     assert len(answer.messages) == 70
     assert answer.messages[-1].subject == "Re: Plan 69"
+
+
+async def test_messages_and_threads_are_read_in_one_batch_each(account):
+    ids = [account.add(f"Plan {number}", at=number) for number in range(12)]
+    threads = [email.thread_id for email in account.stored()]
+    alone = [await account.port.thread(name, wanted=ALL) for name in threads]
+    each = [await account.port.get(name, wanted=ALL) for name in ids]
+    account.forget_calls()
+
+    read_threads = await account.port.threads(threads, wanted=ALL - {"body", "body_type"})
+    read_emails = await account.port.get_many(ids, wanted=ALL)
+
+    assert [len(calls) for calls in account.batches] == [12, 12]
+    assert read_emails == dict(zip(ids, each, strict=True))
+    assert {name: [email.id for email in read.messages] for name, read in read_threads.items()} == {
+        read.id: [email.id for email in read.messages] for read in alone
+    }
+
+
+@pytest.mark.parametrize("name", HOSTILE_IDS)
+async def test_invalid_and_missing_ids_are_left_out_of_a_batch(account, name):
+    known = account.add("Hello")
+    thread = account.stored()[0].thread_id
+    cut, end = (6, "000000") if account.provider == "PROVIDER_A" else (9, "AAAAA_AA=")
+    unknown = known[:-cut] + end
+    account.add("Gone", folder="trash")
+    (gone,) = {email.thread_id for email in account.stored()} - {thread}
+
+    emails = await account.port.get_many([name, known, unknown], wanted=ALL)
+    threads = await account.port.threads([gone, thread, name], wanted=ALL)
+
+    assert list(emails) == [known]
+    assert list(threads) == [thread]
+
+
+async def test_a_long_thread_in_a_batch_is_read_completely(account):
+    account.add("Plan", at=0)
+    thread = account.stored()[0].thread_id
+    for number in range(1, 70):
+        account.add(f"Re: Plan {number}", at=number, thread=thread)
+    account.add("Another", at=80)
+    (other,) = {email.thread_id for email in account.stored()} - {thread}
+
+    threads = await account.port.threads([thread, other], wanted={"subject"})
+
+    assert {name: len(read.messages) for name, read in threads.items()} == {thread: 70, other: 1}
 
 
 async def test_a_thread_of_trash_alone_is_missing(account):
@@ -839,9 +893,10 @@ async def test_a_send_that_is_not_answered_leaves_time_to_look_it_up(account, mo
     assert [mail.folder for mail in account.stored()] == ["sent"]
 
 
+@pytest.mark.slow
 async def test_an_upstream_that_answers_nothing_is_of_unknown_outcome(account, monkeypatch):
-    monkeypatch.setattr(delivery, "SEND_SECONDS", 1.0)
-    monkeypatch.setattr(delivery, "LOOKUP_SECONDS", 0.5)
+    monkeypatch.setattr(delivery, "SEND_SECONDS", 0.5)
+    monkeypatch.setattr(delivery, "LOOKUP_SECONDS", 0.25)
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0, 0))
     row = Row()
 
@@ -1000,6 +1055,48 @@ async def test_a_reply_is_sent_once(account):
 
     assert len(account.stored(folder="sent")) == 1
     assert account.stored(folder="drafts") == []
+
+
+class RefusedRecipients(Exception):
+    """The error of a check; not a failure of the provider."""
+
+
+def refuse(people):
+    raise RefusedRecipients([person.email for person in people])
+
+
+async def test_the_derived_recipients_are_checked_before_anything_is_written(account):
+    name = original(account, headers=[("Reply-To", "desk@north.example")])
+
+    with pytest.raises(RefusedRecipients) as refusal:
+        await account.port.reply(name, reply(reply_all=True, check_recipients=refuse))
+
+    derived = ["desk@north.example", "bob@south.example", "carl@east.example"]
+    assert refusal.value.args == (derived,)
+    assert {call["method"] for call in account.calls} == {"GET"}
+    assert account.stored(folder="drafts") == []
+
+
+async def test_a_stored_draft_is_not_sent_when_its_recipients_are_refused_by_now(account):
+    name = original(account)
+    row = Row()
+
+    async def commit_and_die(draft_id):
+        await row.store(draft_id)
+        raise asyncio.CancelledError
+
+    first = SendAttempt(message_id="one.1@gw.example", store_draft=commit_and_die)
+    with pytest.raises(asyncio.CancelledError):
+        await account.port.reply(name, reply(attempt=first, check_recipients=lambda people: None))
+    account.forget_calls()
+
+    retry = row.attempt(maybe_sent=True)
+    with pytest.raises(RefusedRecipients):
+        await account.port.reply(name, reply(attempt=retry, check_recipients=refuse))
+
+    assert {call["method"] for call in account.calls} == {"GET"}
+    assert account.stored(folder="sent") == []
+    assert len(account.stored(folder="drafts")) == 1
 
 
 # -- forwards

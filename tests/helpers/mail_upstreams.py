@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
+from inspect import isawaitable
 
 from providers import registry
 from providers.http.client import Origins
@@ -73,8 +74,40 @@ class SkippingClock(SystemClock):
         self.sleeps.append(seconds)
 
 
+class SearchedMailbox:
+    """A mailbox whose *port* is searched page by page."""
+
+    port: MailPort
+
+    async def subjects(self, *, wanted=frozenset({"subject"}), **query):
+        """The subjects a search finds, in order, over all pages."""
+        emails = await self.every(MailQuery(**query), wanted=wanted)
+        return [email.subject for email in emails]
+
+    def query(self, **members):
+        """A query of a page of fifty."""
+        return MailQuery(limit=50, **members)
+
+    async def every(self, query, *, wanted, between=None):
+        """All that a search finds, read page by page; *between* runs after each page."""
+        emails, after, pages = [], None, 0
+        while True:
+            answer = await self.port.search(query, after=after, wanted=wanted)
+            assert len(answer.emails) <= query.limit
+            emails += answer.emails
+            if answer.exhausted:
+                return emails
+            pages += 1
+            assert pages < 500
+            moved = answer.scanned_to or scanning.position(answer.emails[-1])
+            assert after is None or moved.rank > after.rank
+            after = moved
+            if between is not None and isawaitable(changed := between(pages)):
+                await changed
+
+
 @dataclass
-class Account:
+class Account(SearchedMailbox):
     """
     One mailbox.
 
@@ -157,28 +190,6 @@ class Account:
             and (subject is None or f"Subject: {subject}".encode() in mail.raw)
         ]
 
-    async def subjects(self, *, wanted=frozenset({"subject"}), **query):
-        """The subjects a search finds, in order, over all pages."""
-        emails = await self.every(MailQuery(**query), wanted=wanted)
-        return [email.subject for email in emails]
-
-    async def every(self, query, *, wanted, between=None):
-        """All that a search finds, read page by page; *between* runs after each page."""
-        emails, after, pages = [], None, 0
-        while True:
-            answer = await self.port.search(query, after=after, wanted=wanted)
-            assert len(answer.emails) <= query.limit
-            emails += answer.emails
-            if answer.exhausted:
-                return emails
-            pages += 1
-            assert pages < 500
-            moved = answer.scanned_to or scanning.position(answer.emails[-1])
-            assert after is None or moved.rank > after.rank
-            after = moved
-            if between is not None:
-                between(pages)
-
 
 def raw(
     subject,
@@ -255,7 +266,8 @@ async def opened_together(*providers, allowance=None):
             can_write=True,
             base_url=f"{BASE}/{MAILBOXES[provider]}",
         )
-        port = opener.open(info, registry.open_upstream(origins, info, Held(token)))
+        upstream = registry.open_upstream(origins, info, Held(token))
+        port = opener.open(info, lambda _, upstream=upstream: upstream)
         accounts.append(Account(provider, app, port, info, clock))
     try:
         yield accounts

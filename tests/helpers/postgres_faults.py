@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncpg
-from database_servers import PostgresServer, wait_for
+from database_servers import PostgresServer, postgres_server, wait_for
 
+from gateway.settings import Settings
 from gateway.store.database import Database
 
 KILL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
@@ -53,6 +54,26 @@ EVERY = (*STATEMENTS, *RAISED, *AT_COMMIT, *SERVER)
 
 _RAISE = """CREATE OR REPLACE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'refused by the test' USING ERRCODE = TG_ARGV[0]; END $$"""
+
+
+@asynccontextmanager
+async def faulty_postgres() -> AsyncIterator["FaultyPostgres"]:
+    """Start a server of its own, prepared."""
+    with postgres_server() as postgres:
+        server = FaultyPostgres(postgres)
+        await server.prepare()
+        yield server
+
+
+def gateway_settings(url: str) -> Settings:
+    """Return the settings of a gateway without rate limits on the database at *url*."""
+    return Settings(
+        _env_file=None,
+        database_url=url,
+        admin_token="the-admin-token-of-the-tests",
+        secret_keys="a secret key of the tests",
+        rate_limits="off",
+    )
 
 
 class FaultyPostgres:

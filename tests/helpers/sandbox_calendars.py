@@ -29,6 +29,18 @@ class Held:
         return self._text
 
 
+class SandboxCalendars(MergedCalendars):
+    """The calendars as a request sees them."""
+
+    def __init__(self, connections, ids):
+        super().__init__(connections, ids)
+        self._arguments = connections, ids
+
+    def of_another_request(self):
+        """Return the same calendars without what is kept for a request."""
+        return SandboxCalendars(*self._arguments)
+
+
 @asynccontextmanager
 async def opened(fill):
     """
@@ -54,7 +66,7 @@ async def opened(fill):
         way = registry.open_upstream(origins, info, held)
         connections.append((info, registry.CalendarRegistry().open(info, way)))
     try:
-        yield MergedCalendars(connections, MemoryIds()), upstream
+        yield SandboxCalendars(connections, MemoryIds()), upstream
     finally:
         await origins.aclose()
 

@@ -42,6 +42,7 @@ def main(port, folder, latency):
     listener, base = bind("127.0.0.1", int(port))
     sandbox = create(Path(folder), public_base=base, content_base=base)
     sandbox.upstreams["providerA"].quota.allowance = None  # the load is larger than a person's
+    sandbox.state.content.settings.units = None  # as well
     run_app(Repeating(sandbox, float(latency)) if float(latency) else sandbox, listener)
 
 

@@ -21,7 +21,9 @@ from sandbox.projects.records import User as Member
 from sandbox.projects.store import ProjectStore
 
 ME = "me@tasks.example"
-BOARD_SCOPES = ["me:read", "boards:read", "boards:write", "updates:read", "updates:write"]
+BOARD_SCOPES = [
+    *("me:read", "boards:read", "boards:write", "updates:read", "updates:write", "users:read")
+]
 WIRES = {"BOARDS": ("tasks", BOARD_SCOPES), "PROJECTS": ("projects", ["default"])}
 MADE = "2026-11-01T08:00:00Z"
 CHANGED = "2026-11-02T09:30:00Z"

@@ -12,7 +12,7 @@ that operator, so a call that reaches one of the accounts fails the test.
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -50,6 +50,19 @@ STRANGE_ACCOUNTS = (  # kind, provider, upstream, scopes
 )
 FIRST = 4 * len(STRANGE_ACCOUNTS) + 1  # the first connection of the tokens' operator
 MAILBOXES = {"PROVIDER_A": "provider-a", "PROVIDER_B": "provider-b"}
+
+# What the API shows of the provider of a mailbox; `imap_suite_plugin` changes it.
+CODES = {"PROVIDER_A": "PROVIDER_A", "PROVIDER_B": "PROVIDER_B"}
+PREFIXES = {"PROVIDER_A": "providerA", "PROVIDER_B": "providerB"}  # of ids
+INBOX_LABELS = {"PROVIDER_A": ["INBOX"], "PROVIDER_B": []}
+LINE_END = {"PROVIDER_A": "\n", "PROVIDER_B": "\n"}
+LEASE_FILE = {"part": "1", "size": 14}
+# Writes and commits that leave a draft: the commit that it is begun, its creation, on provider B
+# its change and one call for each file, and the commit of its id.
+DRAFT_WRITES = {
+    "PROVIDER_A": {"send": 3, "reply": 3, "forward": 3},
+    "PROVIDER_B": {"send": 5, "reply": 6, "forward": 6},
+}
 
 MAIN, READ_ONLY, EMPTY, BROKEN = 1, 2, 3, 4  # resources
 
@@ -148,6 +161,12 @@ MAILS: Mapping[str, Mapping[str, NewMail]] = {
 EVERYTHING_ON_EMAIL = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
 
 
+def api_id(mailbox: str, native: str) -> str:
+    """Return the API's id of a message or thread of a mailbox by its native id."""
+    (provider,) = [name for name, owned in MAILBOXES.items() if owned == mailbox]
+    return f"{PREFIXES[provider]}:{native}"
+
+
 @dataclass(frozen=True)
 class World:
     """
@@ -166,6 +185,7 @@ class World:
     mails: Mapping[str, StoredMail]
     connections: Mapping[str, int]
     admin: httpx.AsyncClient = field(repr=False)
+    address: str = "127.0.0.1"
 
     async def token(
         self, settings: Mapping[str, Any], *, resources: tuple[int, ...] = (MAIN,), **more: Any
@@ -185,16 +205,20 @@ class World:
     def client(self, token: str | None = None) -> httpx.AsyncClient:
         """Return a client that calls with *token*."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        return _client(self.gateway, headers)
+        return _client(self.gateway, headers, self.address)
+
+    def called_from(self, address: str) -> "World":
+        """Return the world with callers at another address, which has rate limits of its own."""
+        admin = _client(self.gateway, {"authorization": f"Bearer {ADMIN}"}, address)
+        return replace(self, admin=admin, address=address)
 
     def id(self, name: str) -> str:
         """Return the API's id of a mail: "providerA:…"."""
-        prefix = "providerA" if name in MAILS["provider-a"] else "providerB"
-        return f"{prefix}:{self.mails[name].immutable_id}"
+        return api_id(self.mails[name].mailbox, self.mails[name].immutable_id)
 
     def thread_id(self, name: str) -> str:
         """Return the API's id of a mail's thread."""
-        return f"{self.id(name).partition(':')[0]}:{self.mails[name].thread_id}"
+        return api_id(self.mails[name].mailbox, self.mails[name].thread_id)
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the calls to both mail upstreams since `forget_calls`."""
@@ -217,6 +241,11 @@ class World:
         assert mail is not None
         return mail
 
+    def stored_mails(self) -> list[StoredMail]:
+        """Return all that is in the mailboxes now."""
+        stored = self.sandbox.state.mails
+        return [mail for mailbox in MAILBOXES.values() for mail in stored.all(mailbox)]
+
     def sent(self, mailbox: str) -> list[StoredMail]:
         """Return what is in a mailbox's sent folder and was not there at first, newest first."""
         born = {mail.immutable_id for mail in self.mails.values()}
@@ -225,6 +254,25 @@ class World:
             for mail in self.sandbox.state.mails.all(mailbox)
             if mail.folder == "sent" and mail.immutable_id not in born
         ]
+
+    async def send_draft(self, provider: str, draft: StoredMail) -> None:
+        """Send a draft by the provider's own call, as the person's client does."""
+        mailbox = MAILBOXES[provider]
+        account = self.sandbox.state.mails.account(mailbox).email
+        if provider == "PROVIDER_A":
+            upstream, scopes = "providerA", ["https://www.googleapis.com/auth/gmail.modify"]
+            path, body = "gmail/v1/users/me/drafts/send", {"id": f"r{int(draft.id, 16)}"}
+        else:
+            upstream, scopes = "providerB", ["Mail.ReadWrite", "Mail.Send"]
+            path, body = f"v1.0/me/messages/{draft.immutable_id}/send", None
+        token = self.sandbox.state.tokens.issue(upstream, account, scopes)
+        headers = {"authorization": f"Bearer {token}", "prefer": 'IdType="ImmutableId"'}
+        if body is None:
+            headers["content-length"] = "0"
+        async with self.client() as client:
+            url = f"/sandbox/{mailbox}/{path}"
+            answer = await client.post(url, json=body, headers=headers)
+        assert answer.status_code in {200, 202}, answer.text
 
     def _upstream(self, name: str) -> Any:
         return self.sandbox.upstreams[name]
@@ -350,8 +398,10 @@ def _settings_of_all() -> Settings:
     )
 
 
-def _client(gateway: Gateway, headers: Mapping[str, str]) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(gateway, client=("127.0.0.1", 50000))
+def _client(
+    gateway: Gateway, headers: Mapping[str, str], address: str = "127.0.0.1"
+) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(gateway, client=(address, 50000))
     return httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=headers)
 
 

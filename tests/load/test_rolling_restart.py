@@ -93,14 +93,17 @@ async def test_no_request_is_lost_while_both_gateways_restart(site):
 async def test_the_proxy_shows_no_administration(site):
     _, proxy, made = site
     hidden = ["/metrics", "/readyz", "/api/operators", "/api//operators", "/%61pi/access-tokens"]
-    hidden += ["/api/access/../connections", "//metrics", "/sandbox/provider-a"]
+    hidden += ["/api/access/../connections", "//metrics", "/sandbox/provider-a", "/api/documents"]
+    hidden += ["/api/saved/../documents"]
     async with client(proxy, headers=ADMIN) as caller:
         answers = [await caller.get(httpx.URL(proxy.base + path)) for path in hidden]
         mine = await caller.get("/api/access/token", headers=made.bearer)
+        saved = await caller.get("/api/saved/none", headers=made.bearer)
 
     assert [answer.status_code for answer in answers] == [404] * len(hidden)
     assert {answer.json()["error"] for answer in answers} == {"NOT_FOUND"}
     assert mine.status_code == 200
+    assert "x-ratelimit-limit" in saved.headers  # the gateway's own 404
     assert mine.headers["strict-transport-security"] == "max-age=31536000"
 
 

@@ -42,6 +42,18 @@ async def test_two_workers_on_one_port_count_as_one(tmp_path):
             assert await ask([gateway.port], 200) == {401: 60, 429: 140}
 
 
+async def test_two_deployments_on_one_redis_count_apart(tmp_path):
+    """Each has a database of its own."""
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    with redis_server(tmp_path) as redis:
+        shared = {"AGW_REDIS_URL": redis.url}
+        with serving(folders[0], **shared) as first, serving(folders[1], **shared) as second:
+            assert await ask([first.port], 70) == {401: 60, 429: 10}
+            assert await ask([second.port], 60) == {401: 60}
+
+
 async def test_silent_and_slow_sockets_do_not_stop_honest_requests(tmp_path):
     """A server with room for 50 connections, and 120 that never finish a request."""
     few = {"AGW_MAX_CONNECTIONS": "50", "AGW_RATE_LIMITS": "off"}

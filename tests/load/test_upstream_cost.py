@@ -44,7 +44,8 @@ def test_every_row_keeps_the_bounds():
 @pytest.mark.parametrize(
     ("demo", "volume", "is_broken"),
     [
-        pytest.param("3 (3), 1 kB", "6 (6), 1 kB", False, id="twice the calls"),
+        pytest.param("3 (3), 1 kB", "6 (6), 1 kB", False, id="twice the requests"),
+        pytest.param("2 (3), 1 kB", "6 (6), 1 kB", False, id="more calls, twice the requests"),
         pytest.param("3 (3), 1 kB", "7 (7), 1 kB", True, id="more than twice"),
         pytest.param("31 (31), 1 kB", "31 (31), 1 kB", True, id="too many calls"),
         pytest.param("3 (80), 1501 u, 1 kB", "1 (1), 1 kB", True, id="too many units"),

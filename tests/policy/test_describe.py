@@ -35,6 +35,30 @@ ROWS = {
         },
         "Hidden email fields: to, body, attachments.",
     ),
+    "recipient rules on email": (
+        Surface.EMAIL,
+        {"allowedEmailOperations": ["all"], "recipientRules": {"allow": ["bo@work.example"]}},
+        "Mail is sent only to recipients that this token's rules allow.",
+    ),
+    "draft mode": (
+        Surface.EMAIL,
+        {"allowedEmailOperations": ["all"], "sendMode": "draft"},
+        "Mail is put into the Drafts folder for a person to send.",
+    ),
+    "recipient rules on tasks": (
+        Surface.TASKS,
+        {"allowedTaskOperations": ["all"], "recipientRules": {}},
+        "People columns take only recipients that this token's rules allow.",
+    ),
+    "recipient rules on content": (
+        Surface.COLLAB,
+        {
+            "allowedCollabOperations": ["all"],
+            "collabAllowAllDefault": True,
+            "recipientRules": {"allow": ["*"]},
+        },
+        "Files are shared only with recipients that this token's rules allow.",
+    ),
     "all of the calendar": (Surface.CALENDAR, {}, None),
     "a past window": (
         Surface.CALENDAR,

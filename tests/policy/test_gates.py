@@ -153,7 +153,7 @@ def test_a_revealing_feature_is_refused_with_the_hidden_field():
         asking.require_visible("The filter 'from'", EmailField.FROM)
 
     assert refused.value.message == (
-        "The filter 'from' would reveal a field this token may not see: 'from'."
+        "The filter 'from' would reveal a field that this token may not see: 'from'."
     )
 
 

@@ -113,7 +113,7 @@ def test_invalid_settings_are_refused_by_name(settings, field):
             {"taskBoards": [{"boardId": "1"}, {"boardId": "2", "provider": "nobody"}]},
             "provider: It must be one of: BOARDS, PROJECTS.",
         ),
-        ({"taskBoards": [{}]}, "boardId: It must be a text of 1 to 255 characters."),
+        ({"taskBoards": [{}]}, "boardId: It must be a string of 1 to 255 characters."),
         ({"quota": {"perHour": "1"}}, "perHour: It must be a whole number from 0 to 1000000000."),
     ],
 )

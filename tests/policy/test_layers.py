@@ -42,6 +42,7 @@ def test_layers_have_the_order_of_the_checks():
         "address_limit",
         "token",
         "quota",
+        "document",
         "surface",
         "connections",
         "operation",

@@ -352,8 +352,8 @@ def test_parts_are_applied_in_their_order_to_copies():
     }
     assert stored["allowedEmailOperations"] == ["view_email"]
     assert changes.describe(parts[:3]) == (
-        "Set emailAccessEnabled to true; add send_email to allowedEmailOperations; "
-        "add delete_email to allowedEmailOperations."
+        "Set emailAccessEnabled to true; add 'send_email' to allowedEmailOperations; "
+        "add 'delete_email' to allowedEmailOperations."
     )
 
 
@@ -397,13 +397,13 @@ def test_rules_stay_the_same_object_when_no_part_is_about_them():
         ),
         (
             ReadOnlyConnection(),
-            "No connection that fits may write (1 is active, 2 is needs_reauth): connect one with "
+            "No suitable connection may write (1 is active, 2 is needs_reauth): connect one with "
             "write scopes.",
         ),
-        (NotFound("…"), "The token's connections see nothing under this id."),
+        (NotFound("…"), "The token's connections see no resource with this id."),
         (
             Unauthenticated(UnauthorizedReason.REVOKED),
-            "The token is revoked and stays so: make another.",
+            "A revoked token stays revoked: create another one.",
         ),
     ],
 )

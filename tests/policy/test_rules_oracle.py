@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import generated_rules
+import pytest
 import rule_oracle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from policy.rule_facts import Rule
 
 DECISIONS = int(os.environ.get("RULE_DECISIONS", "20000"))
-EXAMPLES = int(os.environ.get("RULE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("RULE_EXAMPLES", settings.default.max_examples))
 SEED = int(os.environ.get("RULE_SEED", "20261120"))
 
 chances = st.randoms(use_true_random=False)
@@ -58,6 +59,7 @@ def test_it_decides_like_the_oracle_in_seeded_worlds():
     assert count >= DECISIONS
 
 
+@pytest.mark.hypothesis  # as are functions with `given`: the slow suite has more examples
 def test_it_decides_like_the_oracle_in_hypothesis_worlds():
     counts = []
 
@@ -73,6 +75,8 @@ def test_it_decides_like_the_oracle_in_hypothesis_worlds():
     assert sum(counts) >= 30 * EXAMPLES
 
 
+@pytest.mark.slow
+@pytest.mark.hypothesis
 def test_adding_a_block_dropping_an_allow_and_losing_a_fact_never_grant():
     counts = []
 

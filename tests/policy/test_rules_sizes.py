@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from policy.rule_facts import Facts, Rule
 from policy.rules import RuleSet
 from policy.vocabulary import RuleAction, RuleType
@@ -59,6 +61,7 @@ def looked_at(compiled):
     return looks
 
 
+@pytest.mark.slow
 def test_it_looks_at_as_much_with_100000_rules_as_with_10():
     few = looked_at(RuleSet.compile(rules(12), allow_by_default=True))
     many = looked_at(RuleSet.compile(rules(100_000), allow_by_default=True))

@@ -40,6 +40,13 @@ def tree(name):
     return ast.parse((REPOSITORY / name).read_text("utf-8"))
 
 
+@cache
+def nodes(name):
+    """Return the functions, classes, names and the module of a file; three tests read them."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Name)
+    return [node for node in ast.walk(tree(name)) if isinstance(node, kinds)]
+
+
 def lines_of(name):
     return len((REPOSITORY / name).read_text("utf-8").splitlines())
 
@@ -47,7 +54,7 @@ def lines_of(name):
 def functions():
     """Every function of the code: "path:name" and how many lines it has."""
     for name in MODULES:
-        for node in ast.walk(tree(name)):
+        for node in nodes(name):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield f"{name}:{node.name}", node.end_lineno - node.lineno + 1
 
@@ -91,7 +98,7 @@ def test_variables_say_what_they_hold():
     for name in MODULES:
         stored = {
             node.id
-            for node in ast.walk(tree(name))
+            for node in nodes(name)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         vague |= {name: stored & VAGUE} if stored & VAGUE else {}
@@ -103,7 +110,7 @@ def test_docstrings_open_with_a_noun_or_a_verb():
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     riddles = {}
     for name in set(MODULES) - SERVED_DESCRIPTIONS:
-        for node in ast.walk(tree(name)):
+        for node in nodes(name):
             if isinstance(node, documented):
                 line = (ast.get_docstring(node) or "").strip().partition("\n")[0]
                 riddles |= {name: line} if _RIDDLE.match(line) else {}

@@ -107,6 +107,45 @@ def test_the_image_has_a_command_a_health_check_and_no_rights():
         assert all((REPOSITORY / part).exists() for part in name.split())
 
 
+INSTALLERS = ("pip", "setuptools", "ensurepip")
+
+
+def removals(prefix):
+    """Return the commands of the Dockerfile that remove files of *prefix*; they are its last."""
+    text = (REPOSITORY / "Dockerfile").read_text().replace("\\\n", " ")
+    steps = re.findall(r"^RUN (.+)$", text, re.MULTILINE)
+    commands = [part.strip() for step in steps for part in step.split("&&") if prefix in part]
+    kinds = ["uninstall" in command or command.startswith("rm ") for command in commands]
+    assert kinds == sorted(kinds), f"something is installed after the removal: {commands}"
+    return [command for command, removes in zip(commands, kinds, strict=True) if removes]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", ["/opt/access-gateway", "/usr/local"])
+def test_the_image_has_nothing_that_installs_packages(prefix, tmp_path):
+    """The Dockerfile's commands are run on an environment that has what the image begins with."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    library = environment / "lib" / version
+    if prefix == "/usr/local":  # Python's own folders
+        (library / "ensurepip").mkdir()
+    installed = library / "site-packages"
+    assert (installed / "pip").is_dir()
+
+    for command in removals(prefix):
+        subprocess.run(
+            ["bash", "-ec", command.replace(prefix, str(environment))], check=True, cwd=tmp_path
+        )
+
+    assert [
+        path.name
+        for folder in (library, installed)
+        for path in folder.iterdir()
+        if path.name.split("-")[0] in INSTALLERS
+    ] == []
+
+
 def test_the_objects_of_kubernetes_fit_each_other():
     objects = manifests()
     deployment = objects["Deployment", "access-gateway"]

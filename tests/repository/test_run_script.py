@@ -1,6 +1,7 @@
 """`./run`: which words are the checkout's own, and which are handed to the product's command."""
 
 import runpy
+import sys
 
 import pytest
 from paths import REPOSITORY
@@ -34,3 +35,19 @@ def test_arguments_start_the_named_tasks(words, lock, started, monkeypatch):
 
     assert main() == 0
     assert seen == [lock, started]
+
+
+@pytest.mark.parametrize(("tests", "types"), [(0, 0), (0, 2), (1, 0)])
+def test_check_fails_when_the_tests_or_the_types_do(tests, types, monkeypatch, capfd):
+    script = runpy.run_path(str(RUN), run_name="run")
+    main = script["main"]
+    world = main.__globals__
+    checking = f"print('types'); raise SystemExit({types})"
+    monkeypatch.setattr("sys.argv", ["run", "check"])
+    monkeypatch.setitem(world, "set_up", lambda file: None)
+    monkeypatch.setitem(world, "PYTHON", sys.executable)
+    monkeypatch.setitem(world, "TYPES", ["-c", checking])
+    monkeypatch.setattr("subprocess.call", lambda argv, **_: tests if "pytest" in argv else 0)
+
+    assert main() == (tests or types)
+    assert capfd.readouterr().out == "types\n"

@@ -7,7 +7,8 @@ from graphql import GraphQLInputType, GraphQLNonNull, OperationDefinitionNode, p
 from graphql import value_from_ast as value_of
 
 from graph import schema
-from rest_compat.binding import bind
+from rest_compat import request
+from rest_compat.binding import bind, ignored_parameters
 from rest_compat.documents import document
 from rest_compat.ports import Problem
 from rest_compat.request import RestRequest
@@ -149,6 +150,19 @@ def test_it_refuses(query, field, why):
     }
 
 
+def test_a_long_query_is_decoded_once(monkeypatch):
+    decoded = []
+    monkeypatch.setattr(
+        request, "parse_qsl", lambda text, **_: decoded.append(text) or [("pageToken", "==")]
+    )
+    endpoint, long = row("email/list_emails"), call("pageToken=" + "%3D" * 4096)
+    operation = document_of(document(endpoint.document))
+
+    assert bind(endpoint, operation, long, {}, strict=False)["pageToken"] == "=="
+    assert ignored_parameters(endpoint, operation, long, {}) is None
+    assert len(decoded) == 1
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -162,7 +176,7 @@ def test_it_refuses_a_query_as_a_whole(query):
 
 def test_it_refuses_unknown_names_when_handling_is_strict():
     assert refused("colour=red", strict=True)["message"].startswith(
-        "colour is not known (known: q, from, to, subject, label, "
+        "'colour' is not known (known: 'q', 'from', 'to', 'subject', 'label', "
     )
 
 

@@ -125,7 +125,7 @@ def test_no_route_shadows_a_later_route():
 @pytest.mark.parametrize(
     ("surface", "heading", "count"),
     [
-        ("email", "Routes", 10),
+        ("email", "Routes", 11),
         ("calendar", "Routes", 5),
         ("tasks", "Endpoints", 9),
         ("collab", "Endpoints", 25),

@@ -41,17 +41,15 @@ def arriving(*chunks: bytes):
         pytest.param(
             b"[" * 100 + b"]" * 100, "is nested deeper than 64 levels", id="deeper than ours"
         ),
+        pytest.param(b'{"a": 1, "a": 2}', "has a member more than once", id="a member given twice"),
         pytest.param(
-            b'{"a": 1, "a": 2}', "gives a member more than once", id="a member given twice"
+            b'{"a": [{"b": 1, "b": 1}]}', "has a member more than once", id="twice, deep down"
         ),
         pytest.param(
-            b'{"a": [{"b": 1, "b": 1}]}', "gives a member more than once", id="twice, deep down"
+            b'{"a": "x\\u0000"}', "has a string with the character U+0000", id="a NUL in a text"
         ),
         pytest.param(
-            b'{"a": "x\\u0000"}', "has a text with the character U+0000", id="a NUL in a text"
-        ),
-        pytest.param(
-            b'{"a\\u0000": 1}', "has a text with the character U+0000", id="a NUL in a name"
+            b'{"a\\u0000": 1}', "has a string with the character U+0000", id="a NUL in a name"
         ),
     ],
 )
@@ -296,8 +294,8 @@ def test_unknown_members_are_refused_at_every_level_and_the_known_ones_named():
     assert problem.value.extensions["details"] == [
         {
             "field": "colour",
-            "message": "It is not known (known: to, subject, body, cc, bcc, bodyType, importance, "
-            "connectionId, attachments).",
+            "message": "It is not known (known: 'to', 'subject', 'body', 'cc', 'bcc', 'bodyType', "
+            "'importance', 'connectionId', 'attachments').",
         },
-        {"field": "to[0].phone", "message": "It is not known (known: email, name)."},
+        {"field": "to[0].phone", "message": "It is not known (known: 'email', 'name')."},
     ]

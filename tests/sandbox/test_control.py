@@ -1,6 +1,6 @@
 import asyncio
-import gzip
 import json
+import zlib
 from base64 import b64encode
 from datetime import UTC, datetime
 
@@ -191,13 +191,14 @@ async def test_response_faults_spoil_the_body(client):
     assert repeated.json()["nextPageToken"] == "0"
 
 
+@pytest.mark.slow
 async def test_a_gzip_bomb_is_small_before_decompression(sandbox, client):
     await client.put("/faults/provider-a", json={"kind": "gzipbomb"})
     async with client.stream("GET", LIST) as response:
         packed = b"".join([piece async for piece in response.aiter_raw()])
 
     assert len(packed) < 2_000_000
-    assert gzip.decompress(packed[:-8] + packed[-8:])[:10] == b'{"value": '
+    assert zlib.decompressobj(wbits=31).decompress(packed, 10) == b'{"value": '
 
 
 async def test_faults_and_the_call_log_see_graphql_documents(sandbox, client):

@@ -12,10 +12,9 @@ SEARCH = "query ($q: String!) { collabSearch(q: $q) { total hits { id } } }"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def content(world_template, tmp_path_factory, elsewhere):
+async def content(content_template, tmp_path_factory):
     """A world of content that no test changes."""
-    filled = elsewhere(content_world.build(world_template, tmp_path_factory.mktemp("filled")))
-    async with content_world.opened(filled, tmp_path_factory.mktemp("attacked")) as world:
+    async with content_world.opened(content_template, tmp_path_factory.mktemp("attacked")) as world:
         yield world
 
 

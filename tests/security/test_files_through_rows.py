@@ -4,6 +4,8 @@ import pytest
 
 from sandbox.collab import records as r
 
+shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
+
 ROWS = ("read_list_item", "write_list_item", "delete_list_item")
 FLAG_OF = {"PATCH": "rename_file", "DELETE": "delete_file"}
 
@@ -14,7 +16,11 @@ def writes(content):
 
 @pytest.fixture
 def row(content):
-    """The path of the row of a library's file."""
+    return row_of(content)
+
+
+def row_of(content):
+    """Return the path of the row of a library's file."""
     file = content.resources["hull"]
     library = content.world.sandbox.state.content.get(r.Library, file.drive_id)
     site = f"collab:site:{library.site_id.lower()}"
@@ -59,19 +65,23 @@ async def test_other_rows_are_written_without_the_flags_of_files(content):
     assert (await content.call("DELETE", path, token)).status_code == 204
 
 
+@shared
 @pytest.mark.parametrize("name", ["CON.txt", "a/b.txt", "", " x", "~$a.docx", "x_vti_y", 7, None])
-async def test_the_name_in_a_row_is_checked_as_the_name_of_a_file(content, row, name):
-    token = await content.token()
-    content.forget_calls()
+async def test_the_name_in_a_row_is_checked_as_the_name_of_a_file(readonly, name):
+    token = await readonly.token()
+    readonly.forget_calls()
 
-    response = await content.call("PATCH", row, token, json={"fields": {"FileLeafRef": name}})
+    response = await readonly.call(
+        "PATCH", row_of(readonly), token, json={"fields": {"FileLeafRef": name}}
+    )
 
     answer = response.json()
     assert (response.status_code, answer["error"]) == (400, "INVALID_FIELDS")
     assert [detail["field"] for detail in answer["details"]] == ["fields.FileLeafRef"]
-    assert content.calls() == []
+    assert readonly.calls() == []
 
 
+@shared
 @pytest.mark.parametrize(
     "column",
     [
@@ -86,38 +96,42 @@ async def test_the_name_in_a_row_is_checked_as_the_name_of_a_file(content, row, 
         "_IpLabelId",
     ],
 )
-async def test_columns_that_reach_beyond_the_row_are_never_written(content, row, column):
-    token = await content.token()
-    content.forget_calls()
+async def test_columns_that_reach_beyond_the_row_are_never_written(readonly, column):
+    token = await readonly.token()
+    readonly.forget_calls()
 
-    response = await content.call("PATCH", row, token, json={"fields": {column: "1"}})
+    response = await readonly.call("PATCH", row_of(readonly), token, json={"fields": {column: "1"}})
 
     answer = response.json()
     assert (response.status_code, answer["error"]) == (400, "INVALID_FIELDS")
     assert [detail["field"] for detail in answer["details"]] == [f"fields.{column}"]
-    assert content.calls() == []
+    assert readonly.calls() == []
 
 
-async def test_a_row_is_not_renamed_to_a_blocked_type(content, row):
-    token = await content.token(("mime_type", "application/pdf", "block"))
-    content.forget_calls()
+@shared
+async def test_a_row_is_not_renamed_to_a_blocked_type(readonly):
+    token = await readonly.token(("mime_type", "application/pdf", "block"))
+    readonly.forget_calls()
 
-    response = await content.call("PATCH", row, token, json={"fields": {"FileLeafRef": "h.pdf"}})
-
-    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
-    assert writes(content) == []
-
-
-@pytest.mark.parametrize("fields", [{"ContentTypeId": "0x01AB"}, {"ContentType": "Any"}])
-@pytest.mark.parametrize("number", [0, 1])
-async def test_a_row_is_not_given_a_blocked_content_type(content, fields, number):
-    token = await content.token(("content_type_id", "0x01ab", "block"))
-    content.forget_calls()
-    method = "PATCH" if number else "POST"
-
-    response = await content.call(
-        method, content.path("berths", number), token, json={"fields": {"Title": "x", **fields}}
+    response = await readonly.call(
+        "PATCH", row_of(readonly), token, json={"fields": {"FileLeafRef": "h.pdf"}}
     )
 
     assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
-    assert writes(content) == []
+    assert writes(readonly) == []
+
+
+@shared
+@pytest.mark.parametrize("fields", [{"ContentTypeId": "0x01AB"}, {"ContentType": "Any"}])
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_row_is_not_given_a_blocked_content_type(readonly, fields, number):
+    token = await readonly.token(("content_type_id", "0x01ab", "block"))
+    readonly.forget_calls()
+    method = "PATCH" if number else "POST"
+
+    response = await readonly.call(
+        method, readonly.path("berths", number), token, json={"fields": {"Title": "x", **fields}}
+    )
+
+    assert (response.status_code, response.json()["error"]) == (404, "BLOCKED")
+    assert writes(readonly) == []

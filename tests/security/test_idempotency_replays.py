@@ -63,6 +63,7 @@ async def test_a_created_task_is_not_shown_again_by_rest(tasks, change):
     assert filled.documents() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", NARROWED)
 async def test_a_created_task_is_not_shown_again_by_graphql(tasks, change):
     world, filled = tasks

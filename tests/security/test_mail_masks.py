@@ -2,6 +2,8 @@
 
 import pytest
 
+shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
+
 MESSAGES = "/api/access/email/messages"
 # What stands in the lease alone, by the word that hides it.
 SECRETS = {"subject": "flat", "from": "ana", "cc": "bo", "attachments": "lease.pdf"}
@@ -30,19 +32,20 @@ async def test_a_page_token_from_before_a_mask_is_worth_nothing_after_it(world):
     assert world.calls() == []
 
 
+@shared
 @pytest.mark.parametrize("word", SECRETS)
 @pytest.mark.parametrize("wrap", ["{}", '"{}"', "{}*", "{} OR zebra", "in:anywhere {}"])
-async def test_free_text_finds_nothing_in_a_hidden_field(world, word, wrap):
+async def test_free_text_finds_nothing_in_a_hidden_field(shared_world, word, wrap):
     """Nor do the operators of a provider's search language, which are words here."""
     operator = {"attachments": "filename"}.get(word, word)
     secret = SECRETS[word]
-    token = await world.token({"visibleEmailFields": visible_without(word)})
-    async with world.client(token) as client:
+    token = await shared_world.token({"visibleEmailFields": visible_without(word)})
+    async with shared_world.client(token) as client:
         for text in (secret, f"{operator}:{secret}", f"{operator}:({secret})"):
             body = (await client.get(MESSAGES, params={"q": wrap.format(text)})).json()
             ids = [email["id"] for email in body["emails"]]
 
-            assert world.id("lease") not in ids
+            assert shared_world.id("lease") not in ids
 
 
 async def test_aliases_fragments_and_threads_show_no_hidden_field(world):

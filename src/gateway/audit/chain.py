@@ -78,6 +78,11 @@ class ChainFault:
 
 def payload_of(chain: str, number: int, previous: str, row: Decision) -> bytes:
     """Return what the signature of *row* is made over; *previous* is that of the row before."""
-    # Rows without an actor are signed as before there were actors.
-    members = row if row.actor is not None else row[:-1]
+    # Members that older rows lack are left out at the end while they have their defaults, so that
+    # the signatures of those rows hold.
+    members = list[object](row)
+    for name in reversed(tuple(Decision._field_defaults)):
+        if members[-1] != Decision._field_defaults[name]:
+            break
+        members.pop()
     return orjson.dumps([chain, number, previous, *members])

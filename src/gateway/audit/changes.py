@@ -149,6 +149,7 @@ def _rows(notes: list[_Note], who: Actor, clock: Callable[[], int]) -> list[Deci
             upstream_calls=0,
             upstream_status=None,
             actor=who.name,
+            parent_id=changed.token.parent_id if changed.token is not None else None,
         )
         for changed in notes
     ]

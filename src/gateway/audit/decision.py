@@ -13,9 +13,14 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.A
 
 
 class Outcome(StrEnum):
-    """Outcomes of a call; `failed` means that it did not work, but no layer refused it."""
+    """
+    Outcomes of a call; `failed` means that it did not work, but no layer refused it.
+
+    `held`: it was allowed, and its message is left as a draft (docs/spec/email.md#draft-mode).
+    """
 
     ALLOWED = "allowed"
+    HELD = "held"
     REFUSED = "refused"
     FAILED = "failed"
 
@@ -50,6 +55,8 @@ class Decision(NamedTuple):
         upstream_calls: Attempts of upstream calls, over the whole request.
         upstream_status: HTTP status of the last of them; None without a response.
         actor: Who made a change of `gateway.audit.changes`; None for calls of tokens.
+        parent_id: The token from which the token was made; None: an operator made it.
+        dry_run: Whether the call was a write that ended before it wrote anything.
     """
 
     at: int
@@ -72,6 +79,8 @@ class Decision(NamedTuple):
     upstream_calls: int
     upstream_status: int | None
     actor: str | None = None
+    parent_id: int | None = None
+    dry_run: bool = False
 
 
 def looks_like_id(surface: str | None, text: str) -> bool:

@@ -13,7 +13,11 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from weakref import WeakKeyDictionary
 
+from sqlalchemy import Dialect
+
+from gateway.audit.batches import store_or_discard
 from gateway.audit.chain import Chain
 from gateway.audit.decision import Decision, looks_like_id
 from gateway.audit.retention import Retention
@@ -22,7 +26,6 @@ from gateway.secrets.keyring import Keyring
 from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.failures import is_rejected
 from gateway.store.tables import DecisionRow
 from gateway.store.timestamps import ClockMs, now_ms
 
@@ -36,6 +39,7 @@ CAPACITY_TIMEOUT_SECONDS = 2.0  # of a mutation that waits for capacity
 SHUTDOWN_TIMEOUT_SECONDS = 5.0  # to store the last rows
 
 _COLUMNS = (*Decision._fields, "chain", "number", "signature")
+_statements: WeakKeyDictionary[Dialect, str] = WeakKeyDictionary()
 
 
 class DecisionLog:
@@ -126,7 +130,7 @@ class DecisionLog:
             while remaining > 0 and self.waiting > 0:
                 if not self._batch:
                     self._batch = self._link(self._next_batch())
-                await self._store_or_discard(self._batch)
+                await store_or_discard(self._batch, self._store, self._discard)
                 remaining -= len(self._batch)
                 self._batch = ()
                 self._has_capacity.set()
@@ -185,27 +189,10 @@ class DecisionLog:
         self.dropped += count
         self._on_dropped(count)
 
-    async def _store_or_discard(self, batch: Sequence[tuple[object, ...]]) -> None:
-        """
-        Store *batch*; discard only rows that the database can never store, which would block it.
-
-        Raises:
-            StorageUnavailable: The batch, or a part of it, is to be stored later.
-        """
-        try:
-            await self._store(batch)
-        except StorageUnavailable:
-            raise
-        except Exception as failure:
-            if not is_rejected(failure):
-                raise StorageUnavailable from failure
-            if len(batch) == 1:
-                self._count_dropped(1)
-                extra = {"kind": type(failure).__name__, "count": 1}
-                log.error("rows of the decision log cannot be stored", extra=extra)  # noqa: TRY400
-                return
-            for row in batch:
-                await self._store_or_discard([row])
+    def _discard(self, failure: Exception) -> None:
+        self._count_dropped(1)
+        extra = {"kind": type(failure).__name__, "count": 1}
+        log.error("rows of the decision log cannot be stored", extra=extra)
 
     @retried
     async def _store(self, batch: Sequence[tuple[object, ...]]) -> None:
@@ -217,6 +204,13 @@ class DecisionLog:
 
 
 def _insert(database: Database) -> str:
-    """Compile the statement for the driver; its parameters are in the order of the columns."""
-    insert = database.insert(DecisionRow).on_conflict_do_nothing()
-    return str(insert.compile(dialect=database.writer.dialect, column_keys=_COLUMNS))
+    """
+    Compile the statement for the driver; its parameters are in the order of the columns.
+
+    It is compiled once per dialect: that takes as long as opening the database.
+    """
+    dialect = database.writer.dialect
+    if dialect not in _statements:
+        insert = database.insert(DecisionRow).on_conflict_do_nothing()
+        _statements[dialect] = str(insert.compile(dialect=dialect, column_keys=_COLUMNS))
+    return _statements[dialect]

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from sqlalchemy import delete
 from sqlmodel import col, select
 
+from gateway.audit.batches import store_or_discard
 from gateway.audit.chain import DAY_MS
 from gateway.secrets.keyring import Keyring
 from gateway.store.background import PeriodicTask, running_tasks
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.failures import is_rejected
 from gateway.store.tables import ProviderErrorRow
 from gateway.store.timestamps import ClockMs, now_ms
 from providers.http.answers import FailedAnswer
@@ -111,15 +111,7 @@ class ProviderErrorLog:
         async with self._storing:
             while self._queue:
                 batch = list(islice(self._queue, BATCH))
-                try:
-                    await self._store(batch)
-                except StorageUnavailable:
-                    raise
-                except Exception as failure:
-                    if not is_rejected(failure):
-                        raise StorageUnavailable from failure
-                    extra = {"kind": type(failure).__name__, "count": len(batch)}
-                    log.error("answers of providers cannot be stored", extra=extra)  # noqa: TRY400
+                await store_or_discard(batch, self._store, _log_discarded)
                 for row in batch:  # the oldest may have been dropped meanwhile
                     if self._queue and self._queue[0] is row:
                         self._queue.popleft()
@@ -204,6 +196,11 @@ async def of_request(
         )
         for row in reversed(rows)
     ]
+
+
+def _log_discarded(failure: Exception) -> None:
+    extra = {"kind": type(failure).__name__, "count": 1}
+    log.error("answers of providers cannot be stored", extra=extra)
 
 
 def _connection_id(connection: int | str | None) -> int | None:

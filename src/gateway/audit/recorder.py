@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from gateway.audit.decision import Decision, EntryPoint, Outcome
 from gateway.audit.log import DecisionLog
 from gateway.audit.provider_errors import ProviderErrorLog
 from graph.context import Context
-from graph.request_log import WHOLE_REQUEST, Denial, RequestLog, RootField
+from graph.request_log import WHOLE_REQUEST, Denial, OperationField, RequestLog
 from policy.grants import Grant
 from policy.vocabulary import (
     LAYER_BY_CODE,
@@ -21,6 +22,7 @@ from policy.vocabulary import (
     Code,
     CollabField,
     EmailField,
+    Field,
     Layer,
     Surface,
     TaskField,
@@ -42,10 +44,13 @@ class UpstreamTally:
     Attributes:
         calls: Their number.
         last_status: HTTP status of the last one; None when it got no response.
+        by_connection: Number and seconds of the attempts with the credentials of a connection, by
+            its id, without those of a `shared_lookup`; None: nobody asks.
     """
 
     calls: int = 0
     last_status: int | None = None
+    by_connection: dict[int, tuple[int, float]] | None = None
 
 
 # The tally of the request that the running task serves, and nothing more of the request (its end
@@ -71,7 +76,7 @@ class RequestRecord(RequestLog):
     began: float = field(default_factory=time.perf_counter)
     upstream: UpstreamTally = field(default_factory=UpstreamTally)
     denial: Denial | None = None
-    answers: FailedAnswers = field(default_factory=answers.collection, repr=False)
+    answers: FailedAnswers = field(default_factory=list, repr=False)
 
 
 def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:
@@ -88,11 +93,21 @@ def count_upstream_call(event: CallEvent) -> None:
     if tally is not None:
         tally.calls += 1
         tally.last_status = int(event.outcome) if event.outcome.isdecimal() else None
+        if tally.by_connection is not None and isinstance(event.connection, int):
+            _add_call(tally.by_connection, event.connection, event)
     collected = answers.collected.get()
     if collected is not None and event.outcome in ("broken", "late"):
         collected.append(
             FailedAnswer(upstream=event.upstream, connection=event.connection, status=None)
         )
+
+
+def _add_call(
+    by_connection: dict[int, tuple[int, float]], connection: int, event: CallEvent
+) -> None:
+    if not event.shared:
+        calls, seconds = by_connection.get(connection, (0, 0.0))
+        by_connection[connection] = calls + 1, seconds + event.ended - event.began
 
 
 class Recorder:
@@ -110,18 +125,31 @@ class Recorder:
         response: RestResponse | None,
         failure: BaseException | None,
     ) -> None:
-        """Record a REST call; a `rest_compat.ports.CallObserver` for operations of `graph`."""
+        """
+        Record a REST call; a `rest_compat.ports.CallObserver` for operations of `graph`.
+
+        A saved document also has a row for each of its edges that ran.
+        """
         context: Context = request.context
-        root_field = operation.root_fields[0] if operation is not None else None
-        routed = operation is not None
-        denial = _denial_of_rest(context.request_log, response, failure, routed=routed)
+        request_log = context.request_log
+        operation_field = operation.root_fields[0] if operation is not None else None
+        denial = None
+        if failure is not None or response is None or response.status >= 400:
+            routed = operation is not None
+            denial = _denial_of_rest(request_log, response, failure, routed=routed)
         status = denial.status if denial is not None else response.status if response else 0
-        self._write(context, root_field, denial, status, cost=1)
-        self._keep_answers(context, denial)
+        edges = request_log.fields[1:]
+        cost = request_log.cost if edges and isinstance(request_log, RequestRecord) else 1
+        self._write(context, operation_field, denial, status, cost=cost - len(edges))
+        for edge in edges:
+            own = request_log.denials.get(edge.key)
+            self._write(context, edge, own, own.status if own is not None else 200, cost=1)
+        if isinstance(request_log, RequestRecord) and request_log.answers:
+            self._keep_answers(context, denial)
 
     def record_graphql(self, context: Context, status: int) -> None:
         """
-        Record a GraphQL request, one row per root field.
+        Record a GraphQL request, one row per root field and edge.
 
         *status* is that of the response: 500 after an unexpected exception, 0 when the caller left.
         """
@@ -129,17 +157,17 @@ class Recorder:
         whole = request_log.denials.get(WHOLE_REQUEST)
         if status == 500:
             whole = _denial(Code.INTERNAL_ERROR, status)
-        root_fields = request_log.root_fields
+        fields = request_log.fields
         cost = request_log.cost if isinstance(request_log, RequestRecord) else 0
         explicable = next(filter(_may_have_reason, request_log.denials.values()), whole)
         self._keep_answers(context, explicable)
-        if not root_fields:
+        if not fields:
             self._write(context, None, whole, whole.status if whole else status, cost=cost)
             return
-        for root_field, share in zip(root_fields, _split_cost(root_fields, cost), strict=True):
-            denial = whole or request_log.denials.get(root_field.key)
+        for operation_field, share in zip(fields, _split_cost(fields, cost), strict=True):
+            denial = whole or request_log.denials.get(operation_field.key)
             own_status = denial.status if denial else status
-            self._write(context, root_field, denial, own_status, cost=share)
+            self._write(context, operation_field, denial, own_status, cost=share)
 
     def _keep_answers(self, context: Context, denial: Denial | None) -> None:
         """Keep the failed answers of upstreams during a request that *denial* ended."""
@@ -153,7 +181,7 @@ class Recorder:
     def _write(
         self,
         context: Context,
-        root_field: RootField | None,
+        operation_field: OperationField | None,
         denial: Denial | None,
         status: int,
         *,
@@ -163,7 +191,16 @@ class Recorder:
         if not isinstance(record, RequestRecord):  # a context that `RequestEntry` did not make
             return
         record.denial = record.denial or denial
-        surface = root_field.surface if root_field is not None else None
+        if denial is None and 0 < status < 400 and not context.held:
+            outcome = Outcome.ALLOWED
+        else:
+            outcome = _outcome(denial, status, held=context.held and operation_field is not None)
+        if outcome is Outcome.ALLOWED or outcome is Outcome.HELD:
+            denial = record.noted
+        surface, is_change, resource = None, False, None
+        if operation_field is not None:
+            surface, is_change = operation_field.surface, operation_field.writes
+            resource = operation_field.resource(record.variables)
         row = Decision(
             self._log.clock(),
             context.request_id,
@@ -171,21 +208,23 @@ class Recorder:
             caller.operator_id,
             record.entry_point,
             surface,
-            root_field.name if root_field is not None else None,
-            root_field.resource(record.variables) if root_field is not None else None,
-            _outcome(denial, status),
+            operation_field.name if operation_field is not None else None,
+            resource,
+            outcome,
             denial.layer if denial is not None else None,
             denial.code if denial is not None else None,
             status,
             denial.rule_id if denial is not None else None,
             caller.policy_rev,
-            _HIDDEN_FIELDS[surface](caller.grant) if surface is not None else 0,
+            _hidden_fields(surface, caller.grant) if surface is not None else 0,
             cost,
             int((time.perf_counter() - record.began) * 1_000_000),
             record.upstream.calls,
             record.upstream.last_status,
+            parent_id=caller.parent_id,
+            dry_run=is_change and context.is_dry_run,
         )
-        self._log.write(row, change=root_field is not None and root_field.writes)
+        self._log.write(row, change=is_change)
 
 
 def _may_have_reason(denial: Denial) -> bool:
@@ -193,9 +232,11 @@ def _may_have_reason(denial: Denial) -> bool:
     return denial.status != 404
 
 
-def _outcome(denial: Denial | None, status: int) -> Outcome:
+def _outcome(denial: Denial | None, status: int, *, held: bool) -> Outcome:
+    if denial is None and 0 < status < 400:
+        return Outcome.HELD if held else Outcome.ALLOWED
     if denial is None:
-        return Outcome.ALLOWED if 0 < status < 400 else Outcome.FAILED
+        return Outcome.FAILED
     return Outcome.FAILED if denial.layer is Layer.UPSTREAM else Outcome.REFUSED
 
 
@@ -233,19 +274,24 @@ def _denial(code: Code, status: int) -> Denial:
     return Denial(layer=LAYER_BY_CODE[code], code=code, status=status)
 
 
-def _split_cost(root_fields: Iterable[RootField], total: int) -> list[int]:
+def _split_cost(fields: Iterable[OperationField], total: int) -> list[int]:
     """Charge one operation to each field of a surface, and what remains to the first field."""
-    shares = [1 if root_field.surface is not None else 0 for root_field in root_fields]
+    shares = [1 if operation_field.surface is not None else 0 for operation_field in fields]
     shares[0] += total - sum(shares)
     return shares
 
 
-# Surface -> number of its field words that the token may not see.
-_HIDDEN_FIELDS: Mapping[Surface, Callable[[Grant], int]] = MappingProxyType(
+def _hidden_fields(surface: Surface, grant: Grant) -> int:
+    """Return the number of field words of *surface* that the token may not see."""
+    count, visible = _FIELDS[surface]
+    return count - len(visible(grant))
+
+
+_FIELDS: Mapping[Surface, tuple[int, Callable[[Grant], frozenset[Field]]]] = MappingProxyType(
     {
-        Surface.EMAIL: lambda grant: len(EmailField) - len(grant.visible_email_fields),
-        Surface.CALENDAR: lambda grant: len(CalendarField) - len(grant.visible_calendar_fields),
-        Surface.TASKS: lambda grant: len(TaskField) - len(grant.visible_task_fields),
-        Surface.COLLAB: lambda grant: len(CollabField) - len(grant.visible_collab_fields),
+        Surface.EMAIL: (len(EmailField), attrgetter("visible_email_fields")),
+        Surface.CALENDAR: (len(CalendarField), attrgetter("visible_calendar_fields")),
+        Surface.TASKS: (len(TaskField), attrgetter("visible_task_fields")),
+        Surface.COLLAB: (len(CollabField), attrgetter("visible_collab_fields")),
     }
 )

@@ -7,6 +7,9 @@ used again only while the read returns the very same rows, which ends with the n
 compiled Grant and rules are cached by (token id, policy revision). A rule that the gateway adds for
 a resource that the token created is added to the compiled rules, which are compiled anew after any
 other change. See docs/spec/requests.md#authentication.
+
+The rows of a child token's ancestors are read and judged like its own, so what narrows or revokes
+one of them holds for the child at its next request (docs/spec/child-tokens.md#containment).
 """
 
 import asyncio
@@ -20,10 +23,10 @@ from typing import Any
 
 import orjson
 
-from gateway.auth import token_format
+from gateway.auth import token_format, token_validity
 from gateway.auth.token_lookup import Row, RowReader
 from gateway.store.timestamps import ClockMs, from_ms, now_ms
-from policy.caller import NOTHING_ALLOWED, Caller
+from policy.caller import MAX_ANCESTORS, NOTHING_ALLOWED, Caller, TokenPolicy, effective_policy
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.rule_facts import Rule
@@ -51,10 +54,11 @@ _REACH = """
   LEFT JOIN operator_resources o
     ON o.operator_id = a.operator_id AND o.resource_id = t.resource_id
   LEFT JOIN connections c ON c.operator_id = o.operator_id AND c.resource_id = o.resource_id"""
-_TOKEN_COLUMNS = 10  # before those of a connection
+_TOKEN_COLUMNS = 11  # before those of a connection
+_PARENT = 9  # the column of the parent's id
 _BY_DIGEST = f"""
 SELECT a.id, a.name, a.key_id, a.digest, a.previous_until, a.operator_id, a.policy_rev,
-       a.expires_at, a.revoked_at, a.last_used_at,{_CONNECTION}{_REACH}
+       a.expires_at, a.revoked_at, a.parent_id, a.last_used_at,{_CONNECTION}{_REACH}
  WHERE a.digest = :digest OR a.previous_digest = :digest ORDER BY c.id
 """
 _BY_ID = _BY_DIGEST.replace("a.digest = :digest OR a.previous_digest = :digest", "a.id = :id")
@@ -75,12 +79,26 @@ UseRecorder = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled:
-    grant: Grant
-    settings: Settings
-    rules: RuleSet
+class _Compiled(TokenPolicy):
     other_changes: int  # changes of the policy that did more than add an automatic rule
     last_rule: int | None  # the highest id of a rule in *rules*; None: they cannot be extended
+
+
+@dataclass(slots=True)
+class _KnownCaller:
+    """
+    A caller, and the rows that it was built from.
+
+    Attributes:
+        ends: When one of the rows ends the token by itself, in milliseconds: by expiry, or by a
+            rotation; None: none does.
+        used: The last use that is stored or about to be, in milliseconds.
+    """
+
+    rows: Sequence[Row]
+    caller: Caller
+    ends: int | None
+    used: int
 
 
 class Authenticator:
@@ -112,8 +130,7 @@ class Authenticator:
         self._clock = clock
         self._compiled: BoundedMap[tuple[int, int], _Compiled] = BoundedMap(_MAX_COMPILED)
         self._newest: BoundedMap[int, _Compiled] = BoundedMap(_MAX_COMPILED)  # by token
-        # By digest: the rows that a Caller was built from, and the Caller.
-        self._callers: BoundedMap[bytes, tuple[Sequence[Row], Caller]] = BoundedMap(_MAX_COMPILED)
+        self._callers: BoundedMap[bytes, _KnownCaller] = BoundedMap(_MAX_COMPILED)  # by digest
         # Equal rows make equal connections: the row is read every time, but decoded once.
         self._decoded = lru_cache(_MAX_CONNECTIONS)(self._connection)
 
@@ -127,6 +144,11 @@ class Authenticator:
         """
         digest = self._known_digest(headers) or read_bearer(headers, token_format.digest)
         rows = await self._reader.rows(_BY_DIGEST, {"digest": digest})
+        known = self._callers.get(digest)
+        if known is not None and known.rows is rows:
+            now = self._clock()
+            if (known.ends is None or now < known.ends) and now - known.used < _LAST_USED_STEP:
+                return known.caller
         if not rows:
             raise Unauthenticated(UnauthorizedReason.UNKNOWN_TOKEN)
         return await self._caller_of(rows, digest)
@@ -164,34 +186,68 @@ class Authenticator:
     async def _caller_of(self, rows: Sequence[Row], digest: bytes) -> Caller:
         now = self._clock()
         token = rows[0]
-        _require_alive(token, digest, now)
+        ancestors = await self._ancestors(token[_PARENT]) if token[_PARENT] is not None else ()
+        token_validity.require_alive(token, digest, now)
+        for ancestor in ancestors:
+            token_validity.require_unended(ancestor[0], now)
         known = self._callers.get(digest)
-        if known is not None and known[0] is rows:
-            caller = known[1]
+        if known is not None and known.rows is rows:
+            caller = known.caller
         else:
-            connections = [row[_TOKEN_COLUMNS:] for row in rows if row[_TOKEN_COLUMNS] is not None]
-            caller = await self._caller(token[:_TOKEN_COLUMNS], connections)
-            if all(info.status != "needs_reauth" for info in caller.connections):  # links age
-                self._callers[digest] = rows, caller
+            caller = await self._caller(rows, ancestors)
         used = token[_TOKEN_COLUMNS - 1]
         if used is None or now - used >= _LAST_USED_STEP:
-            self._record_use(caller.token_id, now)
+            self._record_use(caller.token_id, used := now)
+        if all(info.status != "needs_reauth" for info in caller.connections):  # links age
+            ends = token_validity.end_of(rows, ancestors, digest)
+            self._callers[digest] = _KnownCaller(rows, caller, ends, used)
         return caller
 
-    async def _caller(self, row: Row, connections: Sequence[Row]) -> Caller:
-        token, name, key_id, _, _, operator, rev, expires, *_ = row
-        policy = await self._policy(token, rev)
+    async def _ancestors(self, parent: int | None) -> Sequence[Sequence[Row]]:
+        """
+        Return the rows of *parent*, of its parent and so on.
+
+        Raises:
+            Unauthenticated: One of them does not exist, or there are too many.
+        """
+        ancestors: list[Sequence[Row]] = []
+        while parent is not None:
+            rows = await self._reader.rows(_BY_ID, {"id": parent})
+            if not rows or len(ancestors) == MAX_ANCESTORS:
+                raise Unauthenticated(UnauthorizedReason.REVOKED)
+            ancestors.append(rows)
+            parent = rows[0][_PARENT]
+        return ancestors
+
+    async def _caller(self, rows: Sequence[Row], ancestors: Sequence[Sequence[Row]]) -> Caller:
+        token, name, key_id, _, _, operator, rev, *_ = rows[0]
+        policy = effective_policy(
+            await self._policy(token, rev),
+            [await self._policy(ancestor[0][0], ancestor[0][6]) for ancestor in ancestors],
+        )
+        ends = [row[0][7] for row in (rows, *ancestors) if row[0][7] is not None]
+        reached = [_connection_ids(each) for each in ancestors]
         return Caller(
             token_id=token,
             token_name=name,
             key_id=key_id,
-            expires_at=None if expires is None else from_ms(expires),
+            expires_at=from_ms(min(ends)) if ends else None,
             policy_rev=rev,
             operator_id=operator,
             grant=policy.grant,
             settings=policy.settings,
             rules=policy.rules,
-            connections=tuple([self._with_reconnect_url(row) for row in connections]),
+            narrowed=policy.narrowed,
+            ancestors=policy.ancestors,
+            ancestor_revs=tuple([each[0][6] for each in ancestors]),
+            connections=tuple(
+                [
+                    self._with_reconnect_url(row[_TOKEN_COLUMNS:])
+                    for row in rows
+                    if row[_TOKEN_COLUMNS] is not None
+                    and all(row[_TOKEN_COLUMNS] in ids for ids in reached)
+                ]
+            ),
         )
 
     async def connections_of(self, token: int) -> tuple[ConnectionInfo, ...]:
@@ -235,6 +291,7 @@ class Authenticator:
             rules = _rules(rows)
             extensible = grant.collab_enabled and rules is not None
             return _Compiled(
+                token_id=token,
                 grant=grant,
                 settings=settings,
                 rules=compile_rules(grant, rules),
@@ -266,20 +323,8 @@ class Authenticator:
         )
 
 
-def _require_alive(token: Row, digest: bytes, now: int) -> None:
-    """
-    Check the row of a *token* whose text has *digest*, at *now* in milliseconds.
-
-    Raises:
-        Unauthenticated: It is revoked, replaced by a rotation, or expired.
-    """
-    current, previous_until, expires, revoked = token[3], token[4], token[7], token[8]
-    if revoked is not None:
-        raise Unauthenticated(UnauthorizedReason.REVOKED)
-    if bytes(current) != digest and (previous_until is None or previous_until <= now):
-        raise Unauthenticated(UnauthorizedReason.REVOKED)  # replaced by a rotation
-    if expires is not None and expires <= now:
-        raise Unauthenticated(UnauthorizedReason.EXPIRED)
+def _connection_ids(rows: Sequence[Row]) -> frozenset[int]:
+    return frozenset(row[_TOKEN_COLUMNS] for row in rows)
 
 
 def _rules(rows: Iterable[Row]) -> list[Rule] | None:

@@ -6,21 +6,16 @@ uses outdated compiled policy for a later request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement, Select, delete, update
+from sqlalchemy import select as sa_select
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import token_format
+from gateway.auth.token_status import Status
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, TokenResource
-
-
-class Status(StrEnum):
-    ACTIVE = "active"
-    REVOKED = "revoked"
-    EXPIRED = "expired"
 
 
 class Revoked(Exception):
@@ -36,6 +31,7 @@ async def create(  # noqa: PLR0913 - the properties of a token
     expires_at: int | None,
     settings: Mapping[str, object],
     secret: token_format.GeneratedToken | None = None,
+    parent_id: int | None = None,
 ) -> tuple[AccessToken, str]:
     """
     Store a new token; return it with its text, which is not stored.
@@ -48,6 +44,7 @@ async def create(  # noqa: PLR0913 - the properties of a token
         key_id=generated.key_id,
         digest=generated.digest,
         operator_id=operator_id,
+        parent_id=parent_id,
         settings=dict(settings),
         created_at=timestamps.now_ms(),
         expires_at=expires_at,
@@ -88,12 +85,58 @@ async def rotate(session: AsyncSession, token: AccessToken, *, grace_seconds: in
 
 
 async def revoke(session: AsyncSession, *conditions: ColumnElement[bool]) -> None:
-    """Revoke the tokens that match *conditions*; revoked ones keep their date."""
+    """Revoke the tokens that match *conditions* and their descendants; revoked ones stay so."""
     await session.exec(
         update(AccessToken)
-        .where(col(AccessToken.revoked_at).is_(None), *conditions)
+        .where(col(AccessToken.revoked_at).is_(None), col(AccessToken.id).in_(_trees(*conditions)))
         .values(revoked_at=timestamps.now_ms(), policy_rev=AccessToken.policy_rev + 1)
     )
+
+
+async def shorten_children(session: AsyncSession, token: AccessToken) -> None:
+    """End the descendants of *token* with it, at the latest."""
+    ends = col(AccessToken.expires_at)
+    if token.expires_at is not None:
+        await session.exec(
+            update(AccessToken)
+            .where(
+                col(AccessToken.id).in_(_trees(col(AccessToken.parent_id) == token.id)),
+                ends.is_(None) | (ends > token.expires_at),
+            )
+            .values(expires_at=token.expires_at)
+        )
+
+
+def _trees(*conditions: ColumnElement[bool]) -> Select[tuple[int]]:
+    """Return the query of the ids of tokens that match *conditions*, and of their descendants."""
+    ids = select(col(AccessToken.id)).where(*conditions).cte("trees", recursive=True)
+    children = sa_select(col(AccessToken.id)).where(col(AccessToken.parent_id) == ids.c.id)
+    return sa_select(ids.union(children).c.id)
+
+
+async def ancestors_of(
+    session: AsyncSession, tokens: Sequence[AccessToken]
+) -> Mapping[int, tuple[AccessToken, ...]]:
+    """Return the ancestors of each of *tokens*, the parent first."""
+    known = {_id(token): token for token in tokens}
+    while (
+        missing := {token.parent_id for token in known.values() if token.parent_id is not None}
+        - known.keys()
+    ):
+        parents = (
+            await session.exec(select(AccessToken).where(col(AccessToken.id).in_(missing)))
+        ).all()
+        known.update({_id(parent): parent for parent in parents})
+        if len(parents) < len(missing):
+            raise LookupError("a child token has lost its parent")
+    ancestors = {}
+    for token in tokens:
+        chain, parent_id = [], token.parent_id
+        while parent_id is not None:
+            chain.append(known[parent_id])
+            parent_id = chain[-1].parent_id
+        ancestors[_id(token)] = tuple(chain)
+    return ancestors
 
 
 async def bump_policy_rev(session: AsyncSession, resource_ids: Iterable[int]) -> None:
@@ -122,15 +165,6 @@ async def resources_of(
     for row in links:
         linked[row.token_id].append(row.resource_id)
     return linked
-
-
-def status(token: AccessToken, now: int) -> Status:
-    """Return the status of *token* at *now*, in milliseconds."""
-    if token.revoked_at is not None:
-        return Status.REVOKED
-    if token.expires_at is not None and token.expires_at <= now:
-        return Status.EXPIRED
-    return Status.ACTIVE
 
 
 def status_conditions(status: Status, now: int) -> tuple[ColumnElement[bool], ...]:

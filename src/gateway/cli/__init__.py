@@ -1,6 +1,7 @@
 """
 The command line, `access-gateway …`. Modules are imported late, so that `--help` is fast.
 
+    serving        `serve`, which a server runs without the modules below
     main           every command and its group on the help page
     commands/      one module per command or group: options in, one operation, output
     checkup/       the checks of `doctor`
@@ -8,7 +9,13 @@ The command line, `access-gateway …`. Modules are imported late, so that `--he
     option_values  values that are a text, @FILE or standard input
     console        output, progress, and failures as sentences
     stores         the configured store, and operations in its sessions
+    listings       lists that are read by the database's driver alone
+    token_listing  the list of access tokens
     in_process     a gateway in this process
     account_setup  accounts connected by consent, device code or secret
+    server_setup   accounts on own servers, which are searched for by their address
+    connection_options, connection_adding
+                   `connection add`
+    first_use      secrets, operator, resource and token of a new deployment
     loopback       the redirect URI of a consent
 """

@@ -1,6 +1,8 @@
-"""Connects accounts from a terminal: by consent, by device code, or with a secret that is tried."""
+"""Connects accounts from a terminal: by consent, by device code, or with a tested secret."""
 
 import asyncio
+import signal
+import sys
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,6 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.audit.changes import log_change
 from gateway.auth.token_lookup import open_row_reader
 from gateway.cli.console import info
+from gateway.cli.first_use import only_owner
 from gateway.cli.loopback import listen_for_redirect
 from gateway.cli.stores import open_store
 from gateway.connections.accounts import Accounts
@@ -38,6 +41,7 @@ from gateway.operations.connections import (
     test_view,
 )
 from gateway.operations.validation import validated
+from gateway.settings import Settings
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.leases import Leases
@@ -47,6 +51,17 @@ from providers.failures import ProviderFailure
 
 T = TypeVar("T")
 
+_PRODUCTS = {
+    "PROVIDER_A": "Google",
+    "PROVIDER_B": "Microsoft",
+    "IMAP": "own mail server",
+    "CALDAV": "own calendar server",
+    "COLLAB": "Microsoft 365",
+    "BOARDS": "monday.com",
+    "PROJECTS": "Asana",
+}
+_ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # besides Ctrl-C, which `asyncio.run` handles
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAccount:
@@ -54,7 +69,10 @@ class NewAccount:
     The options of `connection add`.
 
     Attributes:
-        secret: An API token, or with *client_id* the secret of an app-only client; None: consent.
+        server: The address of an own server; "" for other providers.
+        submission: The address of the server for outgoing mail; "": mail is read and not changed.
+        secret: An API token, with *client_id* the secret of an app-only client, with *server* a
+            password; None: consent.
     """
 
     kind: str
@@ -66,6 +84,9 @@ class NewAccount:
     site_ids: tuple[str, ...]
     tenant: str
     client_id: str
+    server: str
+    submission: str
+    username: str
     secret: str | None
 
     def parse(self) -> NewConnection:
@@ -77,10 +98,10 @@ class NewAccount:
         """
         providers = KINDS.get(self.kind)
         if providers is None:
-            raise InvalidInput(f"There is no {self.kind}, only {', '.join(KINDS)}.")
+            raise InvalidInput(f"There is no kind {self.kind}. Known: {', '.join(KINDS)}.")
         if self.provider not in providers:
-            only = " and ".join(providers)
-            raise InvalidInput(f"{self.provider} has no {self.kind}, only {only}.")
+            known = ", ".join(f"{code} ({_PRODUCTS[code]})" for code in providers)
+            raise InvalidInput(f"{self.provider} is no provider of {self.kind}. Known: {known}.")
         app_only = bool(self.client_id)
         return validated(
             NewConnection,
@@ -94,6 +115,7 @@ class NewAccount:
                 "grantedScopes": self._scopes(app_only=app_only),
                 "selectedSiteIds": list(self.site_ids),
                 "credentials": self._credentials(),
+                "baseUrl": self.server or None,
             },
         )
 
@@ -107,15 +129,20 @@ class NewAccount:
     def _credentials(self) -> dict[str, str] | None:
         if self.secret is None:
             return None
+        if self.server:
+            sending = {"submissionUrl": self.submission} if self.submission else {}
+            username = self.username or self.account
+            return {"username": username, "password": self.secret, **sending}
         if not self.client_id:
             return {"apiToken": self.secret}
         return {"clientId": self.client_id, "clientSecret": self.secret, "tenant": self.tenant}
 
 
 @dataclass(frozen=True, slots=True)
-class _Upstreams:
+class Upstreams:
     """An open store and the clients of the providers; a sandbox is called over its socket."""
 
+    settings: Settings
     database: Database
     service: ConnectionService
     endpoints: TokenEndpoints
@@ -128,40 +155,73 @@ async def add(
     account: NewAccount, *, device: bool, browser: bool, untested: bool, callback_port: int | None
 ) -> views.Connection:
     """
-    Create a connection, and have its owner consent or its secret tried.
+    Create a connection, and have its owner consent or its secret tested.
 
-    *untested* stores a secret without trying it; *callback_port* receives the
-    provider's redirect (None: the default port).
+    *untested* stores a secret without testing it; *callback_port* receives the
+    provider's redirect (None: the default port). A signal that ends the process removes the
+    connection again.
 
     Raises:
         InvalidInput: The owner did not consent, or the account does not answer; nothing is stored.
     """
     new = account.parse()
-    async with _open_upstreams() as upstreams:
-        # Until its owner has consented or it has answered, no call may use it.
-        status: Status = "active" if untested else "needs_reauth"
-        async with upstreams.database.writing() as session:
-            connection = await upstreams.service.create(session, new, status=status)
+    exit_on_signals()
+    async with open_upstreams() as upstreams:
         if untested:
-            return connection
-        try:
-            row = await _read(upstreams, connection["id"])
-            if new.credentials is None:
-                row = await _consent(
-                    upstreams, row, device=device, browser=browser, callback_port=callback_port
-                )
-            else:
-                row = await _try_out(upstreams, row)
-            return upstreams.service.view(row)
-        except BaseException:
             async with upstreams.database.writing() as session:
-                await upstreams.service.remove(session, connection["id"])
-            raise
+                return await upstreams.service.create(session, new)
+
+        async def consent(row: ConnectionRow) -> ConnectionRow:
+            return await _consent(
+                upstreams, row, device=device, browser=browser, callback_port=callback_port
+            )
+
+        return await create_working(upstreams, new, consent if new.credentials is None else None)
+
+
+async def owner(operator: str, resource: int | None) -> tuple[str, int]:
+    """Return operator and resource of a new connection; see `first_use.only_owner`."""
+    if operator and resource is not None:
+        return operator, resource
+    async with open_store() as (database, _, _), database.reading() as session:
+        return await only_owner(session, operator, resource)
+
+
+async def create_working(
+    upstreams: Upstreams,
+    new: NewConnection,
+    consent: Callable[[ConnectionRow], Awaitable[ConnectionRow]] | None = None,
+) -> views.Connection:
+    """
+    Create a connection that works: by *consent*, or tested with one harmless read.
+
+    Raises:
+        InvalidInput: The account does not answer; nothing is stored.
+    """
+    # Until its owner has consented or it has answered, no call may use it.
+    status: Status = "needs_reauth"
+    async with upstreams.database.writing() as session:
+        connection = await upstreams.service.create(session, new, status=status)
+    try:
+        row = await _read(upstreams, connection["id"])
+        row = await (_try_out(upstreams, row) if consent is None else consent(row))
+        return upstreams.service.view(row)
+    except BaseException:
+        async with upstreams.database.writing() as session:
+            await upstreams.service.remove(session, connection["id"])
+        raise
+
+
+def exit_on_signals() -> None:
+    """Leave the event loop at a signal, so that `asyncio.run` cancels what is running."""
+    loop = asyncio.get_running_loop()
+    for number in _ENDING_SIGNALS:
+        loop.add_signal_handler(number, sys.exit, 128 + number)
 
 
 async def remove(connection_id: int) -> tuple[views.Connection, Revocation]:
     """Remove a connection, and revoke its consent at the provider; return it as it was."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         removed, revocations = await _remove(
             upstreams,
             col(ConnectionRow.id) == connection_id,
@@ -172,7 +232,7 @@ async def remove(connection_id: int) -> tuple[views.Connection, Revocation]:
 
 async def remove_operator(operator_id: str) -> dict[int, Revocation]:
     """Remove an operator and its connections; return the revocations by connection id."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         _, revocations = await _remove(
             upstreams,
             col(ConnectionRow.operator_id) == operator_id,
@@ -183,7 +243,7 @@ async def remove_operator(operator_id: str) -> dict[int, Revocation]:
 
 async def remove_resource(resource_id: int) -> dict[int, Revocation]:
     """Remove a resource and its connections; return the revocations by connection id."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         _, revocations = await _remove(
             upstreams,
             col(ConnectionRow.resource_id) == resource_id,
@@ -192,11 +252,11 @@ async def remove_resource(resource_id: int) -> dict[int, Revocation]:
         return revocations
 
 
-async def reauthorise(
+async def reconnect(
     connection_id: int, *, device: bool, browser: bool, callback_port: int | None
 ) -> views.Connection:
     """Have the owner of a connection consent again."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         row = await _read(upstreams, connection_id)
         row = await _consent(
             upstreams, row, device=device, browser=browser, callback_port=callback_port
@@ -207,18 +267,18 @@ async def reauthorise(
 
 async def test(connection_id: int) -> views.ConnectionTest:
     """Make one harmless upstream read."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         return test_view(await upstreams.accounts.test(await _read(upstreams, connection_id)))
 
 
 async def check(connection_id: int) -> views.ConnectionCheck:
     """Check what can be checked of an account without changing anything."""
-    async with _open_upstreams() as upstreams:
+    async with open_upstreams() as upstreams:
         return check_view(await upstreams.accounts.check(await _read(upstreams, connection_id)))
 
 
 async def _remove(
-    upstreams: _Upstreams,
+    upstreams: Upstreams,
     removed: ColumnElement[bool],
     remove_rows: Callable[[AsyncSession], Awaitable[T]],
 ) -> tuple[T, dict[int, Revocation]]:
@@ -236,7 +296,7 @@ async def _remove(
     return result, dict(sorted(zip(ids, results, strict=True)))
 
 
-async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
+async def _try_out(upstreams: Upstreams, row: ConnectionRow) -> ConnectionRow:
     result = await upstreams.accounts.test(row)
     if not result.ok:
         raise InvalidInput(
@@ -247,7 +307,7 @@ async def _try_out(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
 
 
 async def _consent(
-    upstreams: _Upstreams,
+    upstreams: Upstreams,
     row: ConnectionRow,
     *,
     device: bool,
@@ -275,7 +335,7 @@ async def _consent(
         raise InvalidInput(failure.message) from None
 
 
-async def _consent_by_device_code(upstreams: _Upstreams, row: ConnectionRow) -> ConnectionRow:
+async def _consent_by_device_code(upstreams: Upstreams, row: ConnectionRow) -> ConnectionRow:
     device_endpoint = upstreams.endpoints.device_endpoint(row.provider)
     token_endpoint = upstreams.endpoints.token_endpoint(row.id or 0, row.provider, {})
     if device_endpoint is None or token_endpoint is None:
@@ -294,13 +354,14 @@ async def _consent_by_device_code(upstreams: _Upstreams, row: ConnectionRow) -> 
     return await upstreams.consents.accept(row, tokens)
 
 
-async def _read(upstreams: _Upstreams, connection_id: int) -> ConnectionRow:
+async def _read(upstreams: Upstreams, connection_id: int) -> ConnectionRow:
     async with upstreams.database.reading() as session:
         return await rows.get(session, ConnectionRow, connection_id)
 
 
 @asynccontextmanager
-async def _open_upstreams() -> AsyncIterator[_Upstreams]:
+async def open_upstreams() -> AsyncIterator[Upstreams]:
+    """Open the configured store, and the clients of the providers."""
     async with open_store() as (database, keyring, settings):
         origins, row_reader = open_origins(settings), open_row_reader(database)
         endpoints = TokenEndpoints(origins, settings)
@@ -311,15 +372,18 @@ async def _open_upstreams() -> AsyncIterator[_Upstreams]:
             endpoints=endpoints.token_endpoint,
             leases=Leases(database),
         )
+        accounts = Accounts(origins, credentials, database, settings.upstreams)
         try:
-            yield _Upstreams(
-                database,
-                ConnectionService(keyring=keyring, allowed_origins=settings.upstream_origins),
-                endpoints,
-                Accounts(origins, credentials, database, settings.upstreams),
-                OAuthFlow(database, keyring, endpoints),
-                ConsentRevoker(keyring, endpoints),
-            )
+            async with accounts.running():
+                yield Upstreams(
+                    settings,
+                    database,
+                    ConnectionService(keyring=keyring, allowed_origins=settings.upstream_origins),
+                    endpoints,
+                    accounts,
+                    OAuthFlow(database, keyring, endpoints),
+                    ConsentRevoker(keyring, endpoints),
+                )
         finally:
             row_reader.close()
             await origins.aclose()

@@ -1,5 +1,6 @@
 """Console output: data on standard output, everything else on standard error."""
 
+import gc
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -90,6 +91,8 @@ def run_async(work: Callable[[], Awaitable[Result]]) -> Result:
     """Run *work* and return its result; see `failures_as_sentences`."""
     import asyncio
 
+    gc.enable()  # `main.run` disables it for the imports
+
     async def run() -> Result:
         return await work()
 
@@ -103,12 +106,17 @@ def failures_as_sentences() -> Iterator[None]:
     try:
         yield
     except Exception as problem:
-        sentences = _sentences(problem)
-        if not sentences:
+        if not tell_failure(problem):
             raise
-        for sentence in sentences:
-            info(sentence)
         raise typer.Exit(1) from None
+
+
+def tell_failure(problem: Exception) -> bool:
+    """Write the sentences of a failure that a person can act on; False: it is none."""
+    sentences = _sentences(problem)
+    for sentence in sentences:
+        info(sentence)
+    return bool(sentences)
 
 
 def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case per failure
@@ -144,7 +152,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
             return (f"The database did not answer: {reason(problem)}",)
         case ArgumentError():
             forms = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://…"
-            return (f"AGW_DATABASE_URL is no database URL: {forms}",)
+            return (f"AGW_DATABASE_URL is not a valid database URL: {forms}",)
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
         case ModuleNotFoundError() if _is_of_demo_extra(problem.name or ""):
@@ -156,14 +164,16 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
 
 
 def _is_of_demo_extra(module: str) -> bool:
-    return module.partition(".")[0] in {"icalendar", "dateutil"}
+    return module.partition(".")[0] == "icalendar"
 
 
 def settings_errors(problem: Any) -> Iterator[str]:
     """Describe each setting that cannot be read; *problem* is pydantic's `ValidationError`."""
+    from gateway.operations.validation import sentence_of
+
     for error in problem.errors(include_url=False, include_input=False):
         name = "_".join(str(part) for part in error["loc"][:1]).upper()
-        yield f"AGW_{name}: {error['msg']}."
+        yield f"AGW_{name} {sentence_of(error)}."
 
 
 def reason(problem: BaseException | None) -> str:
@@ -178,6 +188,8 @@ def reason(problem: BaseException | None) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ",".join(map(str, value))
     return str(value)

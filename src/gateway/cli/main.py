@@ -1,5 +1,6 @@
 """`access-gateway`: all commands, by the groups of the help page."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from gateway.cli.commands import (
     decisions,
     demo,
     doctor,
+    document,
     explain,
     people,
     policy,
@@ -34,11 +36,11 @@ NAME = "access-gateway"
 PROGRAM_VARIABLE = "ACCESS_GATEWAY_PROGRAM"
 
 # The groups of the help page, in its order.
-RUNNING = "Running it"
-ACCESS = "Who may do what"
+RUNNING = "Run"
+ACCESS = "Access"
 ACCOUNTS = "Accounts"
-ASKING = "Asking it"
-STORE = "What is stored"
+ASKING = "Queries and schemas"
+STORE = "Database and keys"
 _GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
 
 
@@ -99,6 +101,10 @@ def _exit_status(problem: Any) -> int:
     if type(problem).__name__ == "NoArgsIsHelpError":
         problem.show()
         return int(status)
+    if type(problem.__cause__).__name__ == "ValidationError":
+        from gateway.operations.validation import details
+
+        problem.message = details(problem.__cause__)[0].message
     sentence, context = problem.format_message().rstrip(), getattr(problem, "ctx", None)
     end = "" if sentence.endswith((".", "?", "!")) else "."
     info(f"{sentence}{end}" + (f" See `{context.command_path} --help`." if context else ""))
@@ -117,8 +123,16 @@ def _shown_type(parameter: TyperArgument | TyperOption, _context: Any) -> str:
     return "NUMBER" if "int" in parameter.bare_type() or described.is_ranged else "TEXT"
 
 
-# typer has no setting for it, and would show the types of Python.
+def _shown_range(least: float | None, most: float | None) -> str | None:
+    """Return how the help shows the range of a number; None: it has none."""
+    if least is None:
+        return None if most is None else f"at most {most}"
+    return f"at least {least}" if most is None else f"{least} to {most}"
+
+
+# typer has no setting for these, and would show the types of Python and `0<=x<=9`.
 TyperArgument.display_type = TyperOption.display_type = _shown_type  # type: ignore[method-assign, assignment]
+typer.core.describe_number_range = _shown_range  # type: ignore[assignment, attr-defined]  # other names of the bounds
 
 
 def _show_version(asked: bool) -> None:
@@ -136,7 +150,7 @@ app = typer.Typer(
     cls=_Grouped,
     help="A token-gated gateway over mail, calendars, task boards and collaboration content.",
     epilog="Data goes to standard output, messages go to standard error. "
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by the keyboard.",
+    "Exit codes: 0 success, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,  # importing rich takes longer than the rest of a help page
@@ -161,6 +175,7 @@ app.command("serve", rich_help_panel=RUNNING)(serve.serve)
 app.command("doctor", rich_help_panel=RUNNING)(doctor.doctor)
 app.add_typer(token.app, name="token", rich_help_panel=ACCESS)
 app.add_typer(rule.app, name="rule", rich_help_panel=ACCESS)
+app.add_typer(document.app, name="document", rich_help_panel=ACCESS)
 app.add_typer(policy.app, name="policy", rich_help_panel=ACCESS)
 app.add_typer(decisions.app, name="decisions", rich_help_panel=ACCESS)
 app.add_typer(people.operators, name="operator", rich_help_panel=ACCOUNTS)
@@ -178,11 +193,16 @@ app.add_typer(secret.app, name="secret", rich_help_panel=STORE)
 
 def run() -> None:
     """Run a command; 0 done, 1 failed, 2 wrong usage."""
+    # What the imports make stays: collections would walk through it again and again. Commands
+    # enable them before they work (`console.run_async`), servers before their first request.
+    gc.disable()
     try:
         app(prog_name=os.environ.get(PROGRAM_VARIABLE, NAME))
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
+        gc.freeze()  # else the end of the process collects it all
+        gc.enable()
         _flush_output()
 
 

@@ -4,38 +4,51 @@ Opens the provider connectors of a caller's connections, merged into one object 
 A new surface needs a registry, its ports here and a method that merges them.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
 from gateway.connections.oauth_servers import missing_scopes, short_name
-from gateway.store.database import Database
+from gateway.store.database import Database, StorageUnavailable
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import ConnectionRow
 from policy.caller import Caller
 from policy.vocabulary import Surface
 from providers import registry
-from providers.account_checks.catalogue import CHECKS
 from providers.account_checks.checks import Account, Finding, Outcome, run_checks
 from providers.bounded_map import BoundedMap
 from providers.calendar.merged_calendars import MergedCalendars
 from providers.content.merged_content import MergedContent
-from providers.failures import NeedsReauth, ProviderFailure
+from providers.failures import NeedsReauth, ProviderFailure, SendingRefused
 from providers.http.client import Upstream
+from providers.http.events import CallEvent
 from providers.http.origins import Origins
+from providers.imap.logins import Login
 from providers.mail.merged_mailbox import MergedMailbox
 from providers.ports.connection import ConnectionInfo
 from providers.tasks.accounts import TaskAccounts
 
+if TYPE_CHECKING:
+    from providers.server_discovery.search import Discovery, Search
+
 # Provider -> authentication scheme, where it is not "Bearer"; empty for the bare token.
-_SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": ""})
+_SCHEMES: Mapping[str, str] = MappingProxyType({"BOARDS": "", "CALDAV": "Basic"})
 _MAX_PORTS = 4096
-ALL = frozenset(surface.value for surface in Surface)
 
 
 class _Port(Protocol):
@@ -45,32 +58,27 @@ class _Port(Protocol):
 Port_co = TypeVar("Port_co", bound=_Port, covariant=True)
 
 
-class _Registry(Protocol[Port_co]):
-    def open(self, info: ConnectionInfo, way: Upstream) -> Port_co: ...
-    def forget(self, connection: int) -> None: ...
-
-
 class _Ports(Generic[Port_co]):
     """The open ports of one surface; a port is reused while its connection does not change."""
 
     def __init__(
-        self, registry: _Registry[Port_co], upstream_for: Callable[[ConnectionInfo], Upstream]
+        self, open_port: Callable[[ConnectionInfo], Port_co], forget: Callable[[int], None]
     ) -> None:
-        self._registry = registry
-        self._upstream_for = upstream_for
+        self._open_port = open_port
+        self._forget = forget
         self._ports = BoundedMap[ConnectionInfo, Port_co](_MAX_PORTS)
 
     def open(self, connection: ConnectionInfo) -> Port_co:
         port = self._ports.get(connection)
         if port is None:
-            port = self._registry.open(connection, self._upstream_for(connection))
+            port = self._open_port(connection)
             self._ports[connection] = port
         return port
 
     def forget(self, connection_id: int) -> None:
         for connection in [known for known in self._ports if known.id == connection_id]:
             del self._ports[connection]
-        self._registry.forget(connection_id)
+        self._forget(connection_id)
 
 
 API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired or revoked."
@@ -78,22 +86,30 @@ API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired o
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTestResult:
-    """Result of a connection test; *status* is the connection's, *detail* a sentence."""
+    """
+    Result of a connection test.
+
+    Attributes:
+        status: The connection's.
+        detail: A sentence.
+        can_send: False for a mailbox whose server for outgoing mail refuses the login.
+    """
 
     status: str
     detail: str
     latency_ms: int
+    can_send: bool = True
 
     @property
     def ok(self) -> bool:
-        return self.status == "active"
+        return self.status == "active" and self.can_send
 
 
 class Accounts:
     """
     Opens connections. One per process.
 
-    Methods with *surfaces* open no connection of a surface that is not among them.
+    `ports_for` opens no connection of a surface that is not asked for.
     """
 
     def __init__(
@@ -104,15 +120,25 @@ class Accounts:
         upstreams: Mapping[tuple[str, str], str],
     ) -> None:
         """*upstreams* is the base URL per (kind, provider), for connections without their own."""
-        self._mail = _Ports(registry.MailRegistry(), self._upstream_for)
-        self._calendars = _Ports(registry.CalendarRegistry(), self._upstream_for)
-        self._tasks = _Ports(registry.TaskRegistry(), self._upstream_for)
-        self._collab = _Ports(registry.CollabRegistry(), self._upstream_for)
+        self._mailboxes_on_servers = mail = registry.MailRegistry(
+            _Logins(credentials), partial(_notify, origins)
+        )
+        calendars, tasks = registry.CalendarRegistry(), registry.TaskRegistry()
+        collab, upstream_for = registry.CollabRegistry(), self._upstream_for
+        self._mail = _Ports(lambda info: mail.open(info, upstream_for), mail.forget)
+        self._calendars = _Ports(
+            lambda info: calendars.open(info, upstream_for(info)), calendars.forget
+        )
+        self._tasks = _Ports(lambda info: tasks.open(info, upstream_for(info)), tasks.forget)
+        self._collab = _Ports(lambda info: collab.open(info, upstream_for(info)), collab.forget)
         self._event_ids = EventIds(database)
-        self._mailboxes = BoundedMap[int, tuple[Caller, MergedMailbox]](_MAX_PORTS)  # by id(caller)
-        self._no_mail = MergedMailbox([])
-        self._no_calendars = MergedCalendars([], self._event_ids)
-        self._no_tasks = TaskAccounts([])
+        self._mailbox_key = object()  # of the merged mailbox that a caller keeps
+        self._none = {
+            "mail": MergedMailbox([]),
+            "calendars": MergedCalendars([], self._event_ids),
+            "tasks": TaskAccounts([]),
+            "content": MergedContent([]),
+        }
         self._kinds: Mapping[str, _Ports[_Port]] = MappingProxyType(
             {
                 Surface.EMAIL: self._mail,
@@ -126,33 +152,39 @@ class Accounts:
         self._database = database
         self._upstreams = upstreams
 
-    def mailbox_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedMailbox:
+    def ports_for(self, caller: Caller, surfaces: Container[str]) -> dict[str, Any]:
+        """Return what *caller* may use, by the attributes of `graph.context.Context`."""
+        ports: dict[str, Any] = dict(self._none)
+        if Surface.EMAIL in surfaces:
+            ports["mail"] = self.mailbox_for(caller)
+        if Surface.CALENDAR in surfaces:
+            ports["calendars"] = self.calendars_for(caller)
+        if Surface.TASKS in surfaces:
+            ports["tasks"] = self.tasks_for(caller)
+        if Surface.COLLAB in surfaces:
+            ports["content"] = self.content_for(caller)
+        return ports
+
+    def mailbox_for(self, caller: Caller) -> MergedMailbox:
         """Return the mailboxes that *caller* may use, merged; possibly none."""
-        if Surface.EMAIL not in surfaces:
-            return self._no_mail
-        known = self._mailboxes.get(id(caller))
-        if known is not None and known[0] is caller:
-            return known[1]
-        mailbox = MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL, surfaces)))
-        self._mailboxes[id(caller)] = caller, mailbox
+        mailbox: MergedMailbox | None = caller.bound.get(self._mailbox_key)
+        if mailbox is None:
+            mailbox = MergedMailbox(_open_all(self._mail, _usable(caller, Surface.EMAIL)))
+            caller.bound[self._mailbox_key] = mailbox
         return mailbox
 
-    def calendars_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedCalendars:
+    def calendars_for(self, caller: Caller) -> MergedCalendars:
         """Return the calendars that *caller* may use, merged; possibly none."""
-        if Surface.CALENDAR not in surfaces:
-            return self._no_calendars
-        calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR, surfaces))
+        calendars = _open_all(self._calendars, _usable(caller, Surface.CALENDAR))
         return MergedCalendars(calendars, self._event_ids)
 
-    def tasks_for(self, caller: Caller, surfaces: Container[str] = ALL) -> TaskAccounts:
+    def tasks_for(self, caller: Caller) -> TaskAccounts:
         """Return the task accounts that *caller* may use; possibly none."""
-        if Surface.TASKS not in surfaces:
-            return self._no_tasks
-        return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS, surfaces)))
+        return TaskAccounts(_open_all(self._tasks, _usable(caller, Surface.TASKS)))
 
-    def content_for(self, caller: Caller, surfaces: Container[str] = ALL) -> MergedContent:
+    def content_for(self, caller: Caller) -> MergedContent:
         """Return the collaboration content that *caller* may use, merged; possibly none."""
-        return MergedContent(_open_all(self._collab, _usable(caller, Surface.COLLAB, surfaces)))
+        return MergedContent(_open_all(self._collab, _usable(caller, Surface.COLLAB)))
 
     def content_of_connections(self, connections: Sequence[ConnectionInfo]) -> MergedContent:
         """Return the collaboration content of *connections*, merged."""
@@ -160,14 +192,31 @@ class Accounts:
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
-        self._mailboxes.clear()
+        self._mailbox_key = object()
         for ports in self._kinds.values():
             ports.forget(connection_id)
         self._origins.forget(connection_id)
         self._repository.forget(connection_id)
 
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """
+        Import the connectors of all connections, so that no request waits for it.
+
+        At the end, end the connections to mail servers, which are kept open.
+        """
+        with suppress(StorageUnavailable):  # then they are imported when they are needed
+            for kind, provider in await connection_rows.kinds_and_providers(self._database):
+                registry.load(kind, provider)
+        try:
+            yield
+        finally:
+            self._mailboxes_on_servers.close()
+
     async def test(self, row: ConnectionRow) -> ConnectionTestResult:
         """Make one harmless read, store the resulting status and return the result."""
+        # A connection is tested when it was connected: perhaps the first of its provider.
+        await asyncio.to_thread(registry.load, row.kind, row.provider)
         connection = self._info(row)
         ports = self._kinds.get(row.kind)
         if ports is None:
@@ -177,11 +226,14 @@ class Accounts:
         if row.status == "needs_reauth":
             self._repository.forget(connection.id)  # so that a refused refresh token is tried again
         started = time.monotonic()
-        status, detail = "active", "The account answers."
+        status, detail, can_send = "active", "The account answers.", True
         try:
-            # First the token by itself: an app-only client without a site has nothing to read.
-            await self._credentials(connection).token()
+            if row.provider not in registry.WITHOUT_HTTP:
+                # The token by itself: an app-only client without a site has nothing to read.
+                await self._credentials(connection).token()
             await ports.open(connection).probe()
+        except SendingRefused:
+            detail, can_send = connection_rows.SENDING_REFUSED, False
         except NeedsReauth as failure:
             status, detail = "needs_reauth", failure.message
             if await self._repository.has_api_token(connection.id):
@@ -193,14 +245,24 @@ class Accounts:
             self._database,
             connection.id,
             status,
-            None if status == "active" else detail,
+            None if status == "active" and can_send else detail,
             seen=row.updated_at,
         )
-        return ConnectionTestResult(status, detail, elapsed)
+        return ConnectionTestResult(status, detail, elapsed, can_send)
 
     async def check(self, row: ConnectionRow) -> list[Finding]:
         """Check what can be checked without a change; see docs/guides/real-accounts.md."""
+        # All connectors; loaded when first asked for.
+        from providers.account_checks import calendar_server, catalogue, mail_server  # noqa: PLC0415
+
         connection = self._info(row)
+        if row.provider == "IMAP":
+            access = self._mailboxes_on_servers.access(connection)
+            return await mail_server.check_mailbox(connection, access)
+        if row.provider == "CALDAV":
+            return await calendar_server.check_calendars(
+                Account(self._upstream_for(connection), connection)
+            )
         missing = missing_scopes(
             row.kind, row.provider, row.granted_scopes, writing=connection.can_write
         )
@@ -213,7 +275,14 @@ class Accounts:
         answered = "A token is valid, or was renewed."
         findings.append(Finding(item="credentials", outcome=Outcome.AS_EXPECTED, detail=answered))
         account = Account(self._upstream_for(connection), connection)
-        return findings + await run_checks(CHECKS[row.kind, row.provider], account)
+        return findings + await run_checks(catalogue.CHECKS[row.kind, row.provider], account)
+
+    async def discover(self, search: "Search", *, dns_server: str) -> "Discovery":
+        """Search for the servers of an address; see `providers.server_discovery.discovery`."""
+        from providers.server_discovery.discovery import discover  # noqa: PLC0415 - rarely used
+        from providers.server_discovery.dns_records import DnsResolver  # noqa: PLC0415
+
+        return await discover(search, resolver=DnsResolver(dns_server), origins=self._origins)
 
     def _upstream_for(self, connection: ConnectionInfo) -> Upstream:
         missing = missing_scopes(
@@ -247,10 +316,55 @@ class Accounts:
             account_email=row.account_email,
             can_write=row.can_write,
             status=row.status,
-            base_url=row.base_url or self._upstreams[row.kind, row.provider],
+            base_url=row.base_url or self._upstreams.get((row.kind, row.provider), ""),
             selected_site_ids=tuple(row.selected_site_ids),
             granted_scopes=tuple(row.granted_scopes),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Logins:
+    """The logins in the credentials of connections; implements `providers.imap.logins.Logins`."""
+
+    repository: CredentialRepository
+
+    async def read(self, connection: int) -> Login:
+        stored = await self.repository.read(connection)
+        if "username" not in stored:
+            raise NeedsReauth
+        if "password" in stored:
+            return _login(stored, str(stored["password"]))
+        token = await self.repository.for_connection(connection).token()
+        return _login(await self.repository.read(connection), token, has_token=True)
+
+    async def renew(self, connection: int, login: Login) -> Login | None:
+        if not login.has_token:
+            return None
+        credentials = self.repository.for_connection(connection)
+        token = await credentials.token(rejected=login.password)
+        return _login(await self.repository.read(connection), token, has_token=True)
+
+    async def mark_refused(self, connection: int, login: Login) -> None:
+        await self.repository.mark_refused(connection, login.version)
+
+    async def note_submission(self, connection: int, *, refused: bool) -> None:
+        await self.repository.note_submission(connection, refused=refused)
+
+
+def _login(stored: Mapping[str, Any], password: str, *, has_token: bool = False) -> Login:
+    return Login(
+        username=str(stored["username"]),
+        password=password,
+        id_key=bytes.fromhex(str(stored["idKey"])),
+        version=int(stored.get("version", 0)),
+        submission=str(stored.get("submissionUrl", "")),
+        has_token=has_token,
+    )
+
+
+def _notify(origins: Origins, event: CallEvent) -> None:
+    if origins.listener is not None:
+        origins.listener(event)
 
 
 def _scope_finding(missing: Sequence[str], row: ConnectionRow) -> Finding:
@@ -269,9 +383,7 @@ def _open_all(
     return [(connection, ports.open(connection)) for connection in connections]
 
 
-def _usable(caller: Caller, surface: Surface, surfaces: Container[str]) -> Iterator[ConnectionInfo]:
-    if surface.value not in surfaces:
-        return
+def _usable(caller: Caller, surface: Surface) -> Iterator[ConnectionInfo]:
     for connection in caller.connections:
         if (
             isinstance(connection, ConnectionInfo)

@@ -8,7 +8,8 @@ is another one.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +17,13 @@ from typing import Any
 
 import orjson
 
-from gateway.auth.token_lookup import RowReader
+from gateway.auth.token_lookup import Row, RowReader
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import timestamps
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.leases import Leases
 from providers.failures import NeedsReauth
@@ -31,8 +32,10 @@ from providers.oauth import credentials as oauth
 
 _LEASE = "refresh:{}"
 _RETRY_SECONDS = 0.25  # between attempts to store renewed tokens
+LOGIN_REFUSED = "The calendar server refused the user name or the password."
 _SELECT_SEALED = "SELECT credentials, provider FROM connections WHERE id = :id"
 _SELECT_PROVIDER = "SELECT provider, mode FROM connections WHERE id = :id"
+_SELECT_DETAIL = "SELECT status_detail FROM connections WHERE id = :id"
 
 # (connection id, provider, stored credentials) -> token endpoint; None: tokens are not renewed.
 Endpoints = Callable[[int, str, Mapping[str, Any]], oauth.TokenEndpoint | None]
@@ -66,6 +69,8 @@ class CredentialRepository:
         self._leases = leases
         self._links = links
         self._clients: dict[int, tuple[int, Credentials]] = {}
+        # The rows that each client was last found by; they are the same until the next commit.
+        self._bound: dict[int, tuple[Sequence[Row], Credentials]] = {}
         self._decrypted: dict[int, tuple[bytes, Mapping[str, Any]]] = {}
         self._unsaved: dict[int, tuple[Mapping[str, Any], int]] = {}  # tokens, version they replace
 
@@ -87,6 +92,9 @@ class CredentialRepository:
             rows = await self._lookup.rows(_SELECT_SEALED, {"id": connection_id})
         except StorageUnavailable as failure:
             raise Overloaded from failure
+        return self._opened(connection_id, rows)
+
+    def _opened(self, connection_id: int, rows: Sequence[Row]) -> Mapping[str, Any]:
         if not rows or rows[0][0] is None:
             self._decrypted.pop(connection_id, None)
             raise NeedsReauth
@@ -120,17 +128,25 @@ class CredentialRepository:
 
     async def client(self, connection_id: int, scheme: str) -> Credentials:
         """Return an object that applies the stored credentials; the same until they change."""
-        stored = await self.read(connection_id)
+        try:
+            rows = await self._lookup.rows(_SELECT_SEALED, {"id": connection_id})
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        bound = self._bound.get(connection_id)
+        if bound is not None and bound[0] is rows and not self._unsaved:
+            return bound[1]
+        stored = self._opened(connection_id, rows)
         version = int(stored.get("version", 0))
         cached = self._clients.get(connection_id)
-        if cached is not None and cached[0] == version:
-            return cached[1]
-        client = self._create_client(connection_id, stored, scheme)
-        self._clients[connection_id] = (version, client)
-        return client
+        if cached is None or cached[0] != version:
+            client = self._create_client(connection_id, stored, scheme)
+            cached = self._clients[connection_id] = (version, client)
+        self._bound[connection_id] = rows, cached[1]
+        return cached[1]
 
     def forget(self, connection_id: int) -> None:
         """Drop the cached state of a connection that was changed or removed."""
+        self._bound.pop(connection_id, None)
         self._clients.pop(connection_id, None)
         self._decrypted.pop(connection_id, None)
 
@@ -167,12 +183,18 @@ class CredentialRepository:
         """
         Store the renewed tokens that could not be stored when they came.
 
+        Those of a connection that cannot be stored keep no others from being stored.
+
         Raises:
             StorageUnavailable: The database still does not answer; nothing is lost.
+            ValueError: The stored credentials are sealed with a key that left the ring.
         """
-        for connection_id, (renewed, expected) in list(self._unsaved.items()):
-            await self._store(connection_id, renewed, expected)
-            self._unsaved.pop(connection_id, None)
+        await for_each(list(self._unsaved), self._store_unsaved)
+
+    async def _store_unsaved(self, connection_id: int) -> None:
+        renewed, expected = self._unsaved[connection_id]
+        await self._store(connection_id, renewed, expected)
+        self._unsaved.pop(connection_id, None)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -189,7 +211,7 @@ class CredentialRepository:
         finally:
             try:
                 await self.store_unsaved()
-            except StorageUnavailable:
+            except (StorageUnavailable, ValueError):
                 count = {"count": len(self._unsaved)}
                 log.error("renewed tokens are lost", extra=count)  # noqa: TRY400
 
@@ -201,7 +223,25 @@ class CredentialRepository:
                 self._database, connection_id, version, self._keyring, detail=NeedsReauth.sentence
             )
         except StorageUnavailable:
-            log.warning("a dead connection is not marked", extra={"connection_id": connection_id})
+            log.warning(
+                "a connection could not be marked as needing consent",
+                extra={"connection_id": connection_id},
+            )
+
+    async def note_submission(self, connection_id: int, *, refused: bool) -> None:
+        """Store that the server for outgoing mail refuses the login, or that it takes it again."""
+        try:
+            rows = await self._lookup.rows(_SELECT_DETAIL, {"id": connection_id})
+            is_noted = bool(rows) and rows[0][0] == connection_rows.SENDING_REFUSED
+            if is_noted != refused:
+                await connection_rows.note_submission(
+                    self._database, connection_id, refused=refused
+                )
+        except StorageUnavailable:
+            log.warning(
+                "the state of outgoing mail could not be stored",
+                extra={"connection_id": connection_id},
+            )
 
     async def reconnect_link(self, connection_id: int) -> str | None:
         """Return the link to reconnect the account; None when consent would not help."""
@@ -227,8 +267,10 @@ class CredentialRepository:
     def _create_client(
         self, connection_id: int, stored: Mapping[str, Any], scheme: str
     ) -> Credentials:
+        if "password" in stored:
+            return _Password(self, connection_id, stored, scheme)
         endpoint = self._endpoints(connection_id, str(stored["provider"]), stored)
-        if endpoint is not None and "clientId" in stored:
+        if endpoint is not None and "clientId" in stored and "username" not in stored:
             return oauth.ClientCredentials(endpoint)
         if endpoint is not None and stored.get("refreshToken"):
             return oauth.RefreshingCredentials(
@@ -266,7 +308,31 @@ class ConnectionCredentials:
             return await client.token(rejected=rejected)
         except NeedsReauth as failure:
             url = await self._repository.reconnect_link(self._connection_id)
-            raise NeedsReauth(reconnect_url=url) from failure
+            raise NeedsReauth(failure.message, reconnect_url=url) from failure
+
+
+class _Password:
+    """User name and password of one connection, for the scheme Basic (RFC 7617)."""
+
+    def __init__(
+        self,
+        repository: CredentialRepository,
+        connection_id: int,
+        stored: Mapping[str, Any],
+        scheme: str,
+    ) -> None:
+        self.scheme = scheme
+        self._repository = repository
+        self._connection_id = connection_id
+        self._version = int(stored.get("version", 0))
+        pair = f"{stored['username']}:{stored['password']}"
+        self._token = b64encode(pair.encode()).decode("ascii")
+
+    async def token(self, *, rejected: str | None = None) -> str:
+        if rejected is not None:
+            await self._repository.mark_refused(self._connection_id, self._version)
+            raise NeedsReauth(LOGIN_REFUSED)
+        return self._token
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from gateway.connections.oauth_servers import (
     scopes_of,
 )
 from gateway.connections.token_endpoints import TokenEndpoints
-from gateway.provider_settings import client_variables
+from gateway.provider_settings import CLIENT_SETTINGS, client_variables
 from gateway.secrets.keyring import Keyring
 from gateway.store import timestamps
 from gateway.store.clock import StatementClock, as_column
@@ -232,11 +232,13 @@ class OAuthFlow:
     @retried
     async def sweep(self) -> int:
         """
-        Delete expired attempts; return how many.
+        Delete expired attempts; return how many. None while the clock is not trusted.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
+        if not self._database.clock.is_trusted:
+            return 0
         expired = delete(OAuthAttempt).where(col(OAuthAttempt.expires_at) <= self._now())
         async with self._database.writing() as session:
             return (await session.exec(expired)).rowcount
@@ -250,7 +252,7 @@ class OAuthFlow:
             connection_id, _, attempt_id = opened.partition(".")
             return int(connection_id), attempt_id
         except ValueError:
-            raise ConsentFailed("This address is not one of ours.") from None
+            raise ConsentFailed("This redirect was not started by this gateway.") from None
 
     @retried
     async def _take_attempt(
@@ -286,6 +288,8 @@ class OAuthFlow:
 
 def no_client_message(provider: str) -> str:
     """Return the message for a deployment without an OAuth client; it names the variables."""
+    if provider not in CLIENT_SETTINGS:
+        return "An own server has no consent page: change the credentials of the connection."
     client_id, secret = client_variables(provider)
     return f"This deployment has no OAuth client for {provider}: set {client_id} and {secret}."
 

@@ -7,7 +7,6 @@ Leases limit the tests of all processes together; a dead refresh token is offere
 in a loop (docs/spec/reliability.md#token-refresh).
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +15,7 @@ from types import MappingProxyType
 from sqlmodel import col, select
 
 from gateway.connections.accounts import ConnectionTestResult
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
@@ -67,20 +66,13 @@ class ConnectionRecheck:
                 .order_by(col(ConnectionRow.id))
             )
             rows = result.all()
-        places = asyncio.Semaphore(_CONCURRENT_TESTS)
-        outcomes = await asyncio.gather(
-            *(self._recheck(row, places) for row in rows), return_exceptions=True
-        )
-        if recovered := outcomes.count(True):
-            log.info("connections work again")
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        return recovered
+        return sum(await for_each(rows, self._recheck, concurrent=_CONCURRENT_TESTS))
 
-    async def _recheck(self, row: ConnectionRow, places: asyncio.Semaphore) -> bool:
+    async def _recheck(self, row: ConnectionRow) -> bool:
         """Test a connection if it is due; return whether it works again."""
-        async with places:
-            if not await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
-                return False
-            return bool((await self._test(row)).ok)
+        if not await self._leases.take_turn(f"recovery:{row.id}", PAUSE_SECONDS[row.status]):
+            return False
+        works = (await self._test(row)).ok
+        if works:
+            log.info("a connection works again", extra={"connection_id": row.id})
+        return works

@@ -5,10 +5,12 @@ Credentials are sealed for their row: the keyring does not open them in the plac
 See docs/spec/management.md#connections.
 """
 
+import secrets
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import orjson
+from sqlmodel import select
 
 from gateway.secrets.keyring import Keyring, place
 from gateway.store import timestamps
@@ -17,11 +19,14 @@ from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow
 
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "email": ("PROVIDER_A", "PROVIDER_B"),
-    "calendar": ("PROVIDER_A", "PROVIDER_B"),
+    "email": ("PROVIDER_A", "PROVIDER_B", "IMAP"),
+    "calendar": ("PROVIDER_A", "PROVIDER_B", "CALDAV"),
     "collab": ("COLLAB",),
     "tasks": ("BOARDS", "PROJECTS"),
 }
+ID_KEY_BYTES = 32  # of ids of messages on IMAP servers
+# The detail of an active mailbox that can only be read.
+SENDING_REFUSED = "Mail can be read, but not sent: the server for outgoing mail refuses the login."
 STATUSES = ("active", "needs_reauth", "disabled", "error")
 MODES = ("delegated", "selected_sites")
 
@@ -72,10 +77,25 @@ def check_base_url(url: str, allowed: Container[str]) -> str:
     return url.rstrip("/")
 
 
+async def kinds_and_providers(database: Database) -> Sequence[tuple[str, str]]:
+    """Return each kind and provider of which there is a connection."""
+    query = select(ConnectionRow.kind, ConnectionRow.provider).distinct()
+    async with database.reading() as session:
+        return (await session.exec(query)).all()
+
+
 def replace(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
-    """Replace the credentials of *row* and increment their version."""
-    version = int(unseal(row, keyring).get("version", 0)) + 1
-    seal(row, {**credentials, "version": version}, keyring)
+    """
+    Replace the credentials of *row* and increment their version.
+
+    The key of the connection's ids stays as it was made with the first credentials.
+    """
+    stored = unseal(row, keyring)
+    version = int(stored.get("version", 0)) + 1
+    id_key = {}
+    if "username" in credentials:
+        id_key["idKey"] = stored.get("idKey") or secrets.token_hex(ID_KEY_BYTES)
+    seal(row, {**credentials, **id_key, "version": version}, keyring)
 
 
 def seal(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
@@ -134,6 +154,20 @@ async def set_status(
         row.status, row.status_detail = status, detail
         if status == "active":
             row.last_ok_at = timestamps.now_ms()
+        session.add(row)
+
+
+@retried
+async def note_submission(database: Database, connection_id: int, *, refused: bool) -> None:
+    """Store whether an active mailbox can send, as the detail of its status."""
+    async with database.writing() as session:
+        row = await session.get(ConnectionRow, connection_id, with_for_update=True)
+        if row is None or row.status != "active":
+            return
+        if refused:
+            row.status_detail = SENDING_REFUSED
+        elif row.status_detail == SENDING_REFUSED:
+            row.status_detail = None
         session.add(row)
 
 

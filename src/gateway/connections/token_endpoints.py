@@ -8,10 +8,8 @@ from urllib.parse import quote
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.provider_settings import SANDBOX_PATHS
 from gateway.settings import Settings
-from providers import registry
+from providers import microsoft_user, registry
 from providers.connectors.boards.account import read_account
-from providers.connectors.provider_a import account_cache as provider_a
-from providers.connectors.provider_b import account_cache as provider_b
 from providers.failures import Missing, NeedsReauth, Refused
 from providers.http.client import Upstream
 from providers.http.origins import Origins
@@ -21,12 +19,19 @@ from providers.oauth.device_flow import DeviceEndpoint
 _PROVIDER_B = ("PROVIDER_B", "COLLAB")  # they share a login service
 
 
+async def _read_addresses_of_provider_a(upstream: Upstream) -> tuple[str, ...]:
+    # Imported here, so that a start without such accounts does not import their connector.
+    from providers.connectors.provider_a.account_cache import read_addresses  # noqa: PLC0415
+
+    return await read_addresses(upstream)
+
+
 # (kind, provider) -> what reads the addresses of the account that signed in.
 _READ_ADDRESSES: Mapping[tuple[str, str], Callable[[Upstream], Awaitable[tuple[str, ...]]]] = {
-    ("email", "PROVIDER_A"): provider_a.read_addresses,
-    ("email", "PROVIDER_B"): provider_b.read_addresses,
-    ("calendar", "PROVIDER_B"): provider_b.read_addresses,
-    ("collab", "COLLAB"): provider_b.read_addresses,
+    ("email", "PROVIDER_A"): _read_addresses_of_provider_a,
+    ("email", "PROVIDER_B"): microsoft_user.read_addresses,
+    ("calendar", "PROVIDER_B"): microsoft_user.read_addresses,
+    ("collab", "COLLAB"): microsoft_user.read_addresses,
 }
 
 
@@ -65,6 +70,8 @@ class TokenEndpoints:
         Returns:
             None when there is no client for the provider.
         """
+        if provider in registry.OWN_SERVERS:
+            return self._own_endpoint(connection_id, stored)
         client = self._client(provider, stored)
         if client is None:
             return None
@@ -76,6 +83,18 @@ class TokenEndpoints:
             client_secret=client[1],
             scope=f"{self._settings.collab_url}/.default" if "clientId" in stored else "",
             style=BodyStyle.JSON if provider == "BOARDS" else BodyStyle.FORM,
+        )
+
+    def _own_endpoint(self, connection_id: int, stored: Mapping[str, Any]) -> TokenEndpoint | None:
+        """Return the token endpoint that the credentials of an own server name."""
+        if "tokenUrl" not in stored:
+            return None
+        return TokenEndpoint(
+            self._origins,
+            str(stored["tokenUrl"]),
+            connection=connection_id,
+            client_id=str(stored["clientId"]),
+            client_secret=stored.get("clientSecret"),
         )
 
     def authorization_server(self, provider: str) -> AuthorizationServer | None:
@@ -92,6 +111,8 @@ class TokenEndpoints:
 
     def revocation_url(self, provider: str) -> str | None:
         """Return the revocation endpoint, beside the token endpoint; None: there is none."""
+        if provider in registry.OWN_SERVERS:
+            return None
         token_url = self._url(provider, "token")
         if provider in _PROVIDER_B or not token_url.endswith("token"):
             return None
@@ -140,6 +161,8 @@ class TokenEndpoints:
     def _client(self, provider: str, stored: Mapping[str, Any]) -> tuple[str, str | None] | None:
         if "clientId" in stored:
             return str(stored["clientId"]), str(stored["clientSecret"])
+        if provider in registry.OWN_SERVERS:
+            return None
         if self._settings.sandbox:
             return SANDBOX_CLIENT, SANDBOX_CLIENT
         client_id, secret = self._settings.oauth_client(provider)

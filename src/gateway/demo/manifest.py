@@ -1,12 +1,13 @@
 """
-The demo's state between starts (`demo.json` in its data folder) and its manifest.
+The demo's state between starts (`demo.json` in its data folder), its manifest and its environment.
 
-Both hold secrets and are readable by the owner alone.
+All hold secrets and are readable by the owner alone.
 """
 
 import fcntl
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,6 +19,7 @@ from gateway.errors import CommandError
 from sandbox.collab.store import FILES_FOLDER
 
 STATE = "demo.json"
+ENVIRONMENT = "environment"
 LOCK = "demo.lock"  # exclusive for the process that creates or empties the folder, else shared
 RESOURCES = (  # in this order: ids 1 to 5
     "main",
@@ -86,7 +88,7 @@ def locked_folder(data: Path, *, reset: bool) -> Iterator[State | None]:
 def remove_stores(data: Path, *, upstreams: bool = True) -> None:
     """Remove the files of earlier demos in *data*; *upstreams*: those of the sandbox, too."""
     upstream_patterns = ("sandbox.db*", f"{FILES_FOLDER}/*") if upstreams else ()
-    for pattern in ("gateway.db*", STATE, *upstream_patterns):
+    for pattern in ("gateway.db*", STATE, ENVIRONMENT, *upstream_patterns):
         for path in data.glob(pattern):
             path.unlink()
 
@@ -124,10 +126,29 @@ def describe(state: State, base_url: str) -> dict[str, Any]:
     }
 
 
+def write_environment(data: Path, state: State, base_url: str) -> None:
+    """Write what a shell needs to run commands on the demo's database, and the tokens by name."""
+    variables = {
+        "AGW_DATA_DIR": str(data.resolve()),
+        "AGW_SANDBOX": "true",
+        "AGW_PUBLIC_URL": base_url,
+        "AGW_ADMIN_TOKEN": state.admin_token,
+        "AGW_SECRET_KEYS": state.secret_key,
+        "OPERATOR": state.operator_id,
+        **{profile.upper(): text for profile, text in state.tokens.items()},
+    }
+    lines = (f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+    _write_text(data / ENVIRONMENT, "".join(lines))
+
+
 def write(path: Path, value: Mapping[str, Any]) -> None:
     """Write *value* as JSON, readable by the owner alone, completely or not at all."""
+    _write_text(path, json.dumps(value, indent=2))
+
+
+def _write_text(path: Path, text: str) -> None:
     partial = path.with_name(path.name + ".partial")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=2)
+        file.write(text)
     partial.replace(path)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from gateway.http.sandbox_mount import DemoToken
 from policy.vocabulary import CalendarField, CollabField, EmailField, TaskField
 
 _ALL_ON: Mapping[str, object] = MappingProxyType(
@@ -30,7 +31,7 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
     """Return the settings of each of the demo's tokens."""
     reads = ["read_only"]
     return {
-        "full": _ALL_ON,
+        "full": {**_ALL_ON, "allowChildren": True},
         "reader": {
             **_ALL_ON,
             "allowedEmailOperations": reads,
@@ -48,6 +49,26 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
         "selected": {**_ALL_ON, "collabAllowAllDefault": False},
         PARTNER: _ALL_ON,
     }
+
+
+# The profiles that the explorer offers; that of the second operator is for the tests.
+_SENTENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "full": "May read and change everything that the demo's accounts hold.",
+        "reader": "May read everything, and change nothing.",
+        "masked": "May do everything, and does not see bodies, recipients, owners and assignees.",
+        "selected": "Sees the files and lists that its rules name, and everything else in full.",
+    }
+)
+
+
+def demo_tokens(texts: Mapping[str, str]) -> tuple[DemoToken, ...]:
+    """Return what the explorer offers on the demo; *texts* are the tokens, by profile."""
+    return tuple(
+        DemoToken(name, sentence, texts[name])
+        for name, sentence in _SENTENCES.items()
+        if name in texts
+    )
 
 
 def selected_rules(subjects: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:

@@ -65,13 +65,14 @@ def open_sandbox(data: Path, *, public_base: str) -> Sandbox:
     """
     Open the sandbox over the store in *data*, and seed what is missing.
 
-    Quota units are counted, and nothing is refused for them: docs/spec/sandbox.md#quota-units.
+    Nothing is refused for quota units and resource units: docs/spec/sandbox.md#quota-units.
     """
     sandbox = create(data, public_base=public_base)
     for upstream in sandbox.upstreams.values():
         if upstream.quota is not None:
             upstream.quota.allowance = None
     state = sandbox.state
+    state.content.settings.units = None
     with state.database.transaction():  # a process that opens it at the same time waits
         mailboxes.seed(state.database, state.mails)
         events.seed(state.database, state.calendars)

@@ -9,6 +9,8 @@ Explains why a call is refused and which change of the token would let it pass (
     layers     the outcome of every layer
     search     finds the smallest change by trying
     views      the response, member by member
+    saved_documents
+               saves documents that fit the schema and the shapes of tokens
     explainer  answers a question in the shape of the management API
 
 See docs/spec/management.md#explain.

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.explain.subject import Subject
 from graph.context import Context
 from graph.documents.operation import Operation
-from graph.request_log import RootField
+from graph.request_log import OperationField
 from policy.quota import Window
 from policy.refusals import Refusal
 from policy.vocabulary import Layer
@@ -44,13 +44,21 @@ class DryRunState:
     refusal: Refusal | None = None
 
     @property
-    def root_fields(self) -> Sequence[RootField]:
-        """The root fields that run; none when the operation is unknown."""
-        return (
-            self.operation.running_root_fields(self.variables) if self.operation is not None else ()
-        )
+    def fields(self) -> Sequence[OperationField]:
+        """The root fields and edges that run; none when the operation is unknown."""
+        return self.operation.running_fields(self.variables) if self.operation is not None else ()
+
+    @property
+    def held(self) -> bool:
+        """Whether the message of the call would be left as a draft, if nothing refuses the call."""
+        return self.context is not None and self.context.held
+
+    @property
+    def previewed(self) -> bool:
+        """Whether the call is itself a dry run, and would write nothing."""
+        return self.context is not None and self.context.is_dry_run
 
     @property
     def problems(self) -> Mapping[str, BaseException]:
-        """The exceptions that stopped root fields, by response key."""
+        """The exceptions that stopped root fields and edges, by response key."""
         return (self.context.request_log.causes or {}) if self.context is not None else {}

@@ -1,5 +1,7 @@
 """Answers questions about the calls of a token, in the shape of the management API."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypedDict
 
 from gateway.audit.decision import Outcome
@@ -8,8 +10,8 @@ from gateway.explain import layers, views
 from gateway.explain.request import Document, Question
 from gateway.explain.result import DryRunResult, ExplainedDenial
 from gateway.explain.runner import DryRunner
-from gateway.explain.search import ChangeSearch
-from gateway.explain.subject import RecordingRuleSet, Subject
+from gateway.explain.search import ChangeSearch, ChangeSearchResult
+from gateway.explain.subject import Subject
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken
 from policy.remedies import changes
@@ -25,30 +27,40 @@ class Explainer:
         self._callers = callers
 
     async def explain(
-        self, token: AccessToken, question: Question, *, address: str | None = None
+        self, tokens: Sequence[AccessToken], question: Question, *, address: str | None = None
     ) -> views.Explanation:
         """
-        Explain how a call would go with *token*, layer by layer, and what would let it pass.
+        Explain how a call would go with a token, layer by layer, and what would let it pass.
 
-        Nothing is charged, stored or changed. *address* is the client address of the call, if
-        known.
+        *tokens* are the token and its ancestors, the parent second. Nothing is charged, stored or
+        changed. *address* is the client address of the call, if known.
 
         Raises:
             StorageUnavailable: The database did not answer.
         """
-        subject = await Subject.read(token, self._callers, timestamps.now_ms())
+        subject = await Subject.read(tokens, self._callers, timestamps.now_ms())
 
         async def run_dry(parts: Any) -> DryRunResult:
             return await self._runner.run(question, subject.changed(parts), address=address)
 
-        search = await ChangeSearch(run_dry).run()
+        refusing = await self._refusing_ancestor(question, subject, address)
+        if refusing is None:
+            search = await ChangeSearch(run_dry).run()
+        else:
+            obstacle = (
+                f"Token {refusing}, from which this token was made, does not allow it: explain the "
+                "call with that token."
+            )
+            first = await run_dry(())
+            search = ChangeSearchResult(first=first, parts=(), obstacle=obstacle, dry_runs=1)
         first = search.first
         denial = first.denial
         change = _change(search.parts, subject) if search.parts else None
         fields: _Fields = {"fields": _fields(first)} if isinstance(question, Document) else {}
         return {
-            "outcome": _outcome(denial),
+            "outcome": _outcome(denial, held=first.held),
             "status": first.status,
+            "dryRun": first.state.previewed,
             "error": denial.error if denial else None,
             "message": denial.message if denial else None,
             "layers": [
@@ -58,11 +70,27 @@ class Explainer:
             "rule": _rule(first, subject),
             "hiddenFields": layers.hidden_fields(first),
             **fields,
+            **_level(subject, denial, refusing),
             "change": None if search.obstacle else change,
             "unchangeable": search.obstacle,
             "partialChange": change if search.obstacle else None,
             "rehearsals": search.dry_runs,
         }
+
+    async def _refusing_ancestor(
+        self, question: Question, subject: Subject, address: str | None
+    ) -> int | None:
+        """Return the id of the highest ancestor that may not do it itself; None: all may."""
+        of_ancestors = replace(question, expected_effect=None)  # a digest is one token's own
+        for ancestor in reversed(subject.ancestors):
+            result = await self._runner.run(of_ancestors, ancestor, address=address)
+            if result.denial is not None:
+                return ancestor.token.id
+        return None
+
+
+class _Level(TypedDict, total=False):
+    refusedBy: int | None
 
 
 class _Fields(TypedDict, total=False):
@@ -73,14 +101,21 @@ class _End(TypedDict, total=False):
     expiresAt: str
 
 
-def _outcome(denial: ExplainedDenial | None) -> Outcome:
+def _level(subject: Subject, denial: ExplainedDenial | None, refusing: int | None) -> _Level:
+    """Return which token refuses, of a child token and its ancestors."""
+    if subject.parent is None:
+        return {}
+    return {"refusedBy": None if denial is None else refusing or subject.token.id}
+
+
+def _outcome(denial: ExplainedDenial | None, *, held: bool) -> Outcome:
     if denial is None:
-        return Outcome.ALLOWED
+        return Outcome.HELD if held else Outcome.ALLOWED
     return Outcome.FAILED if denial.failed else Outcome.REFUSED
 
 
 def _fields(result: DryRunResult) -> list[views.RootField]:
-    """Return the outcome of each root field of a document."""
+    """Return the outcome of each root field and edge of a document."""
     denials: dict[str, ExplainedDenial] = {}
     for denial in result.denials:
         denials.setdefault(denial.key, denial)
@@ -88,11 +123,11 @@ def _fields(result: DryRunResult) -> list[views.RootField]:
         {
             "key": field.key,
             "field": field.name,
-            "outcome": _outcome(denials.get(field.key)),
+            "outcome": _outcome(denials.get(field.key), held=result.held and field.writes),
             "layer": denials[field.key].layer if field.key in denials else None,
             "error": denials[field.key].error if field.key in denials else None,
         }
-        for field in result.state.root_fields
+        for field in result.state.fields
     ]
 
 
@@ -100,10 +135,11 @@ def _rule(result: DryRunResult, subject: Subject) -> views.DecidingRule | None:
     """Return the rule that refused the call, or the only rule that allowed it."""
     rule_id = getattr(result.denial.problem, "rule_id", None) if result.denial else None
     if result.denial is None and result.state.context is not None:
-        rules = result.state.context.caller.rules
-        allowed_by = rules.allowed_by if isinstance(rules, RecordingRuleSet) else set()
+        allowed_by = result.state.subject.own_rules.allowed_by
         rule_id = next(iter(allowed_by)) if len(allowed_by) == 1 else None
-    rule = next((rule for rule in subject.all_rules if rule.id == rule_id), None)
+    levels = (subject, *subject.ancestors)
+    all_rules = (rule for level in levels for rule in level.all_rules)
+    rule = next((rule for rule in all_rules if rule.id == rule_id), None)
     if rule is None:
         return None
     return {

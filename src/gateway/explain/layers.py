@@ -11,6 +11,7 @@ from graph.documents.selected_coordinates import selected_coordinates
 from graph.masking import masks
 from graph.masking.guards import Requirement
 from policy.caller import Caller
+from policy.counts import counted
 from policy.gates import allows
 from policy.vocabulary import CalendarOp, Code, Field, Layer, Surface
 
@@ -83,7 +84,7 @@ def _limits(layer: Layer, nothing: str) -> Callable[[DryRunResult], _Reason]:
         if not windows:
             return _Reason(nothing, passed=False)
         texts = (
-            f"{used.spent} of {used.window.limit} in {used.window.seconds} seconds"
+            f"{used.spent} of {used.window.limit} in {counted(used.window.seconds, 'second')}"
             for used in windows
         )
         return _Reason(f"Used: {', '.join(texts)}.")
@@ -93,13 +94,20 @@ def _limits(layer: Layer, nothing: str) -> Callable[[DryRunResult], _Reason]:
 
 def _token(result: DryRunResult) -> _Reason:
     expires_at = result.state.subject.token.expires_at
-    return _Reason("The token is active." if expires_at is None else "The token has not ended yet.")
+    return _Reason("The token is active." if expires_at is None else "The token has not expired.")
+
+
+def _document(result: DryRunResult) -> _Reason:
+    limit = result.state.subject.caller.grant.documents
+    if limit is None:
+        return _Reason("The token is not limited to saved documents.", passed=False)
+    return _Reason("The token may run this saved document.")
 
 
 def _surface(result: DryRunResult) -> _Reason:
     switchable = [each for each in _surfaces(result.state) if each is not Surface.TASKS]
     if not switchable:
-        return _Reason("There is no switch.", passed=False)
+        return _Reason("No setting of the token switches this surface on or off.", passed=False)
     return _Reason(_join(f"{surface}AccessEnabled is true" for surface in switchable))
 
 
@@ -146,15 +154,17 @@ def _usable(result: DryRunResult) -> _Reason:
 
 def _scope(result: DryRunResult) -> _Reason:
     if not _surfaces(result.state):
-        return _Reason("Nothing is looked at.", passed=False)
+        return _Reason("No object is read.", passed=False)
     if result.state.subject.all_rules and Surface.COLLAB in _surfaces(result.state):
         return _Reason("The token's rules allow it; what they block in a list is left out.")
-    return _Reason("It lies within what the token may reach.")
+    return _Reason("It is within the token's scopes.")
 
 
 def _upstream(result: DryRunResult) -> _Reason:
+    if result.state.previewed:
+        return _Reason("Nothing would be written: the call is a dry run.")
     if result.reached_write:
-        return _Reason("It would be sent now; what upstream would say to it is not known.")
+        return _Reason("The provider would be called now; its answer is not known.")
     if not _surfaces(result.state):
         return _Reason("Nobody is asked.", passed=False)
     return _Reason("Upstream answered.")
@@ -163,7 +173,7 @@ def _upstream(result: DryRunResult) -> _Reason:
 def _mask(result: DryRunResult) -> _Reason:
     names = [str(word) for words in hidden_fields(result).values() for word in words]
     if not names:
-        return _Reason("Nothing of it is hidden.", passed=False)
+        return _Reason("No requested field is hidden.", passed=False)
     return _Reason(f"Hidden: {', '.join(names)}.")
 
 
@@ -174,6 +184,7 @@ _REASONS: Mapping[Layer, Callable[[DryRunResult], _Reason]] = MappingProxyType(
         ),
         Layer.TOKEN: _token,
         Layer.QUOTA: _limits(Layer.QUOTA, "The token has no quota of its own."),
+        Layer.DOCUMENT: _document,
         Layer.SURFACE: _surface,
         Layer.CONNECTIONS: _connections,
         Layer.OPERATION: _operation,
@@ -188,7 +199,7 @@ _REASONS: Mapping[Layer, Callable[[DryRunResult], _Reason]] = MappingProxyType(
 
 def _requirements(state: DryRunState) -> Sequence[Requirement]:
     operation = state.operation
-    return [operation.requirements[field.name] for field in state.root_fields] if operation else ()
+    return [operation.requirements[field.name] for field in state.fields] if operation else ()
 
 
 def _surfaces(state: DryRunState) -> Sequence[Surface]:

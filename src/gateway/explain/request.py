@@ -12,8 +12,9 @@ from gateway.operations.inputs import Input
 from gateway.operations.validation import invalid
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-PATHS = ("/api/access/", "/internal/api/access/")
+PATHS = ("/api/access/", "/api/saved/", "/internal/api/access/")
 MAX_PATH = 8192
+MAX_DIGEST = 255
 Scalar = str | bool | int | float
 Query = str | dict[str, Scalar | list[Scalar] | None]
 
@@ -27,12 +28,15 @@ class Call:
         path: Percent-encoded, without the query.
         query: Percent-encoded, without the question mark.
         body: As it would be sent; may be empty for an upload.
+        dry_run, expected_effect: See docs/spec/dry-run.md.
     """
 
     method: str
     path: str
     query: str = ""
     body: bytes = b""
+    dry_run: bool = False
+    expected_effect: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Document:
     text: str
     variables: Mapping[str, Any]
     operation: str | None = None
+    dry_run: bool = False
+    expected_effect: str | None = None
 
 
 Question: TypeAlias = Call | Document
@@ -67,6 +73,8 @@ class ExplainRequest(Input):
     variables: dict[str, Any] = Field(default_factory=dict)
     operation_name: str | None = None
     address: Annotated[str, Field(max_length=64)] | None = None
+    dry_run: bool = False
+    if_effect: Annotated[str, Field(max_length=MAX_DIGEST)] | None = None
 
     def question(self) -> Question:
         """
@@ -80,7 +88,11 @@ class ExplainRequest(Input):
             raise invalid("$", "must have either method and path, or a document")
         if self.document is not None:
             return Document(
-                text=self.document, variables=self.variables, operation=self.operation_name
+                text=self.document,
+                variables=self.variables,
+                operation=self.operation_name,
+                dry_run=self.dry_run,
+                expected_effect=self.if_effect,
             )
         if self.method is None or self.method.upper() not in METHODS:
             raise invalid("method", f"must be one of {', '.join(METHODS)}")
@@ -92,6 +104,8 @@ class ExplainRequest(Input):
             path=path,
             query="&".join(filter(None, (query, _encoded(self.query)))),
             body=b"" if self.body is None else orjson.dumps(self.body),
+            dry_run=self.dry_run,
+            expected_effect=self.if_effect,
         )
 
 

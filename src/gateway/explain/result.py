@@ -70,6 +70,11 @@ class DryRunResult:
     reached_write: bool = False
 
     @property
+    def held(self) -> bool:
+        """Whether the message of the call would be left as a draft."""
+        return not self.denials and self.state.held
+
+    @property
     def denial(self) -> ExplainedDenial | None:
         """The denial that the response reports; None when the call is allowed."""
         return self.denials[0] if self.denials else None
@@ -119,12 +124,13 @@ def _find_cause(state: DryRunState, message: str) -> BaseException | None:
 def _explain(state: DryRunState, error: Mapping[str, Any]) -> ExplainedDenial:
     extensions = error["extensions"]
     code = Code(extensions["code"])
-    key = str(error["path"][0]) if error.get("path") else WHOLE_REQUEST
+    operation = state.operation
+    key = operation.key_of(error.get("path")) if operation is not None else WHOLE_REQUEST
     problem = state.problems.get(key) or _find_cause(state, error["message"])
     surface = None
-    if state.operation is not None:
-        surfaces = {field.key: field.surface for field in state.root_fields}
-        surface = surfaces.get(key, state.operation.surface)
+    if operation is not None:
+        surfaces = {field.key: field.surface for field in state.fields}
+        surface = surfaces.get(key, operation.surface)
     layer = LAYER_BY_CODE[code]
     if problem is not None:
         layer = errors.denial(problem, surface=surface).layer

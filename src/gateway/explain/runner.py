@@ -16,6 +16,7 @@ import orjson
 from graphql import GraphQLError
 from starlette.types import Message, Scope
 
+from gateway.documents.stored import StoredDocuments
 from gateway.explain.dry_run import DryRunState, RateWindow
 from gateway.explain.request import Call, Document, Question
 from gateway.explain.result import DryRunResult
@@ -29,12 +30,13 @@ from graph.documents.operation import Operation
 from graph.documents.operations import Graph
 from graph.request_execution import respond
 from graph.request_log import RequestLog
-from policy.quota import Charge, token_windows
+from policy.quota import Charge
 from policy.refusals import Refusal, TooManyRequests
 from policy.vocabulary import Layer
 from providers.dry_run import dry_run
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
+from rest_compat.preferences import EFFECT_HEADER
 from rest_compat.router import rest_app
 from rest_compat.table import Endpoint
 
@@ -59,19 +61,26 @@ class DryRunner:
         *,
         graph: Graph,
         documents: ports.Graph,
+        saved: StoredDocuments,
         ledger: Ledger,
         strict: bool = False,
     ) -> None:
         """
         *documents* prepares those of *endpoints*; *strict* as in `rest_compat.router.rest_app`.
 
-        *ledger* is never used: a dry run has no Idempotency-Key.
+        *saved* are the saved documents. *ledger* is never used: a dry run has no Idempotency-Key.
         """
         self._entry = entry
         self._endpoints = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
         self._graph = graph
+        self._saved = saved
         self._rest_app = rest_app(
-            endpoints, graph=documents, entry=_DryEntry(self), ledger=ledger, strict=strict
+            endpoints,
+            graph=documents,
+            entry=_DryEntry(self),
+            ledger=ledger,
+            saved=saved,
+            strict=strict,
         )
 
     async def run(
@@ -97,8 +106,9 @@ class DryRunner:
             subject.require_alive()
             caller = subject.caller
             quota_charges = [
-                (Layer.QUOTA, Charge(f"token:{subject.token.id}", (window,), sum(costs.values())))
-                for window in token_windows(caller.grant.quota)
+                (Layer.QUOTA, charge._replace(windows=(window,)))
+                for charge in caller.quota_charges(sum(costs.values()))
+                for window in charge.windows
             ]
             await self._check_limits(state, quota_charges)
         except Refusal as refusal:
@@ -116,7 +126,7 @@ class DryRunner:
             "path": unquote(call.path),
             "raw_path": call.path.encode("latin-1", "replace"),
             "query_string": call.query.encode("latin-1", "replace"),
-            "headers": [(b"content-length", str(len(call.body)).encode())],
+            "headers": _headers(call),
             "client": None,
             "state": {},
             _STATE: state,
@@ -132,9 +142,10 @@ class DryRunner:
         with dry_run() as run:
             await self._rest_app(scope, receive, send)
         method = "GET" if call.method == "HEAD" else call.method
-        endpoint = self._endpoints.get((method, scope["state"].get("route", "")))
+        routed = scope["state"]
+        endpoint = routed.get("endpoint") or self._endpoints.get((method, routed.get("route", "")))
         if run.ended:
-            status = endpoint.status if endpoint else 200
+            status = 202 if state.held else endpoint.status if endpoint else 200
             return DryRunResult(state=state, status=status, reached_write=True)
         body = b"".join(message.get("body", b"") for message in sent[1:])
         return DryRunResult.of_call(state, endpoint, status=sent[0]["status"], body=body)
@@ -144,6 +155,7 @@ class DryRunner:
             "query": question.text,
             "variables": dict(question.variables),
             "operationName": question.operation,
+            "extensions": {"dryRun": question.dry_run, "ifEffect": question.expected_effect},
         }
 
         async def admit(costs: Mapping[str, int]) -> Context:
@@ -151,7 +163,11 @@ class DryRunner:
 
         with dry_run() as run:
             reply = await respond(
-                self._graph, orjson.dumps(request), admit=admit, request_id=REQUEST_ID
+                self._graph,
+                orjson.dumps(request),
+                admit=admit,
+                request_id=REQUEST_ID,
+                saved=self._saved,
             )
         state.operation = self._operation(question)
         if run.ended:
@@ -211,30 +227,49 @@ class _DryEntry:
         return REQUEST_ID
 
     async def admit(
-        self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
+        self,
+        scope: Scope,
+        charge: ports.RateBucket,
+        *,
+        partial_fail: bool,
+        document: str | None = None,
     ) -> ports.AdmittedRequest:
         state: DryRunState = scope[_STATE]
         try:
-            context = await self._runner.admit(state, {charge.windows: 1}, charge.mount)
+            context = await self._runner.admit(state, charge.requests, charge.mount)
         except Refusal as refusal:
             raise _problem(refusal, None) from refusal
-        context.require_all = partial_fail
+        context.require_all, context.saved_document = partial_fail, document
         return _AdmittedRequest(context.caller.token_id, context, state)
 
     def check_gates(self, operation: Any, request: Any, variables: Mapping[str, Any]) -> None:
         request.state.operation = operation
         try:
+            request.context.check_saved_document()
             operation.admit(request.context, variables, members=variables.get("input", {}))
         except Refusal as refusal:
             request.state.refusal = refusal
             raise _problem(refusal, operation) from refusal
+
+    def check_document(self, request: Any, names: Sequence[str]) -> None:
+        try:
+            request.context.check_document(names)
+        except Refusal as refusal:
+            request.state.refusal = refusal
+            raise _problem(refusal, None) from refusal
+
+    def preview(
+        self, request: ports.AdmittedRequest, *, dry_run: bool, expected: str | None
+    ) -> None:
+        """Prepare the effect, which a dry run of the caller's or `If-Effect` asks for."""
+        request.context.ask_for_effect(dry_run=dry_run, expected=expected)
 
     def attempt(
         self, request: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
     ) -> AbstractContextManager[None]:
         raise NotImplementedError  # a dry run has no Idempotency-Key
 
-    def repeat(self, request: ports.AdmittedRequest, effect: bytes) -> None:
+    def repeat(self, request: ports.AdmittedRequest, kept_result: bytes) -> None:
         raise NotImplementedError
 
     def open_content(
@@ -247,6 +282,15 @@ class _DryEntry:
     def notes(self, request: ports.AdmittedRequest) -> ports.Notes:
         context: Context = request.context
         return context
+
+
+def _headers(call: Call) -> list[tuple[bytes, bytes]]:
+    headers = [(b"content-length", str(len(call.body)).encode())]
+    if call.dry_run:
+        headers.append((b"prefer", b"dry-run"))
+    if call.expected_effect is not None:
+        headers.append((EFFECT_HEADER.encode(), call.expected_effect.encode("latin-1", "replace")))
+    return headers
 
 
 async def _no_bytes() -> AsyncIterator[bytes]:

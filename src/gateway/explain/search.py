@@ -71,7 +71,7 @@ class ChangeSearch:
                 parts, result = step
             return self._result(first, await self._minimize(parts), None)
         except _BudgetSpent:
-            obstacle = f"No change was found in {self._count} rehearsals: the search was given up."
+            obstacle = f"No change was found in {self._count} dry runs; the search was stopped."
             return self._result(first, (), obstacle)
 
     async def _step(

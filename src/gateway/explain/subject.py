@@ -10,7 +10,7 @@ from gateway.auth import authenticator
 from gateway.auth.authenticator import Authenticator
 from gateway.store.tables import AccessToken
 from gateway.store.timestamps import from_ms
-from policy.caller import Caller
+from policy.caller import Caller, TokenPolicy, effective_policy
 from policy.grants import Grant
 from policy.refusals import Unauthenticated
 from policy.remedies import changes
@@ -40,6 +40,8 @@ class Subject:
     A token's stored policy.
 
     Attributes:
+        connections: Those within its reach and its ancestors'.
+        parent: The token from which a child token was made, itself below its parent.
         rules: None when a stored rule cannot be read, so that nothing is allowed.
         parts: Changes of the policy, in memory only.
         now: Milliseconds since the epoch.
@@ -50,17 +52,33 @@ class Subject:
     rules: Sequence[Rule] | None
     now: int
     parts: tuple[PolicyChange, ...] = ()
+    parent: "Subject | None" = None
     _compiled: dict[object, RuleSet] = field(default_factory=dict, repr=False)  # shared by copies
 
     @classmethod
-    async def read(cls, token: AccessToken, authenticator_: Authenticator, now: int) -> "Subject":
+    async def read(
+        cls, tokens: Sequence[AccessToken], authenticator_: Authenticator, now: int
+    ) -> "Subject":
+        """Read the policy of a token; *tokens* are it and its ancestors, the parent second."""
+        token, *ancestors = tokens
         token_id = token.id or 0
+        connections = await authenticator_.connections_of(token_id)
+        parent = await cls.read(ancestors, authenticator_, now) if ancestors else None
+        if parent is not None:
+            reached = {connection.id for connection in parent.connections}
+            connections = tuple(each for each in connections if each.id in reached)
         return cls(
             token=token,
-            connections=await authenticator_.connections_of(token_id),
+            connections=connections,
             rules=await authenticator_.rules_of(token_id),
             now=now,
+            parent=parent,
         )
+
+    @property
+    def ancestors(self) -> tuple["Subject", ...]:
+        """The subjects of the token's ancestors, the parent first."""
+        return () if self.parent is None else (self.parent, *self.parent.ancestors)
 
     def changed(self, parts: Sequence[PolicyChange]) -> "Subject":
         """Return a copy with *parts* instead of its present changes."""
@@ -82,11 +100,13 @@ class Subject:
 
     def require_alive(self) -> None:
         """
-        Check that the token is neither revoked nor expired.
+        Check that the token and its ancestors are neither revoked nor expired.
 
         Raises:
-            Unauthenticated: It is revoked or expired.
+            Unauthenticated: One of them is revoked or expired.
         """
+        if self.parent is not None:
+            self.parent.require_alive()
         if self.token.revoked_at is not None:
             raise Unauthenticated(UnauthorizedReason.REVOKED)
         extended = [part.expires_at for part in self.parts if isinstance(part, ExtendLifetime)]
@@ -97,8 +117,8 @@ class Subject:
     @cached_property
     def caller(self) -> Caller:
         """Return the caller of the token, as `gateway.auth.authenticator` would."""
-        token, settings = self.token, self.settings
-        grant = Grant.read(settings)
+        token = self.token
+        policy = effective_policy(self.policy, [each.policy for each in self.ancestors])
         expires_at = token.expires_at
         return Caller(
             token_id=token.id or 0,
@@ -107,10 +127,27 @@ class Subject:
             expires_at=None if expires_at is None else from_ms(expires_at),
             policy_rev=token.policy_rev,
             operator_id=token.operator_id,
-            grant=grant,
-            settings=settings,
-            rules=RecordingRuleSet(**vars(self._ruleset(grant))),
+            grant=policy.grant,
+            settings=policy.settings,
+            rules=policy.rules,
+            narrowed=policy.narrowed,
+            ancestors=policy.ancestors,
             connections=self.connections,
+        )
+
+    @cached_property
+    def own_rules(self) -> RecordingRuleSet:
+        """The token's own rules, which record what they allowed."""
+        return RecordingRuleSet(**vars(self._ruleset(Grant.read(self.settings))))
+
+    @property
+    def policy(self) -> TokenPolicy:
+        """The token's own policy, as its ancestors do not narrow it."""
+        return TokenPolicy(
+            token_id=self.token.id or 0,
+            grant=Grant.read(self.settings),
+            settings=self.settings,
+            rules=self.own_rules,
         )
 
     def _ruleset(self, grant: Grant) -> RuleSet:

@@ -14,17 +14,17 @@ from policy.vocabulary import Layer, RuleAction, RuleType, Surface
 class LayerStep(TypedDict):
     """What one layer said of a call."""
 
-    layer: Annotated[Layer, "In the order in which they are asked."]
+    layer: Annotated[Layer, "In the order in which they check a call."]
     outcome: Annotated[layers.LayerOutcome, "What it said."]
-    detail: Annotated[str | None, "On what ground; null: there is nothing to say."]
+    detail: Annotated[str | None, "The reason; null if there is none."]
 
 
 class RuleToAdd(TypedDict):
     """A collab rule as `POST …/collab-rules` takes it."""
 
-    ruleType: Annotated[str, "What the pattern is compared with.", enum_of(RuleType)]
+    ruleType: Annotated[str, "The property that the pattern is compared with.", enum_of(RuleType)]
     pattern: Annotated[str, "In its stored form, without prefixes."]
-    action: Annotated[str, "What happens to what matches.", enum_of(RuleAction)]
+    action: Annotated[str, "Whether matching objects are allowed or blocked.", enum_of(RuleAction)]
 
 
 class DecidingRule(RuleToAdd):
@@ -34,12 +34,12 @@ class DecidingRule(RuleToAdd):
 
 
 class RootField(TypedDict):
-    """How one root field of a document would go."""
+    """How one root field or edge of a document would go."""
 
     key: Annotated[str, "Its name in the response."]
     field: Annotated[str, "Its name in the schema."]
-    outcome: Annotated[decision.Outcome, "How it would end."]
-    layer: Annotated[Layer | None, "What stops it; null: nothing does."]
+    outcome: Annotated[decision.Outcome, "The outcome."]
+    layer: Annotated[Layer | None, "The layer that refuses; null if none does."]
     error: Annotated[str | None, "The code word that the caller sees."]
 
 
@@ -56,19 +56,34 @@ class TokenChange(TypedDict):
 class Explanation(TypedDict):
     """How a call would go with a token, layer by layer, and what would let it pass."""
 
-    outcome: Annotated[decision.Outcome, "`failed`: nothing here refuses it, and it does not work."]
-    status: Annotated[int, "What the caller would be answered with."]
-    error: Annotated[str | None, "The code word that the caller would see; null: none."]
-    message: Annotated[str | None, "The sentence that goes with it; null: the call is allowed."]
-    layers: Annotated[list[LayerStep], "Every layer, in the order in which they are asked."]
+    outcome: Annotated[decision.Outcome, "`failed`: no layer refuses the call, but it would fail."]
+    status: Annotated[int, "The HTTP status of the response."]
+    dryRun: Annotated[bool, "Whether the call is itself a dry run, and would write nothing."]
+    error: Annotated[str | None, "The error code of the response; null for a success."]
+    message: Annotated[str | None, "The error message of the response; null for a success."]
+    layers: Annotated[list[LayerStep], "Every layer, in the order in which they check the call."]
     rule: Annotated[DecidingRule | None, "The collab rule that decides; null: none alone."]
     hiddenFields: Annotated[
-        Mapping[Surface, Sequence[str]], "The mask words that hide some of what is asked for."
+        Mapping[Surface, Sequence[str]], "The mask words that hide requested fields."
     ]
-    fields: NotRequired[Annotated[list[RootField], "Of a document: each of its root fields."]]
-    change: Annotated[TokenChange | None, "What would let it pass; null: nothing, or no need."]
+    fields: NotRequired[Annotated[list[RootField], "For a document: each root field and edge."]]
+    refusedBy: NotRequired[
+        Annotated[
+            Long | None,
+            "Of a child token: the token that refuses, itself or the highest one from which it was "
+            "made; null: none does.",
+        ]
+    ]
+    change: Annotated[
+        TokenChange | None,
+        "The change that would allow the call; null if none is needed or none would help.",
+    ]
     unchangeable: Annotated[
-        str | None, "Why no change of the token would do; null: one does, or no need."
+        str | None,
+        "Why no change of the token would allow the call; null if one would or none is needed.",
     ]
-    partialChange: Annotated[TokenChange | None, "Then: what lifts the refusals before that."]
-    rehearsals: Annotated[int, "How often the call was tried out."]
+    partialChange: Annotated[
+        TokenChange | None,
+        "With `unchangeable`: the change that removes the refusals of earlier layers.",
+    ]
+    rehearsals: Annotated[int, "The number of dry runs."]

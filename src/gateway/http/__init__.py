@@ -2,7 +2,7 @@
 The HTTP side of the process, from the socket to the handler of a request.
 
     protocol               HTTP/1.1 of one connection, with deadlines and size limits
-    graceful_transport     responses before the body of their request was read
+    response_transports    head and body in one write, and before the body of the request was read
     request_heads          which heads of requests are refused, and the form of the target
     connection_limits      the table of connections, and which of them are too slow
     middleware             request id, common headers, metrics, traces, logs, unexpected exceptions
@@ -13,12 +13,13 @@ The HTTP side of the process, from the socket to the handler of a request.
     entry                  authentication, rate limits and context of a request
     attachment_links       signed links to attachments
     contents               the bytes of attachments for REST
-    client_addresses       the address that limits count by
+    client_addresses       the address that limits count by, and its rate limits
     graphql_endpoint       POST /graphql
+    documents              what callers may ask about a document: its cost, why it is refused
     graphql_idempotency    mutations under an Idempotency-Key
     health                 /healthz, /readyz and /metrics
     pages                  explorer, API reference, /openapi.json, compressed
-    openapi                the OpenAPI document
+    api_descriptions       REST and GraphQL described: the whole, and the shape of a token
     request_services       the services of the process as a parameter of routes
     oauth_pages            the pages of an account's consent
     sandbox_mount          the sandbox upstreams at /sandbox of this process

@@ -9,10 +9,13 @@ does not block a worker. See docs/adr/0017-load-shedding.md and docs/spec/errors
 
 import asyncio
 from collections import deque
+from typing import Protocol
 
 from starlette.types import Message, Receive, Scope
 
 from rest_compat.body import MAX_BODY
+from rest_compat.multipart import MAX_ENVELOPE
+from rest_compat.table import ENDPOINTS
 from rest_compat.uploads import MAX_UPLOAD
 
 LIMITED_PATHS = ("/api/", "/internal/", "/graphql")  # not pages, health and the sandbox
@@ -27,6 +30,13 @@ _SMOOTHING = 1 / 32  # weight of one release in the mean time between releases
 BODILESS_METHODS = frozenset({"GET", "HEAD"})
 BUFFERED_BYTES = 64 * 1024  # of a body that are awaited before admission; the rest streams
 BUFFER_SECONDS = 15.0  # the time a JSON body may take
+_UPLOAD_PATHS = tuple(endpoint.path for endpoint in ENDPOINTS if endpoint.body == "upload")
+
+
+class ObserveWait(Protocol):
+    """Record the *seconds* that a request waited, and whether it was *admitted* then."""
+
+    def __call__(self, seconds: float, *, admitted: bool) -> None: ...
 
 
 class AdmissionControl:
@@ -37,9 +47,18 @@ class AdmissionControl:
     first: in order, every admitted request would have waited as long as the refused ones.
     """
 
-    def __init__(self, *, active: int, queued: int) -> None:
+    def __init__(self, active: int, queued: int, observe_wait: ObserveWait | None = None) -> None:
+        """
+        Make the slots.
+
+        Args:
+            active: The number of slots.
+            queued: The number of requests that may wait for one.
+            observe_wait: Called after each wait in the queue.
+        """
         self._active = self._free = active
         self._queued = queued
+        self._observe_wait = observe_wait
         self._pace = _Pace()
         self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, oldest first
         self._detached = 0
@@ -62,10 +81,10 @@ class AdmissionControl:
             return False
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
-        self._waiting[turn] = loop.time()
+        self._waiting[turn] = began = loop.time()
         timer = loop.call_later(self._queue_seconds(), self._give_up, turn)
         try:
-            return await turn
+            admitted = await turn
         except asyncio.CancelledError:
             self._waiting.pop(turn, None)
             if turn.done() and not turn.cancelled() and turn.result():
@@ -73,6 +92,9 @@ class AdmissionControl:
             raise
         finally:
             timer.cancel()
+        if self._observe_wait is not None:
+            self._observe_wait(loop.time() - began, admitted=admitted)
+        return admitted
 
     def _free_slot(self) -> None:
         """Give the slot to the next waiter, or mark it as free."""
@@ -83,7 +105,7 @@ class AdmissionControl:
                 self._pace.record_release(now)
                 return
         self._free += 1
-        self._pace = _Pace()
+        self._pace.reset()
 
     def detach(self, completed_before: int) -> bool:
         """
@@ -112,9 +134,12 @@ class AdmissionControl:
         """End a request; a *detached* one holds no slot."""
         if detached:
             self._detached -= 1
-        else:
-            self.completed += 1
+            return
+        self.completed += 1
+        if self._waiting or self._pace.last is not None:
             self._free_slot()
+        else:
+            self._free += 1
 
     def _next(self) -> tuple[asyncio.Future[bool], float]:
         """Remove the next waiter from the queue; return it and the time."""
@@ -147,8 +172,11 @@ class Slot:
     def __init__(self, admission: AdmissionControl) -> None:
         self._admission = admission
         self._detached = False
-        self._loop = asyncio.get_running_loop()
-        self._schedule()
+        self._loop = loop = asyncio.get_running_loop()
+        self._completed_before = admission.completed
+        admission.slots[self] = due = loop.time() + SLOT_SECONDS
+        if admission.timer is None:
+            admission.timer = loop.call_at(due, _detach_due, admission, loop)
 
     def release(self) -> None:
         """End the request, and release the slot if it is still held."""
@@ -166,14 +194,8 @@ class Slot:
         """Give the slot up, if that helps, or look again later."""
         self._detached = self._admission.detach(self._completed_before)
         if not self._detached:
-            self._schedule()
-
-    def _schedule(self) -> None:
-        admission = self._admission
-        self._completed_before = admission.completed
-        admission.slots[self] = due = self._loop.time() + SLOT_SECONDS
-        if admission.timer is None:
-            admission.timer = self._loop.call_at(due, _detach_due, admission, self._loop)
+            self._completed_before = self._admission.completed
+            self._admission.slots[self] = self._loop.time() + SLOT_SECONDS
 
 
 def _detach_due(admission: AdmissionControl, loop: asyncio.AbstractEventLoop) -> None:
@@ -190,18 +212,27 @@ def _detach_due(admission: AdmissionControl, loop: asyncio.AbstractEventLoop) ->
 
 
 class _Pace:
-    """The mean number of seconds between two releases while requests are queued."""
+    """
+    The mean number of seconds between two releases while requests are queued.
+
+    Attributes:
+        last: When a slot was last released to a queued request; None: none is queued.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._last: float | None = None
+        self.last: float | None = None
+
+    def reset(self) -> None:
+        """Forget all releases: no request is queued any more."""
+        self.seconds, self.last = 0.0, None
 
     def record_release(self, now: float) -> None:
         """Record that a slot was released at *now*."""
-        if self._last is not None:
-            gap = now - self._last
+        if self.last is not None:
+            gap = now - self.last
             self.seconds += (gap - self.seconds) * _SMOOTHING if self.seconds else gap
-        self._last = now
+        self.last = now
 
 
 async def buffer_body(scope: Scope, receive: Receive) -> Receive:
@@ -238,7 +269,8 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
 
 def _too_long(scope: Scope) -> bool:
     """Tell whether the announced length exceeds the limit of the path."""
-    limit = MAX_UPLOAD if scope["path"].endswith("/collab/files/upload") else MAX_BODY
+    is_upload = scope["path"].endswith(_UPLOAD_PATHS)  # below `/internal` too
+    limit = MAX_UPLOAD + MAX_ENVELOPE if is_upload else MAX_BODY
     return any(
         name == b"content-length" and value.isdigit() and int(value[:20]) > limit
         for name, value in scope["headers"]

@@ -116,7 +116,7 @@ def follow_links(entry: LinkEntry, table: ASGIApp) -> ASGIApp:
             link = entry.attachment_links.open(scope["path"].removeprefix(PREFIX))
         except InvalidLink:
             await entry.charge_unauthenticated(scope)
-            raise NotFound("This link is not valid, or not any more.") from None
+            raise NotFound("This link is not valid or has expired.") from None
         scope.setdefault("state", {})["route"] = PREFIX + "{link}"
         call = {**scope, "raw_path": link.path.encode(), "path": link.path, "query_string": b""}
         await table({**call, "state": {}, _KEY: link}, receive, send)

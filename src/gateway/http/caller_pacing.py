@@ -65,7 +65,15 @@ class Metered(Coroutine[Any, Any, Any]):
         return self
 
     def __next__(self) -> Any:
-        return self.send(None)
+        """Run one step, as `send` does; nearly all steps are run by this function."""
+        meter, began = self._meter, time.perf_counter()
+        try:
+            return self._work.send(None)
+        finally:
+            seconds = time.perf_counter() - began
+            meter.seconds += seconds
+            if meter.account is not None:
+                meter.account.balance -= seconds
 
 
 @dataclass(slots=True)
@@ -137,25 +145,25 @@ class _Account:
         return self.balance
 
 
-class Visit:
-    """A request that has begun."""
+class Visit(Meter):
+    """A request that has begun, and the time that it used."""
 
-    __slots__ = ("_account", "_meter", "_pacing", "_reserved")
+    __slots__ = ("_pacing", "_reserved")
 
     def __init__(self, pacing: "CallerPacing", account: _Account, reserved: float) -> None:
+        self.account: _Account = account
+        self.seconds = 0.0
         self._pacing = pacing
-        self._account = account
         self._reserved = reserved
-        self._meter = Meter(account)
 
     def measure(self, work: Coroutine[Any, Any, None]) -> Metered:
         """Measure *work*, and the tasks that it starts, while it is awaited by this task."""
-        _meter.set(self._meter)
-        return Metered(work, self._meter)
+        _meter.set(self)
+        return Metered(work, self)
 
     def end(self) -> None:
         """Give back what was reserved for the request."""
-        self._pacing.end(self._account, self._meter.seconds, self._reserved)
+        self._pacing.end(self.account, self.seconds, self._reserved)
 
 
 class CallerPacing:
@@ -175,45 +183,46 @@ class CallerPacing:
         Returns:
             None when the request waited too long.
         """
-        loop = asyncio.get_running_loop()
-        now = loop.time()
+        visit = self.begin_now(caller)
+        return await self._wait(self._accounts[caller]) if visit is None else visit
+
+    def begin_now(self, caller: int) -> Visit | None:
+        """Begin a request of *caller* if it need not wait; else return None."""
+        now = asyncio.get_running_loop().time()
         account = self._accounts.get(caller)
         if account is None:
             account = self._accounts[caller] = _Account(balance=BURST, updated=now)
         else:
             self._accounts.move_to_end(caller)
-        self._see(account, now)
+        if account is not self._last[0]:
+            self._last_other = self._last
+        self._last = (account, now)
         if account.waiting or not self._may_begin(account, now):
-            return await self._wait(account, loop)
+            return None
         return Visit(self, account, self._reserve(account))
 
     def end(self, account: _Account, used: float, reserved: float) -> None:
         """Give back the seconds *reserved* for a request, which has paid what it *used*."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
+        now = asyncio.get_running_loop().time()
         account.balance = max(-MAX_DEBT, account.refill(now) + reserved)
         account.mean += (min(used, MAX_DEBT) - account.mean) * _SMOOTHING
         account.running -= 1
         self._running -= 1
-        self._see(account, now)
-        if account.timer is not None:
-            account.timer.cancel()
-            self._schedule(account, loop)
-
-    def _see(self, account: _Account, now: float) -> None:
         if account is not self._last[0]:
             self._last_other = self._last
         self._last = (account, now)
+        if account.timer is not None:
+            account.timer.cancel()
+            self._schedule(account, asyncio.get_running_loop())
 
     def _may_begin(self, account: _Account, now: float) -> bool:
-        balance = account.refill(now)
-        return balance >= 0 or not self._others_call(account, now)
-
-    def _others_call(self, account: _Account, now: float) -> bool:
-        if self._running > account.running:
+        """Tell whether *account* can pay, or nobody else calls."""
+        if account.refill(now) >= 0:
             return True
+        if self._running > account.running:
+            return False
         other, seen = self._last_other if self._last[0] is account else self._last
-        return other is not None and now - seen < OTHERS_SECONDS
+        return other is None or now - seen >= OTHERS_SECONDS
 
     def _reserve(self, account: _Account) -> float:
         account.balance -= account.mean
@@ -221,7 +230,8 @@ class CallerPacing:
         self._running += 1
         return account.mean
 
-    async def _wait(self, account: _Account, loop: asyncio.AbstractEventLoop) -> Visit | None:
+    async def _wait(self, account: _Account) -> Visit | None:
+        loop = asyncio.get_running_loop()
         turn: asyncio.Future[float | None] = loop.create_future()
         account.waiting[turn] = None
         if account.timer is None:

@@ -5,10 +5,16 @@ See docs/spec/limits.md#client-address: forwarded addresses are trusted from pro
 """
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from starlette.types import Scope
+
+from gateway.http.middleware import RequestState
+from gateway.ratelimit.buckets import bucket_of
+from policy.quota import Charge, RequestCounter, Window
+from policy.refusals import TooManyRequests
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -26,10 +32,12 @@ def bucket(scope: Scope, proxies: Sequence[Network]) -> str:
     IPv6 addresses count by their /64.
     """
     client = scope.get("client")
+    if not proxies:
+        return _peer_key(client[0]) if client else UNKNOWN
     address = _peer(client[0]) if client else None
     if address is None:
         return UNKNOWN
-    if proxies and _is_trusted(address, proxies):
+    if _is_trusted(address, proxies):
         address = _forwarded_client(address, scope, proxies)
     return _address_key(address)
 
@@ -75,6 +83,12 @@ def _peer(text: str) -> Address | None:
     return _parse(text)
 
 
+@lru_cache(maxsize=_CACHED_ADDRESSES)
+def _peer_key(text: str) -> str:
+    address = _peer(text)
+    return UNKNOWN if address is None else _address_key(address)
+
+
 def _is_trusted(address: Address, proxies: Sequence[Network]) -> bool:
     return any(address in network for network in proxies)
 
@@ -84,3 +98,49 @@ def _address_key(address: Address) -> str:
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
     return str(ipaddress.ip_network((int(address), _IPV6_PREFIX), strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class AddressLimits:
+    """
+    The rate limits of client addresses.
+
+    Attributes:
+        windows: By bucket.
+        proxies: Peers whose `X-Forwarded-For` is trusted.
+        on_limited: Called with the bucket of each refused request's path.
+    """
+
+    counter: RequestCounter
+    windows: Mapping[str, tuple[Window, ...]]
+    proxies: Sequence[Network]
+    on_limited: Callable[[str], None] = lambda _: None
+
+    def charges(
+        self, scope: Scope, costs: Mapping[str, int], mount: str = "", *, valid: bool = True
+    ) -> list[Charge]:
+        """
+        Return the charges of *costs*, requests by bucket, to the client's address.
+
+        Requests without a *valid* credential have windows of their own: guesses cannot use up
+        those of the right credential.
+        """
+        address = bucket(scope, self.proxies)
+        prefix = mount if valid else f"unauthenticated:{mount}"
+        return [
+            Charge(f"{prefix}{name}:{address}", self.windows[name], cost)
+            for name, cost in costs.items()
+        ]
+
+    async def take(self, scope: Scope, state: RequestState, charges: Sequence[Charge]) -> None:
+        """
+        Charge all of *charges*, or none.
+
+        Raises:
+            TooManyRequests: A window has not enough left.
+        """
+        verdict = await self.counter.take(charges)
+        state.record_verdict(verdict)
+        if not verdict.allowed:
+            self.on_limited(bucket_of(scope["path"])[0])
+            raise TooManyRequests(verdict.retry_after)

@@ -8,13 +8,11 @@ request, see docs/adr/0016-rest-and-graphql-bypass-framework-routes.md.
 from collections.abc import Awaitable, Callable, Mapping
 
 import orjson
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import Overloaded
 from gateway.http import attachment_links
-from gateway.http.health import METRICS, Probe
+from gateway.http.health import METRICS, PROBES
 from gateway.http.middleware import request_state
 from gateway.store.database import StorageUnavailable
 from graph import errors
@@ -23,18 +21,27 @@ from policy.vocabulary import Code
 from rest_compat import errors as rest_errors
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
+from rest_compat.request import RestRequest
 from rest_compat.responses import RestResponse, send_response
 from rest_compat.router import Router
 
-REST_PREFIXES = ("/api/access/", "/internal/api/access/")  # paths of the REST table alone
+# Paths of the REST table alone.
+REST_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
 GRAPHQL = "/graphql"
-PROBES = ("/healthz", "/readyz")
+REST_OF = "/graphql/rest-of"
+EXPLAIN = "/graphql/explain"
+# Without secrets: the reference of the management API is read beside that of the surfaces.
+MANAGEMENT_DESCRIPTION = "/api/management/openapi.json"
+_EVERYWHERE = frozenset({*PROBES, MANAGEMENT_DESCRIPTION})
+Handler = Callable[[RestRequest], Awaitable[RestResponse]]
 NOTHING = "There is nothing at this path."
 
 
 class Dispatcher:
     """
     Passes REST requests to *table*, POST /graphql to *graphql*, the rest to *probes* and *app*.
+
+    POST /graphql/rest-of goes to *rest_of*, POST /graphql/explain to *explain*.
 
     None of the first three needs FastAPI, which *app* imports with its first request.
     """
@@ -44,8 +51,10 @@ class Dispatcher:
         app: ASGIApp,
         *,
         table: Router,
-        graphql: Callable[[Request], Awaitable[Response]],
-        probes: Mapping[str, Probe],
+        graphql: Handler,
+        rest_of: Handler,
+        explain: Handler,
+        probes: Mapping[str, Handler],
         entry: attachment_links.LinkEntry,
         admin_port: int | None = None,
     ) -> None:
@@ -57,14 +66,15 @@ class Dispatcher:
         """
         self._app = app
         self._table = table
-        self._graphql = _route(GRAPHQL, graphql)
+        handlers = {GRAPHQL: graphql, REST_OF: rest_of, EXPLAIN: explain}
+        self._graphql = {path: _route(path, handler) for path, handler in handlers.items()}
         self._probes = {path: _route(path, probe) for path, probe in probes.items()}
         self._links = attachment_links.follow_links(entry, table)
         self._admin_port = admin_port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection; unexpected exceptions are left to the middleware."""
-        if scope["type"] == "http" and not self._is_served(scope):
+        if self._admin_port is not None and not self._is_served(scope):
             response = self.refuse(scope, NotFound(NOTHING))
             await send_response(response, send, head=scope["method"] == "HEAD")
             return
@@ -101,12 +111,12 @@ class Dispatcher:
 
     def _is_served(self, scope: Scope) -> bool:
         """Tell whether the listener of the request serves its path."""
-        if self._admin_port is None:
+        if scope["type"] != "http":
             return True
         path: str = scope["path"]
         is_admin = scope["server"] is not None and scope["server"][1] == self._admin_port
         is_management = path.startswith("/api/") and not path.startswith(REST_PREFIXES)
-        return path in PROBES or is_admin == (is_management or path == METRICS)
+        return path in _EVERYWHERE or is_admin == (is_management or path == METRICS)
 
     def _endpoint(self, scope: Scope) -> ASGIApp | None:
         if scope["type"] == "websocket":
@@ -117,8 +127,8 @@ class Dispatcher:
                 return self._links
             if path.startswith(REST_PREFIXES):
                 return self._table
-            if path == GRAPHQL and scope["method"] == "POST":
-                return self._graphql
+            if scope["method"] == "POST" and path in self._graphql:
+                return self._graphql[path]
             if path in self._probes:
                 return self._probes[path] if scope["method"] == "GET" else _refuse_method
         return None
@@ -132,12 +142,12 @@ async def _refuse_method(_scope: Scope, _receive: Receive, _send: Send) -> None:
     raise _MethodNotAllowed
 
 
-def _route(path: str, handle: Callable[[Request], Awaitable[Response]]) -> ASGIApp:
+def _route(path: str, handle: Handler) -> ASGIApp:
     """Return *handle* as an ASGI application; logs and metrics name *path*."""
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {})["route"] = path
-        response = await handle(Request(scope, receive, send))
-        await response(scope, receive, send)
+        response = await handle(RestRequest(scope, receive))
+        await send_response(response, send, head=False)
 
     return run

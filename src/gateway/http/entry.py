@@ -8,7 +8,7 @@ token, the token's own quota. The result is a `graph.context.Context`.
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,31 +21,33 @@ from gateway.audit.decision import EntryPoint
 from gateway.audit.log import DecisionLog
 from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.auth.authenticator import Authenticator, read_bearer
+from gateway.child_tokens.store import ChildTokenStore
 from gateway.connections.accounts import Accounts
 from gateway.errors import Overloaded
 from gateway.http import client_addresses
 from gateway.http.attachment_links import AttachmentLinks, link_of
-from gateway.http.client_addresses import Network
+from gateway.http.client_addresses import AddressLimits
 from gateway.http.contents import open_content
 from gateway.http.middleware import RequestState, request_state
+from gateway.ratelimit.buckets import GRAPHQL_PATHS, MANAGEMENT, bucket_of
 from gateway.rule_intents.log import RuleIntentLog
 from gateway.secrets.keyring import Keyring
-from gateway.store.attempt_fence import AttemptFence
 from gateway.store.database import StorageUnavailable
+from gateway.store.idempotency.fence import AttemptFence
 from gateway.store.uploads import UploadStore
-from graph import effects, errors
+from graph import errors, kept_results
 from graph.context import Context
-from graph.request_log import WHOLE_REQUEST
+from graph.request_execution import SavedTexts
+from graph.request_log import WHOLE_REQUEST, RequestLog
 from policy.caller import Caller
-from policy.quota import Charge, RequestCounter, Window, token_windows
-from policy.refusals import Refusal, TooManyRequests, Unauthenticated
+from policy.quota import Charge
+from policy.refusals import Refusal, Unauthenticated
 from policy.vocabulary import Surface, UnauthorizedReason
 from providers.ports.mail import SendAttempt
 from providers.write_fence import fenced
 from rest_compat import ports
 from rest_compat.ledger import Attempt, Ledger
 
-MANAGEMENT = "management"
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
 
 
@@ -56,52 +58,6 @@ class AdmittedRequest:
     token_id: int
     request_id: str
     context: Context
-
-
-@dataclass(frozen=True, slots=True)
-class AddressLimits:
-    """
-    The rate limits of client addresses.
-
-    Attributes:
-        windows: By bucket.
-        proxies: Peers whose `X-Forwarded-For` is trusted.
-        on_limited: Called with the bucket of each refused request's path.
-    """
-
-    counter: RequestCounter
-    windows: Mapping[str, tuple[Window, ...]]
-    proxies: Sequence[Network]
-    on_limited: Callable[[str], None] = lambda _: None
-
-    def charges(
-        self, scope: Scope, costs: Mapping[str, int], mount: str = "", *, valid: bool = True
-    ) -> list[Charge]:
-        """
-        Return the charges of *costs*, requests by bucket, to the client's address.
-
-        Requests without a *valid* credential have windows of their own: guesses cannot use up
-        those of the right credential.
-        """
-        address = client_addresses.bucket(scope, self.proxies)
-        prefix = mount if valid else f"unauthenticated:{mount}"
-        return [
-            Charge(f"{prefix}{bucket}:{address}", self.windows[bucket], cost)
-            for bucket, cost in costs.items()
-        ]
-
-    async def take(self, scope: Scope, *charges: Charge) -> None:
-        """
-        Charge all of *charges*, or none.
-
-        Raises:
-            TooManyRequests: A window has not enough left.
-        """
-        verdict = await self.counter.take(charges)
-        request_state(scope).record_verdict(verdict)
-        if not verdict.allowed:
-            self.on_limited(bucket_of(scope["path"])[0])
-            raise TooManyRequests(verdict.retry_after)
 
 
 class RequestEntry:
@@ -119,10 +75,13 @@ class RequestEntry:
         rule_intents: RuleIntentLog,
         attachment_links: AttachmentLinks,
         uploads: UploadStore,
+        child_tokens: ChildTokenStore,
+        saved: SavedTexts,
         not_found_step: float = 0.0,
     ) -> None:
-        """*not_found_step* is that of the contexts of requests, in seconds."""
+        """*not_found_step* is that of contexts, in seconds; *saved* are the saved documents."""
         self.limits = limits
+        self.saved = saved
         self.recorder = recorder.Recorder(decisions, provider_errors)
         self._authenticator = authenticator
         self._keyring = keyring
@@ -131,6 +90,7 @@ class RequestEntry:
         self._rule_intents = rule_intents
         self.attachment_links = attachment_links
         self._uploads = uploads
+        self._child_tokens = child_tokens
         self._not_found_step = not_found_step
 
     # -- for REST; see `rest_compat.ports.RequestEntry`
@@ -139,35 +99,71 @@ class RequestEntry:
         return request_state(scope).request_id
 
     async def admit(
-        self, scope: Scope, charge: ports.RateBucket, *, partial_fail: bool
+        self,
+        scope: Scope,
+        charge: ports.RateBucket,
+        *,
+        partial_fail: bool,
+        document: str | None = None,
     ) -> AdmittedRequest:
+        state = request_state(scope)
         try:
-            context = await self.authorize(scope, {charge.windows: 1}, mount=charge.mount)
+            caller = await self.authenticate(scope, charge.requests, mount=charge.mount)
+            await self.limits.take(scope, state, self._charges_of(scope, caller, charge))
         except Refusal as refusal:
-            raise _problem(refusal, None, self.request_id(scope)) from refusal
-        context.require_all = partial_fail
-        return AdmittedRequest(context.caller.token_id, context.request_id, context)
+            _note(refusal, state)
+            raise _problem(refusal, None, state.request_id) from refusal
+        entry_point = EntryPoint.INTERNAL if charge.mount else EntryPoint.REST
+        operations = sum(charge.requests.values())
+        context = self._context(caller, charge.requests, state, entry_point, operations)
+        if partial_fail:
+            context.require_all = True
+        if document is not None:
+            context.saved_document = document
+        if state.by_link:
+            context.by_link = True
+        return AdmittedRequest(caller.token_id, state.request_id, context)
 
     def check_gates(
         self, operation: Any, visit: ports.AdmittedRequest, variables: Mapping[str, Any]
     ) -> None:
         """Check surface, connections and permission; *operation* is a graph `Operation`."""
         context: Context = visit.context
+        caller = context.caller
+        if not variables and operation in caller.bound:
+            return  # the caller has passed them
         if variables:
             context.request_log.variables = variables
         try:
+            context.check_saved_document()
             operation.admit(context, variables, members=variables.get("input", {}))
+            if not (variables or operation.refusal_depends_on_input or caller.limits_documents):
+                caller.bound[operation] = True
         except Refusal as refusal:
             ruling = errors.denial(refusal, surface=operation.surface)
             context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal
+
+    def check_document(self, visit: ports.AdmittedRequest, names: Sequence[str]) -> None:
+        """Check the token's limit to saved documents; see `rest_compat.ports.RequestEntry`."""
+        context: Context = visit.context
+        try:
+            context.check_document(names)
+        except Refusal as refusal:
+            context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=None)
+            raise _problem(refusal, None, context.request_id) from refusal
+
+    def preview(self, visit: ports.AdmittedRequest, *, dry_run: bool, expected: str | None) -> None:
+        visit.context.ask_for_effect(dry_run=dry_run, expected=expected)
 
     @contextmanager
     def attempt(
         self, visit: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
     ) -> Iterator[None]:
         """Give the context what the attempt may send, and fence what it writes upstream."""
-        own = f"{visit.token_id}:{attempt.seed}:{attempt.number}"
+        # A draft to be held is looked up by the name that an earlier attempt gave it.
+        number = "" if visit.context.caller.holds_mail else f":{attempt.number}"
+        own = f"{visit.token_id}:{attempt.seed}{number}"
         digest = hashlib.sha256(own.encode()).digest()[:20]
         name = base64.b32encode(digest).decode().lower()
         fence = AttemptFence(attempt, ledger)
@@ -180,21 +176,17 @@ class RequestEntry:
         with fenced(fence):
             yield
 
-    def repeat(self, visit: ports.AdmittedRequest, effect: bytes) -> None:
-        """Let the mutation answer with *effect*; see `graph.effects`."""
-        visit.context.repeated = effects.decode(effect)
+    def repeat(self, visit: ports.AdmittedRequest, kept_result: bytes) -> None:
+        visit.context.repeated = kept_results.decode(kept_result)
 
     def open_content(
         self, visit: ports.AdmittedRequest
     ) -> AbstractAsyncContextManager[ports.Content]:
-        """Open the file that the operation found; see `gateway.http.contents`."""
-        context: Context = visit.context
-        return open_content(context)
+        return open_content(visit.context)
 
     def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
-        """Return what the operations noted: warnings and problems."""
-        context: Context = visit.context
-        return context
+        notes: Context = visit.context
+        return notes
 
     # -- for every endpoint -----------------------------------------------------------------------
 
@@ -224,20 +216,25 @@ class RequestEntry:
             TooManyRequests: The token is invalid, and a window of the address has not enough left.
             Overloaded: The database did not answer.
         """
-        link, state = link_of(scope), request_state(scope)
-        with _noting_refusal(state):
+        state = request_state(scope)
+        link = link_of(scope)
+        try:
             try:
-                if link is not None:
+                if link is None:
+                    caller = await self._authenticator.authenticate(scope["headers"])
+                else:
+                    state.by_link = True
                     caller = await self._authenticator.authenticate_holder(
                         link.token_id, link.key_id
                     )
-                else:
-                    caller = await self._authenticator.authenticate(scope["headers"])
             except Unauthenticated:
                 await self.charge_unauthenticated(scope, costs, mount)
                 raise
             except StorageUnavailable as failure:
                 raise Overloaded from failure
+        except Refusal as refusal:
+            _note(refusal, state)
+            raise
         state.token_id = caller.token_id
         return caller
 
@@ -252,35 +249,69 @@ class RequestEntry:
         Raises:
             TooManyRequests: A window of the address or of the token has not enough left.
         """
-        operations = sum(costs.values())
-        address_charges = self.limits.charges(scope, costs, mount)
-        state = request_state(scope)
-        with _noting_refusal(state):
-            await self.limits.take(scope, *address_charges, *_token_charges(caller, operations))
-        context = self.build_context(caller, costs, request_id=self.request_id(scope))
-        context.rule_intents = self._rule_intents
-        context.not_found_step = self._not_found_step if caller.hides_resources else 0.0
+        operations, state = sum(costs.values()), request_state(scope)
+        charges = [*self.limits.charges(scope, costs, mount), *caller.quota_charges(operations)]
+        try:
+            await self.limits.take(scope, state, charges)
+        except Refusal as refusal:
+            _note(refusal, state)
+            raise
+        return self._context(caller, costs, state, _entry_point(scope, mount), operations)
+
+    def _charges_of(
+        self, scope: Scope, caller: Caller, bucket: ports.RateBucket
+    ) -> Sequence[Charge]:
+        """Return the charges of a call of *bucket*, to the address and to the token's quota."""
+        address = client_addresses.bucket(scope, self.limits.proxies)
+        charges: Sequence[Charge]
+        known_address, charges = caller.bound.get(bucket.key, ("", ()))
+        if known_address != address:
+            own = caller.quota_charges(sum(bucket.requests.values()))
+            charges = [*self.limits.charges(scope, bucket.requests, bucket.mount), *own]
+            caller.bound[bucket.key] = address, charges
+        return charges
+
+    def _context(
+        self,
+        caller: Caller,
+        costs: Mapping[str, int],
+        state: RequestState,
+        entry_point: EntryPoint,
+        operations: int,
+    ) -> Context:
+        """Build the context of a request that is charged, and begin its record."""
+        state.record = record = recorder.begin(entry_point, operations)
+        context = self.build_context(caller, costs, request_id=state.request_id, log=record)
+        if caller.hides_resources and self._not_found_step:
+            context.not_found_step = self._not_found_step
         context.before_delay = state.give_up_slot
         context.wait_for_capacity = self._decisions.wait_for_capacity
-        context.request_log = state.record = recorder.begin(_entry_point(scope, mount), operations)
         return context
 
     def build_context(
-        self, caller: Caller, costs: Mapping[str, int], *, request_id: str
+        self,
+        caller: Caller,
+        costs: Mapping[str, int],
+        *,
+        request_id: str,
+        log: RequestLog | None = None,
     ) -> Context:
         """Build the context of a request or a dry run; *costs* are operations by bucket."""
-        return Context(
-            caller=caller,
-            request_id=request_id,
-            sealer=self._keyring,
-            mail=self._accounts.mailbox_for(caller, costs),
-            calendars=self._accounts.calendars_for(caller, costs),
-            tasks=self._accounts.tasks_for(caller, costs),
-            content=self._accounts.content_for(caller, costs),
-            download_address=self._download_address,
-            attachment_link=self.attachment_links.of(caller),
-            uploads=self._uploads.of(caller.token_id),
-        )
+        own = self._accounts.ports_for(caller, costs)
+        own["caller"], own["request_id"] = caller, request_id
+        if self not in caller.bound:
+            context = Context(
+                sealer=self._keyring,
+                download_address=self._download_address,
+                attachment_link=self.attachment_links.of(caller),
+                rule_intents=self._rule_intents,
+                uploads=self._uploads.of(caller.token_id),
+                child_tokens=self._child_tokens.of(caller),
+                **own,
+            )
+            caller.bound[self] = context.as_template(own)
+        own["request_log"] = RequestLog() if log is None else log
+        return Context.of_bound(caller.bound[self], own)
 
     async def check_secret(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         """
@@ -292,8 +323,11 @@ class RequestEntry:
             Unauthenticated: There is no credential, or it is another.
             TooManyRequests: So it is, and the address sent too many such requests.
         """
-        with _noting_refusal(request_state(scope)):
+        try:
             return await self._matching_digest(scope, digests)
+        except Refusal as refusal:
+            _note(refusal, request_state(scope))
+            raise
 
     async def _matching_digest(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         try:
@@ -318,7 +352,9 @@ class RequestEntry:
         Raises:
             TooManyRequests: It is full.
         """
-        await self.limits.take(scope, *self.limits.charges(scope, MANAGEMENT_COST))
+        await self.limits.take(
+            scope, request_state(scope), self.limits.charges(scope, MANAGEMENT_COST)
+        )
 
     async def charge_unauthenticated(
         self, scope: Scope, costs: Mapping[str, int] = MANAGEMENT_COST, mount: str = ""
@@ -329,7 +365,8 @@ class RequestEntry:
         Raises:
             TooManyRequests: A window has not enough left.
         """
-        await self.limits.take(scope, *self.limits.charges(scope, costs, mount, valid=False))
+        charges = self.limits.charges(scope, costs, mount, valid=False)
+        await self.limits.take(scope, request_state(scope), charges)
 
     async def read_rate_state(self, scope: Scope) -> None:
         """Read the rate state for the headers of a response whose request was never charged."""
@@ -339,40 +376,15 @@ class RequestEntry:
             request_state(scope).record_verdict(await self.limits.counter.take(charges))
 
 
-@contextmanager
-def _noting_refusal(state: RequestState) -> Iterator[None]:
-    """Keep the refusal of a request that gets no record for the log line."""
-    try:
-        yield
-    except Refusal as refusal:
-        state.refusal = errors.denial(refusal, surface=None)
-        raise
-
-
-def bucket_of(path: str) -> tuple[str, str]:
-    """Return the rate-limit bucket and the mount of *path*; ("", "") for pages and health."""
-    mount = "/internal" if path.startswith("/internal/") else ""
-    segments = path.removeprefix(mount).split("/")
-    if segments[:3] == ["", "api", "access"] and len(segments) > 3 and segments[3] in _SURFACES:
-        return segments[3], mount
-    if segments[:2] == ["", "api"]:
-        return MANAGEMENT, mount
-    return ("graphql", "") if path == _GRAPHQL_PATH else ("", "")
-
-
-_GRAPHQL_PATH = "/graphql"
-_SURFACES = frozenset(surface.value for surface in Surface)
+def _note(refusal: Refusal, state: RequestState) -> None:
+    """Keep the refusal of a request, which gets no record, for the log line."""
+    state.refusal = errors.denial(refusal, surface=None)
 
 
 def _entry_point(scope: Scope, mount: str) -> EntryPoint:
     if mount:
         return EntryPoint.INTERNAL
-    return EntryPoint.GRAPHQL if scope.get("path") == _GRAPHQL_PATH else EntryPoint.REST
-
-
-def _token_charges(caller: Caller, cost: int) -> list[Charge]:
-    windows = token_windows(caller.grant.quota)
-    return [Charge(f"token:{caller.token_id}", windows, cost)] if windows else []
+    return EntryPoint.GRAPHQL if scope.get("path") in GRAPHQL_PATHS else EntryPoint.REST
 
 
 def _problem(refusal: Refusal, surface: Surface | None, request_id: str) -> ports.Problem:

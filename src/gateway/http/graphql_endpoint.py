@@ -1,12 +1,17 @@
-"""POST /graphql over HTTP."""
+"""POST /graphql over HTTP, and POST /graphql/rest-of, which names the REST call of a document."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
+import orjson
+from graphql import GraphQLError
 
+from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry
 from gateway.http.graphql_idempotency import IdempotentMutation, Rows, to_refusal
+from gateway.http.middleware import request_state
+from graph import errors
 from graph.context import Context
 from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Graph
@@ -14,65 +19,162 @@ from graph.request_execution import (
     NO_SURFACE_COST,
     HttpResponse,
     RunOnce,
+    read_request,
     refusal_response,
     respond,
 )
-from policy.refusals import Refusal
+from graph.request_log import WHOLE_REQUEST
+from policy.refusals import InvalidInput, Refusal
+from policy.vocabulary import Code
 from rest_compat.body import read_body
 from rest_compat.ledger import KEY_HEADER, Ledger
 from rest_compat.ports import Problem
-from rest_compat.preferences import Preferences, read_preferences
+from rest_compat.preferences import EFFECT_HEADER, Preferences, read_preferences, wants_cost
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
+from rest_compat.table import ENDPOINTS
+from rest_compat.translation.to_rest import NoRestCall, to_rest
 
-GraphQLHandler = Callable[[Request], Awaitable[Response]]
+GraphQLHandler = Callable[[RestRequest], Awaitable[RestResponse]]
 
 
 def endpoint(entry: RequestEntry, graph: Graph, ledger: Ledger, rows: Rows) -> GraphQLHandler:
     """Build the handler of POST /graphql; *rows* are those of `mutation_rows`."""
 
-    def once(keys: Sequence[str], body: bytes) -> RunOnce:
-        return IdempotentMutation(keys, body, entry, ledger, rows)
+    def once(request: RestRequest, body: bytes) -> RunOnce:
+        keys, effects = map(request.header_values, (KEY_HEADER, EFFECT_HEADER))
+        return IdempotentMutation(keys, effects, body, entry, ledger, rows)
 
-    async def run(request: Request) -> Response:
-        requested = read_preferences(request.headers.getlist("prefer"))
+    async def run(request: RestRequest) -> RestResponse:
+        stated = request.header_values("prefer")
+        requested = read_preferences(stated)
+        # `handling=strict` is not applied: the schema refuses unknown members anyway.
         preferences = Preferences(
-            partial_fail=requested.partial_fail
-        )  # the schema is strict anyway
-        reply = await _respond(entry, graph, once, request, preferences)
-        headers = {**reply.headers, **dict(preferences.applied), "Content-Type": reply.content_type}
-        return Response(reply.body, status_code=reply.status, headers=headers)
+            partial_fail=requested.partial_fail,
+            dry_run=requested.dry_run,
+            cost=bool(stated) and wants_cost(stated),
+        )
+        reply, is_dry_run = await _respond(entry, graph, once, request, preferences)
+        preferences = replace(preferences, dry_run=preferences.dry_run and is_dry_run)
+        return RestResponse(
+            status=reply.status,
+            body=reply.body,
+            headers=tuple({**reply.headers, **dict(preferences.applied)}.items()),
+            content_type=reply.content_type,
+        )
 
     return run
+
+
+def rest_of(entry: RequestEntry, graph: Graph, base_url: str) -> GraphQLHandler:
+    """Build the handler of POST /graphql/rest-of; *base_url* is the gateway's own address."""
+
+    async def run(request: RestRequest) -> RestResponse:
+        context = await entry.authorize(request.scope, NO_SURFACE_COST)
+        body = await read_whole_body(request)
+        status = 500
+        try:
+            answer = _rest_call(graph, base_url, body)
+            status = 200
+        except Refusal as refusal:
+            denial = errors.denial(refusal, surface=None)
+            context.request_log.denials[WHOLE_REQUEST] = denial
+            status = denial.status
+            raise
+        finally:
+            entry.recorder.record_graphql(context, status)
+        return RestResponse(status=200, body=orjson.dumps(answer))
+
+    return run
+
+
+def _rest_call(graph: Graph, base_url: str, body: bytes | Refusal) -> dict[str, Any]:
+    """
+    Return the REST call of the document in *body*, or what prevents it.
+
+    Raises:
+        Refusal: The body holds no valid document, or its variables do not fit.
+    """
+    if isinstance(body, Refusal):
+        raise body
+    request = read_request(body)
+    try:
+        document = graph.parse(request.query)
+        graph.choose_operation(document, request.operation)
+        document = graph.validate(request.query, document)
+        problems = document.validation_errors
+    except GraphQLError as error:
+        problems = (error,)
+    if problems:
+        raise InvalidInput(problems[0].message, code=Code.GRAPHQL_VALIDATION_FAILED)
+    program = graph.operation(document, request.operation).program
+    mismatches = program.coerce(request.variables)
+    if isinstance(mismatches, list):
+        raise InvalidInput(mismatches[0].message)
+    try:
+        call = to_rest(
+            ENDPOINTS, graph.schema, program.node, program.definitions, request.variables
+        )
+    except NoRestCall as reason:
+        return {"call": None, "preventedBy": reason.field, "message": reason.message}
+    return {
+        "call": {
+            "method": call.method,
+            "path": call.path,
+            "headers": call.headers,
+            "body": call.body,
+            "contentBase64": call.content,
+            "status": call.status,
+            "curl": call.curl(base_url),
+        },
+        "preventedBy": None,
+        "message": None,
+    }
 
 
 async def _respond(
     entry: RequestEntry,
     graph: Graph,
-    make_once: Callable[[Sequence[str], bytes], RunOnce],
-    request: Request,
+    make_once: Callable[[RestRequest, bytes], RunOnce],
+    request: RestRequest,
     preferences: Preferences,
-) -> HttpResponse:
-    """Authenticate the caller, then read and run the document, and record the decision."""
-    request_id, accept = entry.request_id(request.scope), request.headers.get("accept", "")
+) -> tuple[HttpResponse, bool]:
+    """
+    Authenticate the caller, then read and run the document, and record the decision.
+
+    Returns:
+        The response, and whether a mutation was run dry.
+    """
+    request_id, accept = entry.request_id(request.scope), request.header("accept") or ""
     try:
         caller = await entry.authenticate(request.scope, NO_SURFACE_COST)
     except Refusal as refusal:
-        return refusal_response(refusal, request_id=request_id, accept=accept)
-    body = await _body(request)
+        return refusal_response(refusal, request_id=request_id, accept=accept), False
+    body = await read_whole_body(request)
     context: Context | None = None
 
     async def admit(costs: Mapping[str, int]) -> Context:
         nonlocal context
         context = await entry.charge_caller(request.scope, caller, costs)
         context.require_all = preferences.partial_fail
+        context.prefers_dry_run = preferences.dry_run
+        if preferences.cost:
+            report_cost(context, request_state(request.scope))
         return context
 
     once = None
     if isinstance(body, bytes):
-        once = make_once(request.headers.getlist(KEY_HEADER), body)
+        once = make_once(request, body)
     status = 0
     try:
         reply = await respond(
-            graph, body, admit=admit, request_id=request_id, accept=accept, once=once
+            graph,
+            body,
+            admit=admit,
+            request_id=request_id,
+            accept=accept,
+            once=once,
+            saved=entry.saved,
         )
         status = reply.status
     except Exception:
@@ -81,12 +183,12 @@ async def _respond(
     finally:
         if context is not None:
             entry.recorder.record_graphql(context, status)
-    return reply
+    return reply, context is not None and context.is_dry_run
 
 
-async def _body(request: Request) -> bytes | Refusal:
+async def read_whole_body(request: RestRequest) -> bytes | Refusal:
     """Read the body; return the refusal of one that did not arrive whole."""
-    declared = request.headers.get("content-length")
+    declared = request.header("content-length")
     try:
         return await read_body(request.receive, declared=declared, limit=MAX_BYTES_WITH_FILES)
     except Problem as problem:

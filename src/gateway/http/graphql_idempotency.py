@@ -18,6 +18,7 @@ from rest_compat.documents import document
 from rest_compat.idempotency import fingerprint, normal_path, read_key, run_once
 from rest_compat.ledger import Intent, Ledger
 from rest_compat.ports import Problem
+from rest_compat.preferences import read_expected_effect
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint
 
@@ -33,11 +34,13 @@ class IdempotentMutation:
 
     Attributes:
         keys: The values of the header.
+        effects: Those of `If-Effect`.
         body: The whole body.
         rows: The REST row of each mutation, by its name; a key is bound to it.
     """
 
     keys: Sequence[str]
+    effects: Sequence[str]
     body: bytes
     entry: RequestEntry
     ledger: Ledger
@@ -59,9 +62,18 @@ class IdempotentMutation:
             return await run()  # it refuses as it would without a key
         try:
             key = read_key(self.keys)
-            return await (run() if key is None else self._once(key, operation, context, run))
+            self._expect_effect(context)
+            if key is None or context.is_dry_run:
+                return await run()
+            return await self._once(key, operation, context, run)
         except Problem as problem:
             raise to_refusal(problem) from problem
+
+    def _expect_effect(self, context: Context) -> None:
+        """Apply `If-Effect`; the extension `ifEffect` goes before it."""
+        expected = read_expected_effect(self.effects)
+        if expected is not None and context.expected_effect is None:
+            context.ask_for_effect(dry_run=context.is_dry_run, expected=expected)
 
     async def _once(
         self, key: str, operation: Operation, context: Context, run: RunOperation
@@ -100,7 +112,7 @@ class IdempotentMutation:
             method=row.method if row is not None else "POST",
             path=normal_path(row, arguments or {}) if row is not None else PATH,
             key=key,
-            fingerprint=fingerprint(arguments, sent),
+            fingerprint=fingerprint(arguments, sent, expected=context.expected_effect),
             view=sent,
             former_path=PATH,
             former_fingerprint=sent,
@@ -111,10 +123,12 @@ def mutation_rows(endpoints: Iterable[Endpoint]) -> Rows:
     """Return the row of each mutation, by the name of its root field."""
     rows = {}
     for row in endpoints:
-        operation, *_ = parse(document(row.document)).definitions
+        if row.method == "GET":
+            continue
+        operation, *_ = parse(document(row.document), no_location=True).definitions
         if isinstance(operation, OperationDefinitionNode):
             (root,) = operation.selection_set.selections
-            if row.method != "GET" and isinstance(root, FieldNode):
+            if isinstance(root, FieldNode):
                 rows[root.name.value] = row
     return rows
 

@@ -9,10 +9,9 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 
+import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
 from gateway.lifecycle import Lifecycle
 from gateway.ratelimit.windows import SharedCounter
@@ -22,13 +21,16 @@ from gateway.store.background import last_runs
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
 from gateway.telemetry.metrics import CONTENT_TYPE, Metrics
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
 
 DATABASE_TIMEOUT_SECONDS = 2.0
 METRICS = "/metrics"
+PROBES = ("/healthz", "/readyz")
 OK, LOST, OFF, FAILING = "ok", "lost", "off", "failing"
 
 
-Probe = Callable[[Request], Awaitable[Response]]
+Probe = Callable[[RestRequest], Awaitable[RestResponse]]
 
 
 def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mapping[str, Probe]:
@@ -37,10 +39,10 @@ def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mappin
     if services.settings.metrics_token is not None:
         digests.append(_digest(services.settings.metrics_token.get_secret_value().encode()))
 
-    async def alive(_: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+    async def alive(_: RestRequest) -> RestResponse:
+        return _json(200, {"status": "ok"})
 
-    async def ready(_: Request) -> Response:
+    async def ready(_: RestRequest) -> RestResponse:
         database = (
             OK if lifecycle.serving and await _connection_counts(services) is not None else LOST
         )
@@ -56,11 +58,9 @@ def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mappin
         # still ready.
         is_ready = database == OK and services.database.clock.agrees and not lifecycle.draining
         status = "ready" if is_ready else "draining" if lifecycle.draining else "unready"
-        return JSONResponse(
-            {"status": status, "checks": checks}, status_code=200 if is_ready else 503
-        )
+        return _json(200 if is_ready else 503, {"status": status, "checks": checks})
 
-    async def figures(request: Request) -> Response:
+    async def figures(request: RestRequest) -> RestResponse:
         await services.entry.check_secret(request.scope, digests)
         metrics.set_shared_limits_lost(lost=_shared_limits_state(services) == LOST)
         metrics.set_background_tasks(last_runs)
@@ -70,9 +70,13 @@ def probes(services: Services, metrics: Metrics, lifecycle: Lifecycle) -> Mappin
             metrics.set_silence(await _silence(services))
         used, idle = services.database.pool_use()
         metrics.set_pool(used=used, idle=idle)
-        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+        return RestResponse(status=200, body=metrics.exposition(), content_type=CONTENT_TYPE)
 
     return {"/healthz": alive, "/readyz": ready, METRICS: figures}
+
+
+def _json(status: int, content: Mapping[str, object]) -> RestResponse:
+    return RestResponse(status=status, body=orjson.dumps(content))
 
 
 async def _connection_counts(services: Services) -> dict[tuple[str, str], int] | None:

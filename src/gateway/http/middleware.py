@@ -10,10 +10,11 @@ import os
 import re
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.audit.recorder import RequestRecord
@@ -26,6 +27,7 @@ from gateway.http.admission_control import (
     buffer_body,
 )
 from gateway.http.caller_pacing import CallerPacing, caller_of
+from gateway.http.health import PROBES
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
 from gateway.version import API_VERSION
@@ -55,6 +57,7 @@ class RequestState:
         token_id: The id of the token that called; None before it is known.
         refusal: What stopped the request before it had a record; None when nothing did.
         record: What the request's row of the decision log is made from; None before there is one.
+        by_link: Whether the credential is a signed link instead of a token.
     """
 
     request_id: str
@@ -65,6 +68,7 @@ class RequestState:
     token_id: int | None = None
     refusal: Denial | None = None
     record: RequestRecord | None = None
+    by_link: bool = False
 
     @property
     def denial(self) -> Denial | None:
@@ -100,7 +104,7 @@ RateStateReader = Callable[[Scope], Awaitable[None]]
 class InnerApplication(Protocol):
     """The application inside the middleware."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Serve one connection; an exception is a bug."""
 
     def refuse(self, scope: Scope, failure: Exception) -> RestResponse:
@@ -132,45 +136,19 @@ class CommonMiddleware:
         self._metrics = metrics or Metrics()
         self._tracing = tracing
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        current = RequestState(_request_id(scope))
-        scope[_KEY] = current
-        if self._tracing is not None:
-            with self._tracing.request(scope, method_label(scope["method"])) as current.span:
-                await self._observe(scope, current, receive, send)
-        else:
-            await self._observe(scope, current, receive, send)
+            return self.app(scope, receive, send)
+        scope[_KEY] = current = RequestState(_request_id(scope))
+        if self._tracing is None:
+            return self._observe(scope, current, receive, send)
+        return self._trace(self._tracing, scope, current, receive, send)
 
-    async def _serve(
-        self, scope: Scope, current: RequestState, receive: Receive, send: Send
+    async def _trace(
+        self, tracing: "Tracing", scope: Scope, current: RequestState, receive: Receive, send: Send
     ) -> None:
-        started = False
-
-        async def sending(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started, current.status = True, message["status"]
-                if current.verdict is None:
-                    await self._read_rate_state(scope)
-                message["headers"] = _with_common_headers(
-                    message.get("headers", ()), scope, current
-                )
-                if self._draining():
-                    message["headers"].append((b"connection", b"close"))
-            await send(message)
-
-        try:
-            if scope["path"].startswith(LIMITED_PATHS):
-                await self._serve_admitted(scope, current, receive, sending)
-            else:
-                await self.app(scope, receive, sending)
-        except Exception as bug:  # noqa: BLE001 - the last resort of the process
-            _report(bug, current.request_id)
-            if not started:
-                await self._refuse(scope, bug, sending)
+        with tracing.request(scope, method_label(scope["method"])) as current.span:
+            await self._observe(scope, current, receive, send)
 
     async def _observe(
         self, scope: Scope, current: RequestState, receive: Receive, send: Send
@@ -180,8 +158,16 @@ class CommonMiddleware:
         method = method_label(scope["method"])
         token = logs.request_id.set(current.request_id)
         self._metrics.start_request()
+        sending = _Sending(self, scope, current, send)
         try:
-            await self._serve(scope, current, receive, send)
+            if scope["path"].startswith(LIMITED_PATHS):
+                await self._serve_admitted(scope, current, receive, sending)
+            else:
+                await self.app(scope, receive, sending)
+        except Exception as bug:  # noqa: BLE001 - the last resort of the process
+            _report(bug, current.request_id)
+            if not current.status:
+                await self._refuse(scope, bug, sending)
         finally:
             route, seconds = _route(scope), time.perf_counter() - started
             if current.span is not None:
@@ -191,13 +177,26 @@ class CommonMiddleware:
                 _log_request(method, route, current, seconds)
             logs.request_id.reset(token)
 
+    async def send_head(
+        self, message: Message, scope: Scope, current: RequestState, send: Send
+    ) -> None:
+        """Send the head of a response with the common headers."""
+        current.status = message["status"]
+        if current.verdict is None:
+            await self._read_rate_state(scope)
+        message["headers"] = _with_common_headers(message.get("headers", ()), scope, current)
+        if self._draining():
+            message["headers"].append((b"connection", b"close"))
+        await send(message)
+
     async def _serve_admitted(
         self, scope: Scope, current: RequestState, receive: Receive, send: Send
     ) -> None:
         """Serve the request once it is its caller's turn and there is a slot, or refuse it."""
         if scope["method"] not in BODILESS_METHODS:
             receive = await buffer_body(scope, receive)
-        visit = await self._pacing.begin(caller_of(scope))
+        caller = caller_of(scope)
+        visit = self._pacing.begin_now(caller) or await self._pacing.begin(caller)
         if visit is None:
             await self._refuse(scope, Overloaded(), send)
             return
@@ -215,6 +214,20 @@ class CommonMiddleware:
 
     async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
         await send_response(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")
+
+
+class _Sending(msgspec.Struct, frozen=True):
+    """`send` with the common headers; a closure takes four times the memory."""
+
+    middleware: CommonMiddleware
+    scope: Scope
+    current: RequestState
+    send: Send
+
+    def __call__(self, message: Message) -> Awaitable[None]:
+        if message["type"] != "http.response.start":
+            return self.send(message)
+        return self.middleware.send_head(message, self.scope, self.current, self.send)
 
 
 def _request_id(scope: Scope) -> str:
@@ -264,7 +277,10 @@ def _with_common_headers(
             (b"x-ratelimit-remaining", b"%d" % verdict.remaining),
             (b"x-ratelimit-reset", b"%d" % verdict.reset),
         )
-    if all([name in _NEVER_COMMON for name, _ in own]):  # noqa: C419 - short, without a generator
+    for name, _ in own:  # without a generator, which most responses would run for nothing
+        if name not in _NEVER_COMMON:
+            break
+    else:
         return own + added
     own = [(bytes(name).lower(), value) for name, value in own]
     present = {name for name, _ in own}
@@ -302,7 +318,8 @@ def _log_request(method: str, route: str | None, current: RequestState, seconds:
         fields |= {"code": current.denial.code, "layer": current.denial.layer}
     if current.span is not None:
         fields["trace_id"] = current.span.trace_id
-    log.info("request", extra=fields)
+    passed_probe = route in PROBES and current.status == 200
+    log.log(logging.DEBUG if passed_probe else logging.INFO, "request", extra=fields)
 
 
 def _report(bug: Exception, request_id: str) -> None:

@@ -37,7 +37,7 @@ async def reconnect(link: str, services: AppServices) -> Response:
             connection_id, redirect_uri=callback_url(services.settings.base_url)
         )
     except (reconnect_links.InvalidLink, NotFound, InvalidInput):
-        return page("This link is no longer good", "Please ask for a new one.", status=410)
+        return page("This link is no longer valid", "Please ask for a new one.", status=410)
     return RedirectResponse(started.authorize_url, status_code=302)
 
 

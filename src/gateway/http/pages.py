@@ -12,6 +12,8 @@ whoever chooses the other (BREACH). See docs/guides/behind-a-proxy.md#compressio
 
 import asyncio
 import gzip
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -22,8 +24,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import graph
-from gateway.http.graphql_endpoint import GraphQLHandler
-from gateway.http.openapi import document
+from gateway.http.api_descriptions import access_document, operation_documents
+from gateway.http.sandbox_mount import DemoToken
 
 # Own origin only; GraphiQL's editor needs workers from blobs and inline styles.
 PAGE_POLICY = (
@@ -62,13 +64,17 @@ def _is_hashed(scope: Scope, message: Message) -> bool:
     return "/assets/" in scope["path"] and message["status"] < 400
 
 
-def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -> None:
-    """Add the pages to *app*; *graphql* handles POST /graphql."""
+async def _answered_before() -> None:
+    """Have `Allow` name POST, which `gateway.http.dispatch` answers."""
+
+
+def install(app: FastAPI, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken] = ()) -> None:
+    """Add the pages to *app*; the explorer offers *demo*."""
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi(request: Request) -> Response:
         # Building it takes a while: in a thread, so that other requests go on.
-        content = await asyncio.to_thread(document, app)
+        content = await asyncio.to_thread(_access_json)
         body, headers = await compressed(request.scope, content)
         return Response(body, media_type="application/json", headers=headers)
 
@@ -78,13 +84,19 @@ def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -
 
     on_sandbox = sandbox is not None
     documents = starter_documents(sandbox=on_sandbox)
-    starters = orjson.dumps({"sandbox": on_sandbox, "documents": documents})
+    profiles = [token._asdict() for token in demo]
+    content = {"sandbox": on_sandbox, "documents": documents, "profiles": profiles}
+    starters = orjson.dumps(content)
 
     @app.get("/explorer/starters.json", include_in_schema=False)
     async def explorer_starters() -> Response:
         return Response(starters, media_type="application/json")
 
-    app.post("/graphql", include_in_schema=False)(graphql)
+    @app.get("/explorer/operations.json", include_in_schema=False)
+    async def explorer_operations() -> Response:
+        return Response(_operations_json(), media_type="application/json")
+
+    app.post("/graphql", include_in_schema=False)(_answered_before)
 
     @app.get("/graphql", include_in_schema=False)
     async def explore(request: Request) -> Response:
@@ -98,6 +110,16 @@ def install(app: FastAPI, *, graphql: GraphQLHandler, sandbox: ASGIApp | None) -
             app.mount(path, Pages(_STATIC / folder), name=folder)
     if sandbox is not None:
         app.mount("/sandbox", sandbox, name="sandbox")
+
+
+@cache
+def _access_json() -> bytes:
+    return orjson.dumps(access_document())
+
+
+@cache
+def _operations_json() -> bytes:
+    return orjson.dumps(operation_documents())
 
 
 def starter_documents(*, sandbox: bool) -> list[str]:

@@ -9,7 +9,7 @@ docs/adr/0018-connection-guard.md.
 
 import asyncio
 import uuid
-from typing import Any, cast
+from typing import Any
 
 import httptools
 import orjson
@@ -18,8 +18,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from gateway.http.connection_limits import ConnectionPhase, connection_table_of
-from gateway.http.graceful_transport import GracefulTransport
 from gateway.http.request_heads import origin_form, refusal_of
+from gateway.http.response_transports import GracefulTransport, JoinedWrites
 from gateway.version import API_VERSION
 from policy.vocabulary import Code
 
@@ -64,6 +64,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # uvicorn's
         """Start, unless there are too many connections."""
         super().connection_made(transport)
+        self.out = JoinedWrites(transport, self.loop)
         if not self._connections.add(self):
             self._refuse(503, Code.OVERLOADED, "Too many connections. Try again shortly.")
 
@@ -229,8 +230,11 @@ class GuardedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
         self.phase = ConnectionPhase.BODY
         self._content = self._framing = self._trailer_bytes = self._trailer_lines = 0
-        if self.scope["method"] not in _BODILESS:
-            self.cycle.transport = cast("asyncio.Transport", GracefulTransport(self))
+        method = self.scope["method"]
+        writer: Any = self.out if method in _BODILESS else GracefulTransport(self)
+        self.cycle.transport = writer
+        if method != "HEAD":  # nothing follows that head
+            self.out.expect_head()
 
     def on_body(self, body: bytes) -> None:
         self._content += len(body)
@@ -312,7 +316,7 @@ class GuardedProtocol(HttpToolsProtocol):
         target = None if is_tunnel else origin_form(self.url, self.headers)
         if target is None:
             self._refuse(
-                400, Code.VALIDATION_ERROR, "The target of the request is no path of this host."
+                400, Code.VALIDATION_ERROR, "The request target is not a path of this host."
             )
             raise _ParsingStopped
         self.url = target
@@ -330,7 +334,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._refused = True
         if self._can_respond():
-            self.transport.write(_error_response(status, code, message))
+            self.out.write(_error_response(status, code, message))
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # discards what the application sends from now on
             self.cycle.message_event.set()
@@ -354,6 +358,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
             return
         self.flow.resume_reading()
+        self.out.flush()
         self.transport.write_eof()
         self.phase = ConnectionPhase.DRAINING
         self._connections.watch(self)

@@ -56,7 +56,7 @@ def origin_form(target: bytes, headers: Headers) -> bytes | None:
     if scheme is None:
         return None
     rest = target[len(scheme) :]
-    end = min(len(rest), *(place for mark in b"/?" if (place := rest.find(mark)) >= 0), len(rest))
+    end = min([len(rest), *(place for mark in b"/?" if (place := rest.find(mark)) >= 0)])
     host = next((value for name, value in headers if name == b"host"), b"")
     if rest[:end].lower() != host.lower() or not host:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -10,6 +10,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from providers.http.origins import Origins
 
 PATH = "/sandbox"
+
+
+class DemoToken(NamedTuple):
+    """
+    A token of the demo that the explorer offers with one click.
+
+    Attributes:
+        sentence: Describes what it may do.
+    """
+
+    name: str
+    sentence: str
+    token: str
 
 
 class SandboxApp(Protocol):

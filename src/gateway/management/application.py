@@ -1,23 +1,26 @@
 """The FastAPI application: management API, consent pages, explorer and API reference."""
 
-from fastapi import Depends, FastAPI
+from collections.abc import Sequence
+from functools import cache
+
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
 from gateway.http import oauth_pages, pages
-from gateway.http.graphql_endpoint import GraphQLHandler
-from gateway.management import error_handlers, routes
+from gateway.http.sandbox_mount import DemoToken
+from gateway.management import error_handlers, openapi, routes
 from gateway.management.auth import require_admin
 from gateway.services import Services
 
 
 def build(
-    services: Services, *, graphql: GraphQLHandler, sandbox: ASGIApp | None, default: ASGIApp
+    services: Services, *, sandbox: ASGIApp | None, demo: Sequence[DemoToken], default: ASGIApp
 ) -> FastAPI:
     """
     Build the application, without FastAPI's own pages, redirects and telemetry.
 
-    *graphql* handles POST /graphql, *sandbox* what is below /sandbox; unknown paths go to
-    *default*.
+    *sandbox* handles what is below /sandbox; the explorer offers the tokens of *demo*; unknown
+    paths go to *default*.
     """
     app = FastAPI(
         title="access-gateway",
@@ -30,9 +33,23 @@ def build(
     )
     app.state.services = services
     error_handlers.install(app)
-    for router in routes.ROUTERS:
-        app.include_router(router, dependencies=[Depends(require_admin)])
+    app.router.routes.extend(_management_routes().routes)
+    app.include_router(openapi.router)
     app.include_router(oauth_pages.router)
-    pages.install(app, graphql=graphql, sandbox=sandbox)
+    pages.install(app, sandbox=sandbox, demo=demo)
     app.router.default = default
     return app
+
+
+@cache
+def _management_routes() -> APIRouter:
+    """
+    Return the routes of the management API.
+
+    FastAPI compiles the models of a route when it is first matched. The routes are the same for
+    all applications of a process, so that this work is done once.
+    """
+    router = APIRouter()
+    for part in routes.ROUTERS:
+        router.include_router(part, dependencies=[Depends(require_admin)])
+    return router

@@ -12,7 +12,7 @@ from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.operations.validation import invalid_query
 from policy.refusals import AccessDenied, Detail, Unauthenticated
-from policy.vocabulary import Code, UnauthorizedReason
+from policy.vocabulary import Code, UnauthorizedReason, not_known
 
 
 async def require_admin(request: Request, services: AppServices) -> None:
@@ -31,7 +31,7 @@ async def require_admin(request: Request, services: AppServices) -> None:
     except Unauthenticated as refusal:
         if refusal.reason == UnauthorizedReason.UNKNOWN_TOKEN and _is_access_token(request):
             raise AccessDenied(
-                "An access token cannot manage anything; this needs the admin token.",
+                "Access tokens cannot use the management API; it needs an admin token.",
                 code=Code.ADMIN_REQUIRED,
             ) from None
         raise
@@ -50,7 +50,7 @@ def _is_access_token(request: Request) -> bool:
 def _check_query(request: Request) -> None:
     """Refuse parameters that the route does not take; nothing is ignored silently."""
     known = paging.known_names(getattr(request.scope.get("route"), "openapi_extra", None))
-    reason = f"is not known here (known: {', '.join(sorted(known)) or 'none'})"
+    reason = not_known(sorted(known))
     details = [Detail(name, reason) for name in request.query_params if name not in known]
     if details:
         raise invalid_query(details)

@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from gateway.operations.validation import UNKNOWN, details, invalid
+from gateway.operations.validation import details, invalid
 from policy.refusals import Detail
+from policy.vocabulary import UNKNOWN_NAME, not_known
 from rest_compat.body import MAX_VALUES, parse, read_body
 from rest_compat.openapi.schema_values import JsonSchema
 from rest_compat.readers import MAX_SHORT_BODY
@@ -43,10 +44,10 @@ def body(
 
 def _with_known_names(detail: Detail, model: type[BaseModel]) -> Detail:
     """Name the known members beside an unknown one at the top of a body."""
-    if detail.message != UNKNOWN or "." in detail.field or "[" in detail.field:
+    if detail.message != UNKNOWN_NAME or "." in detail.field or "[" in detail.field:
         return detail
     known = [field.alias or name for name, field in model.model_fields.items()]
-    return Detail(detail.field, f"{UNKNOWN} (known: {', '.join(known) or 'none'})")
+    return Detail(detail.field, not_known(known))
 
 
 def described(model: type[BaseModel], **members: JsonSchema) -> dict[str, Any]:

@@ -23,10 +23,13 @@ from gateway.operations.connections import (
     Status,
 )
 from gateway.operations.inputs import WholeNumberText
+from gateway.operations.server_discovery import search
+from gateway.operations.server_discovery import views as discovery_views
+from gateway.operations.server_discovery.search import ServerSearch
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow
 
-router = Router(prefix="/api/connections", tags=["connections"])
+router = Router(prefix="/api/connections", tags=["Connections"])
 
 
 async def _service(services: AppServices) -> ConnectionService:
@@ -56,6 +59,16 @@ async def create_connection(
     """Connect an account."""
     async with services.database.writing() as session:
         return await service.create(session, new)
+
+
+@router.post("/discover", openapi_extra=described(ServerSearch))
+async def discover_servers(
+    services: AppServices, wanted: Annotated[ServerSearch, Depends(body(ServerSearch))]
+) -> discovery_views.ServerDiscovery:
+    """Search for the mail and calendar servers of an address and try them; store nothing."""
+    dns_server = services.settings.dns_server
+    discovery = await search.run(services.accounts, wanted, dns_server=dns_server)
+    return discovery_views.view(discovery)
 
 
 @router.get("", openapi_extra=paging.described(ConnectionFilters))

@@ -14,7 +14,7 @@ from gateway.operations.decisions import DecisionQuery
 from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
 
-router = Router(prefix="/api", tags=["decisions"])
+router = Router(prefix="/api", tags=["Decisions"])
 
 
 class DecisionFilters(DecisionQuery, Filters):

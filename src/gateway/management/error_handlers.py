@@ -60,7 +60,7 @@ async def _http(request: Request, refusal: Exception) -> Response:
     if not isinstance(refusal, HTTPException):
         raise refusal
     status = refusal.status_code
-    code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "This is not possible."))
+    code, message = _HTTP.get(status, (Code.INVALID_REQUEST, "The request is invalid."))
     answer = _answer(request, errors.problem(code, message, status=status))
     if status == 405:
         answer.headers["Allow"] = _allow(request)

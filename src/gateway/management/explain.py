@@ -10,15 +10,14 @@ from gateway.http import client_addresses
 from gateway.http.request_services import AppServices
 from gateway.management.bodies import body, described
 from gateway.management.router import Router, row_id
-from gateway.operations import rows
+from gateway.operations import tokens
 from gateway.operations.validation import invalid
-from gateway.store.tables import AccessToken
 
-router = Router(prefix="/api/access-tokens", tags=["access tokens"])
+router = Router(prefix="/api/access-tokens", tags=["Access tokens"])
 
 
 @router.post("/{token_id}/explain", openapi_extra=described(ExplainRequest))
-async def explain(
+async def explain_call(
     services: AppServices,
     token_id: str,
     request: Annotated[ExplainRequest, Depends(body(ExplainRequest))],
@@ -30,9 +29,9 @@ async def explain(
     """
     question = request.question()
     async with services.database.reading() as session:
-        token = await rows.get(session, AccessToken, row_id(token_id))
+        chain = await tokens.with_ancestors(session, row_id(token_id))
     address = _limited_address(request.address)
-    return await services.explainer.explain(token, question, address=address)
+    return await services.explainer().explain(chain, question, address=address)
 
 
 def _limited_address(address: str | None) -> str | None:

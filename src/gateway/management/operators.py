@@ -16,7 +16,7 @@ from gateway.operations.operators import NewOperator, OperatorChange
 from gateway.store import timestamps
 from gateway.store.tables import ConnectionRow
 
-router = Router(prefix="/api/operators", tags=["operators"])
+router = Router(prefix="/api/operators", tags=["Operators"])
 
 
 @router.post("", status_code=201, openapi_extra=described(NewOperator))

@@ -15,7 +15,7 @@ from gateway.operations import resources, views
 from gateway.operations.resources import NewResource, ResourceChange
 from gateway.store.tables import ConnectionRow
 
-router = Router(prefix="/api/resources", tags=["resources"])
+router = Router(prefix="/api/resources", tags=["Resources"])
 
 
 @router.post("", status_code=201, openapi_extra=described(NewResource))

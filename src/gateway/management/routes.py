@@ -1,6 +1,15 @@
 """All routes of the management API, in the order of its description."""
 
-from gateway.management import connections, decisions, explain, operators, resources, rules, tokens
+from gateway.management import (
+    connections,
+    decisions,
+    documents,
+    explain,
+    operators,
+    resources,
+    rules,
+    tokens,
+)
 
 ROUTERS = (
     tokens.router,
@@ -9,5 +18,6 @@ ROUTERS = (
     operators.router,
     resources.router,
     connections.router,
+    documents.router,
     decisions.router,
 )

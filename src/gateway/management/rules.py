@@ -18,7 +18,7 @@ from gateway.store.tables import AccessToken
 from policy.vocabulary import RuleAction, RuleType
 from rest_compat.body import MAX_BODY
 
-router = Router(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["collab rules"])
+router = Router(prefix="/api/access-tokens/{token_id}/collab-rules", tags=["Collab rules"])
 
 
 MAX_VALUES = 100_000  # of a whole set of rules; docs/spec/limits.md#sizes
@@ -38,7 +38,7 @@ class RuleFilters(Filters):
 
 
 @router.get("", openapi_extra=paging.described(RuleFilters))
-async def list_rules(
+async def list_collab_rules(
     services: AppServices,
     token_id: str,
     query: Annotated[RuleFilters, Depends(paging.query(RuleFilters))],
@@ -55,7 +55,7 @@ async def list_rules(
 
 
 @router.post("", status_code=201, openapi_extra=described(NewRule))
-async def create_rule(
+async def create_collab_rule(
     services: AppServices, token_id: str, new: Annotated[NewRule, Depends(body(NewRule))]
 ) -> views.CollabRule:
     """Add a rule."""
@@ -64,7 +64,7 @@ async def create_rule(
 
 
 @router.put("", openapi_extra=described(Rules))
-async def replace_rules(
+async def replace_collab_rules(
     services: AppServices, token_id: str, new: Annotated[Rules, Depends(_whole_set)]
 ) -> Encoded[views.CollabRules]:
     """Replace every rule, or none."""
@@ -76,14 +76,14 @@ async def replace_rules(
 
 
 @router.get("/{rule_id}")
-async def get_rule(services: AppServices, token_id: str, rule_id: str) -> views.CollabRule:
+async def get_collab_rule(services: AppServices, token_id: str, rule_id: str) -> views.CollabRule:
     """Read one rule."""
     async with services.database.reading() as session:
         return await rules.read(session, row_id(token_id), row_id(rule_id))
 
 
 @router.patch("/{rule_id}", openapi_extra=described(RuleChange))
-async def change_rule(
+async def change_collab_rule(
     services: AppServices,
     token_id: str,
     rule_id: str,
@@ -95,7 +95,7 @@ async def change_rule(
 
 
 @router.delete("/{rule_id}", status_code=204)
-async def delete_rule(services: AppServices, token_id: str, rule_id: str) -> None:
+async def delete_collab_rule(services: AppServices, token_id: str, rule_id: str) -> None:
     """Remove a rule."""
     async with services.database.writing() as session:
         await rules.remove(session, row_id(token_id), row_id(rule_id))

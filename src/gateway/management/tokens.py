@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
-from gateway.auth.tokens import Status
+from gateway.auth.token_status import Status
 from gateway.http.request_services import AppServices
 from gateway.management import paging
 from gateway.management.bodies import body, described
@@ -13,7 +13,7 @@ from gateway.management.router import Router, row_id
 from gateway.operations import settings_views, tokens, views
 from gateway.operations.tokens import NewToken, Rotation, TokenChange
 
-router = Router(prefix="/api/access-tokens", tags=["access tokens"])
+router = Router(prefix="/api/access-tokens", tags=["Access tokens"])
 
 
 class TokenFilters(Filters):

@@ -9,8 +9,12 @@ Functions take a session or a database and typed inputs, return views, and raise
     operators        operators
     resources        resources and their operators
     connections      connected accounts
+    server_discovery/
+                     the mail and calendar servers of an address
     tokens           access tokens
     rules            collab rules of a token
+    recipient_rules  to whom a token may write
+    documents        saved documents
     decisions        the audit log: list, follow, verify
     policy_document  the policy file and its checks
     policy_snapshot  the stored policy

@@ -1,7 +1,8 @@
 """Connections: accounts of operators; their credentials are stored and never returned."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -39,7 +40,11 @@ SiteIds = Annotated[list[ShortText], Field(max_length=1000)]
 
 
 class Credentials(Input):
-    """One of: accessToken with what renews it, a client of its own, or an API token."""
+    """
+    One of: accessToken with what renews it, a client of its own, an API token, a password.
+
+    At an own mail server: a password, or an access token, with what renews it.
+    """
 
     access_token: Secret | None = None
     refresh_token: Secret | None = None
@@ -48,13 +53,17 @@ class Credentials(Input):
     client_secret: Secret | None = None
     tenant: Tenant | None = None
     api_token: Secret | None = None
+    username: Secret | None = None
+    password: Secret | None = None
+    submission_url: ShortText | None = None
+    token_url: ShortText | None = None
 
     def stored(self) -> Mapping[str, Any]:
         """
         Return the members that are encrypted.
 
         Raises:
-            InvalidInput: They are not exactly one of the three forms.
+            InvalidInput: They are not exactly one of the forms.
         """
         members = self.model_dump(by_alias=True, exclude_none=True)
         for required, optional in _CREDENTIAL_FORMS:
@@ -67,9 +76,18 @@ _CREDENTIAL_FORMS = (  # required members, optional members
     ({"accessToken"}, {"refreshToken", "expiresAt"}),
     ({"clientId", "clientSecret", "tenant"}, set[str]()),
     ({"apiToken"}, set[str]()),
+    ({"username", "password"}, {"submissionUrl"}),
+    ({"username", "accessToken"}, {"expiresAt", "submissionUrl"}),
+    (
+        {"username", "accessToken", "refreshToken", "tokenUrl", "clientId"},
+        {"expiresAt", "clientSecret", "submissionUrl"},
+    ),
 )
 _CREDENTIAL_FORMS_TEXT = (
-    "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken"
+    "accessToken (refreshToken, expiresAt); clientId, clientSecret, tenant; apiToken; "
+    "username, password (submissionUrl); username, accessToken (expiresAt, submissionUrl); "
+    "username, accessToken, refreshToken, tokenUrl, clientId (expiresAt, clientSecret, "
+    "submissionUrl)"
 )
 
 
@@ -136,7 +154,7 @@ class ConnectionService:
             granted_scopes=new.granted_scopes,
             can_write=connection_rows.can_write(new.granted_scopes),
             status=status,
-            base_url=self._base_url(new.base_url),
+            base_url=self._base_url(new.provider, new.base_url),
             selected_site_ids=new.selected_site_ids,
             created_at=now,
             updated_at=now,
@@ -146,7 +164,8 @@ class ConnectionService:
         session.add(row)
         await session.flush()
         if new.credentials is not None:
-            connection_rows.replace(row, new.credentials.stored(), self.keyring)
+            _store_credentials(row, new.credentials, self.keyring)
+            row.can_write |= _can_submit(row, self.keyring)
         await tokens.bump_policy_rev(session, [row.resource_id])
         note(session, "createConnection", row.id)
         return self.view(row)
@@ -193,13 +212,14 @@ class ConnectionService:
         row.sqlmodel_update(changed.model_dump(include=_COPIED_MEMBERS, exclude_unset=True))
         row.can_write = connection_rows.can_write(row.granted_scopes)
         if "base_url" in members:
-            row.base_url = self._base_url(changed.base_url)
+            row.base_url = self._base_url(row.provider, changed.base_url)
         if changed.credentials is not None:
-            connection_rows.replace(row, changed.credentials.stored(), self.keyring)
+            _store_credentials(row, changed.credentials, self.keyring)
             if row.status != "disabled":
                 row.status, row.status_detail = "active", None
         elif "credentials" in members:
             row.credentials = None
+        row.can_write |= _can_submit(row, self.keyring)
         if "status" in members:
             row.status, row.status_detail = changed.status, None
         row.updated_at = timestamps.now_ms()
@@ -242,7 +262,9 @@ class ConnectionService:
             "createdAt": timestamps.to_text(row.created_at),
         }
 
-    def _base_url(self, url: str | None) -> str | None:
+    def _base_url(self, provider: str, url: str | None) -> str | None:
+        if provider in _OWN_SERVERS:
+            return _OWN_SERVERS[provider](url)
         if url is None:
             return None
         try:
@@ -251,6 +273,82 @@ class ConnectionService:
             raise invalid(
                 "baseUrl", "must be a URL whose scheme, host and port this deployment allows"
             ) from None
+
+
+def _imap_url(url: str | None) -> str:
+    """Return the address of an IMAP server; an administrator may name any server."""
+    from providers.imap.endpoints import Endpoint  # noqa: PLC0415 - few connections need it
+
+    if url is None:
+        raise invalid("baseUrl", "is required: the server, such as imaps://mail.example.org")
+    try:
+        Endpoint.parse(url, "imap")
+    except ValueError as failure:
+        raise invalid("baseUrl", f"is no IMAP server: {failure}") from None
+    return url.strip().rstrip("/")
+
+
+def _caldav_url(url: str | None) -> str:
+    """Return the address of a CalDAV server; an administrator may name any server."""
+    if url is None:
+        raise invalid("baseUrl", "is required: the server, such as https://calendar.example.org")
+    try:
+        return https_url(url)
+    except ValueError as failure:
+        raise invalid("baseUrl", f"is no CalDAV server: {failure}") from None
+
+
+def https_url(url: str) -> str:
+    """Return an https address without a slash at its end; raises ValueError for another."""
+    from providers.http.urls import BaseUrl  # noqa: PLC0415 - httpx is heavy for a command
+
+    server = BaseUrl.parse(url.strip())
+    if server.origin.startswith("http:") and not server.is_loopback:
+        raise ValueError("Plain http may only lead to this machine.")
+    return url.strip().rstrip("/")
+
+
+_OWN_SERVERS: Mapping[str, Callable[[str | None], str]] = MappingProxyType(
+    {"IMAP": _imap_url, "CALDAV": _caldav_url}
+)
+
+
+def _store_credentials(row: ConnectionRow, credentials: Credentials, keyring: Keyring) -> None:
+    stored = credentials.stored()
+    is_own = row.provider in _OWN_SERVERS
+    if ("username" in stored) != is_own:
+        form = "username and password" if is_own else "no username and password"
+        raise invalid("credentials", f"of {row.provider} must have {form}")
+    if "accessToken" in stored and row.provider == "CALDAV":
+        raise invalid("credentials", "of CALDAV must have username and password")
+    if "tokenUrl" in stored:
+        _check_token_url(str(stored["tokenUrl"]))
+    if "submissionUrl" in stored:
+        if row.provider != "IMAP":
+            raise invalid("credentials.submissionUrl", "is for IMAP alone")
+        _check_submission_url(str(stored["submissionUrl"]))
+    connection_rows.replace(row, stored, keyring)
+
+
+def _check_submission_url(url: str) -> None:
+    from providers.imap.endpoints import Endpoint  # noqa: PLC0415 - few connections need it
+
+    try:
+        Endpoint.parse(url, "smtp")
+    except ValueError as failure:
+        raise invalid("credentials.submissionUrl", f"is no server: {failure}") from None
+
+
+def _check_token_url(url: str) -> None:
+    try:
+        https_url(url)
+    except ValueError as failure:
+        raise invalid("credentials.tokenUrl", f"is no token endpoint: {failure}") from None
+
+
+def _can_submit(row: ConnectionRow, keyring: Keyring) -> bool:
+    """Return whether mail of an own server can be sent, and so be changed."""
+    return row.provider == "IMAP" and "submissionUrl" in connection_rows.unseal(row, keyring)
 
 
 def test_view(result: ConnectionTestResult) -> views.ConnectionTest:
@@ -287,4 +385,4 @@ def _require_collab(kind: str, members: Container[str]) -> None:
     """Refuse the members of collab connections on connections of other kinds."""
     for member, field in _COLLAB_MEMBERS.items():
         if kind != "collab" and member in members:
-            raise invalid(field, "is for collab connections alone")
+            raise invalid(field, "is for collab connections only")

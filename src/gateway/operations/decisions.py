@@ -215,6 +215,8 @@ def view(number: int, decision: Decision) -> views.Decision:
         "upstreamCalls": decision.upstream_calls,
         "upstreamStatus": decision.upstream_status,
         "actor": decision.actor,
+        "parentId": decision.parent_id,
+        "dryRun": decision.dry_run,
     }
 
 

@@ -56,11 +56,11 @@ def parse_time(value: object) -> int:
         ValueError: *value* is not a text, or not a time.
     """
     if not isinstance(value, str):
-        raise ValueError("must be a time")  # noqa: TRY004 - pydantic turns ValueError into a detail
+        raise ValueError("must be a time, such as 2026-11-20T12:00:00Z")  # noqa: TRY004 - pydantic turns ValueError into a detail
     try:
         return timestamps.parse(value)
     except ValueError as problem:
-        raise ValueError("must be a time") from problem
+        raise ValueError("must be a time, such as 2026-11-20T12:00:00Z") from problem
 
 
 def _address(text: str) -> str:

@@ -1,7 +1,7 @@
 """Rotates the secret keys: seals and signs everything that is stored under the first key."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func
 from sqlmodel import col, select
@@ -9,12 +9,13 @@ from sqlmodel import col, select
 from gateway.audit import provider_errors, reading, seals
 from gateway.audit.changes import log_change
 from gateway.rule_intents.log import seal_context
-from gateway.secrets.keyring import Keyring
+from gateway.secrets.keyring import Keyring, place
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
 from gateway.store.sealed_columns import CREDENTIALS, SealedColumn, rotate_column
 from gateway.store.tables import (
+    ConnectionRow,
     DecisionRow,
     DecisionSeal,
     IdempotencyRow,
@@ -63,6 +64,37 @@ async def rotate(
     await log_change(database, "rotateKeys")
     report["decisions"] = await seal_decisions(database, keyring, progress=progress)
     return report
+
+
+class CredentialKeys(NamedTuple):
+    """The keys that open the stored credentials of connections."""
+
+    unreadable: Sequence[int]  # connections whose credentials no key of the ring opens, ascending
+    older: int  # connections whose credentials are sealed with another key than the first
+    readable: int  # connections whose credentials can be opened, those with older keys included
+
+
+async def credential_keys(database: Database, keyring: Keyring) -> CredentialKeys:
+    """Open the credentials of all connections, and count them by the key that opens them."""
+    unreadable, older, readable = list[int](), 0, 0
+    async with database.reading() as session:
+        statement = select(ConnectionRow.id, ConnectionRow.credentials)
+        rows = await session.exec(
+            statement.where(col(ConnectionRow.credentials).is_not(None)).order_by(
+                col(ConnectionRow.id)
+            )
+        )
+        for connection_id, sealed in rows:
+            where = place("connections", connection_id or 0, "credentials")
+            try:
+                resealed = keyring.rotate(sealed or b"", place=where)
+                keyring.decrypt(sealed or b"", place=where)
+            except ValueError:
+                unreadable.append(connection_id or 0)
+                continue
+            readable += 1
+            older += resealed is not None
+    return CredentialKeys(unreadable, older, readable)
 
 
 async def seal_decisions(

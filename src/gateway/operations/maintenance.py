@@ -13,6 +13,7 @@ from sqlmodel import col, select
 from gateway.audit.changes import ChangeLog, act_at_the_command_line, note
 from gateway.errors import CommandError
 from gateway.operations import restored_access
+from gateway.operations.key_rotation import credential_keys
 from gateway.operations.restored_access import WiderAccess
 from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
@@ -53,7 +54,7 @@ async def downgrade(version: str, *, force: bool = False) -> dict[str, Any]:
     async with _open_database() as database:
         before = await _known_version(database)
         if before is None or before < version:
-            raise CommandError(f"The database is at {before or 'nothing'}: that is no way back.")
+            raise CommandError(f"The database has version {before or 'none'}, not a newer one.")
         await _require_idle(database, force=force)
         from gateway.store.revisions import downgrade as go_back  # noqa: PLC0415 - Alembic is heavy
 
@@ -65,7 +66,7 @@ async def back_up(target: Path, progress: Progress) -> dict[str, Any]:
     """Copy the store to *target*; return the `file` and its `version`."""
     async with _open_database() as database:
         if await schema_version.current(database) is None:
-            raise CommandError(f"There is nothing to copy at {safe_url(database)}.")
+            raise CommandError(f"There is no database to copy at {safe_url(database)}.")
         url = database.url
     backups.back_up(url, target, progress)
     return {"file": str(target), "version": backups.version_of(url, target)}
@@ -104,8 +105,9 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
     Returns:
         As `current`; the `file` and its version (`before`); the numbers of `tokens` that are not
         revoked and of `connections`; the processes that are `serving`, which only *force* allows;
-        `wider`, as `compare` lists it; and the ids of `revived` tokens: revoked before, but not in
-        the copy.
+        `wider`, as `compare` lists it; the ids of `revived` tokens: revoked before, but not in
+        the copy; and the ids of `unreadable` connections: no key of AGW_SECRET_KEYS opens their
+        credentials.
 
     Raises:
         CommandError: *copy* is no backup that this program can restore, or gateways serve and there
@@ -144,15 +146,25 @@ async def restore(copy: Path, progress: Progress, *, force: bool = False) -> dic
             "serving": serving,
             "revived": sorted(revoked & usable),
             "wider": wider,
+            "unreadable": await _unreadable_connections(database),
         }
+
+
+async def _unreadable_connections(database: Database) -> Sequence[int]:
+    keyring = _keyring(Settings())
+    return (await credential_keys(database, keyring)).unreadable if keyring else ()
+
+
+def _keyring(settings: Settings) -> Keyring | None:
+    keys = settings.secret_keys
+    return Keyring.read(keys.get_secret_value()) if keys else None
 
 
 def _log_changes(database: Database) -> None:
     """Have changes of *database* logged, if there are keys to sign the rows with."""
     settings = Settings()
-    if settings.secret_keys:
+    if keyring := _keyring(settings):
         act_at_the_command_line()
-        keyring = Keyring.read(settings.secret_keys.get_secret_value())
         ChangeLog(database=database, keyring=keyring, days=settings.decision_days).install()
 
 
@@ -167,7 +179,7 @@ async def _require_idle(database: Database, *, force: bool) -> list[str]:
     if serving and not force:
         raise CommandError(
             f"Gateways serve this database: {', '.join(serving)}. Stop them first; one that was "
-            f"killed counts for {TERM_SECONDS:.0f} seconds more. --force does it all the same."
+            f"killed counts for {TERM_SECONDS:.0f} seconds more. --force continues nevertheless."
         )
     return serving
 

@@ -11,7 +11,15 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from gateway.audit.changes import note
 from gateway.auth import token_format, tokens
 from gateway.operations import resources, rules
-from gateway.operations.policy_changes import REVOKE, Change, changes, plain
+from gateway.operations.documents import batch
+from gateway.operations.policy_changes import (
+    REVOKE,
+    Change,
+    changes,
+    edited_documents,
+    plain,
+    removed_documents,
+)
 from gateway.operations.policy_document import Policy, RuleKey, TokenEntry
 from gateway.operations.policy_snapshot import (
     MANUAL,
@@ -42,7 +50,7 @@ async def export(session: AsyncSession) -> dict[str, Any]:
 
 
 async def diff(session: AsyncSession, policy: Policy, *, prune: bool) -> list[Change]:
-    """Return what `apply` would change; *prune* revokes tokens that *policy* does not name."""
+    """Return what `apply` would change; *prune* ends tokens and documents that *policy* omits."""
     return changes(await take_snapshot(session), policy, prune=prune)
 
 
@@ -62,6 +70,9 @@ async def apply(session: AsyncSession, policy: Policy, *, prune: bool) -> Applie
             texts[entry.name] = await create_token(session, entry, operator_ids, resource_ids)
         elif ("token", entry.name) in touched:
             await _change_token(session, stored, entry, resource_ids)
+    edited, removed = edited_documents(policy, planned), removed_documents(planned)
+    if edited or removed:
+        await batch.write(session, snapshot.documents, edited.values(), removed)
     revoked = [snapshot.tokens[change.name].row.id for change in planned if change.verb == REVOKE]
     if revoked:
         await tokens.revoke(session, col(AccessToken.id).in_(revoked))
@@ -161,6 +172,7 @@ async def _change_token(
     token.policy_rev += 1
     session.add(token)
     await session.flush()
+    await tokens.shorten_children(session, token)
     note(session, "changeToken", token.id, token=token)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.errors import CommandError
+from gateway.operations.documents import batch
+from gateway.operations.documents.collection import NamedDocument
 from gateway.operations.policy_document import (
     OperatorEntry,
     Policy,
@@ -13,8 +15,16 @@ from gateway.operations.policy_document import (
     RuleKey,
     TokenEntry,
 )
-from gateway.operations.policy_snapshot import MANUAL, PolicySnapshot, StoredToken
+from gateway.operations.policy_snapshot import MANUAL, PolicySnapshot, StoredToken, document_fields
 from gateway.store import timestamps
+from policy.containment import (
+    Direction,
+    direction_of_end,
+    direction_of_rule,
+    direction_of_set,
+    directions_of_settings,
+)
+from policy.grants import Grant
 
 CREATE, CHANGE, REMOVE, REVOKE = "create", "change", "remove", "revoke"
 _SIGNS = {CREATE: "+", CHANGE: "~", REMOVE: "-", REVOKE: "-"}
@@ -27,9 +37,10 @@ class Change:
 
     Attributes:
         verb: create, change, remove or revoke.
-        kind: operator, resource, token or rule.
-        name: Of the operator (address), resource or token; of its token for a rule.
+        kind: operator, resource, token, rule or document.
+        name: Of the operator (address), resource, token or document; of its token for a rule.
         member: The member that differs (`displayName`, `settings.maskMode`), or the rule in words.
+        direction: Whether tokens may do more after the change, or less.
     """
 
     verb: str
@@ -38,6 +49,7 @@ class Change:
     member: str | None = None
     before: Any = None
     after: Any = None
+    direction: Direction = Direction.NEITHER
 
     def __str__(self) -> str:
         subject = f"token {self.name}: rule" if self.kind == "rule" else f"{self.kind} {self.name}"
@@ -46,12 +58,12 @@ class Change:
             words += f" {self.member}"
         elif self.member is not None:
             words += f": {self.member}"
-        if self.verb != CHANGE:
-            return words
-        before, after = (
-            json.dumps(value, ensure_ascii=False) for value in (self.before, self.after)
-        )
-        return f"{words} {before} -> {after}"
+        if self.verb == CHANGE:
+            before, after = (
+                json.dumps(value, ensure_ascii=False) for value in (self.before, self.after)
+            )
+            words += f" {before} -> {after}"
+        return f"{words} ({self.direction})"
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -62,16 +74,18 @@ class Change:
             "member": self.member,
             "before": self.before,
             "after": self.after,
+            "direction": self.direction,
         }
 
 
 def changes(snapshot: PolicySnapshot, policy: Policy, *, prune: bool = False) -> list[Change]:
     """
-    Return the differences; *prune* revokes the tokens that the document does not name.
+    Return the differences; *prune* revokes tokens and removes documents that are not named.
 
     Raises:
         CommandError: A name is unknown or ambiguous, or a token would change its operator, or get
             a resource that its operator is not linked to.
+        Refusal: A saved document is refused, as by `batch.check`.
     """
     _check_names(snapshot, policy)
     _check_links(snapshot, policy)
@@ -80,22 +94,46 @@ def changes(snapshot: PolicySnapshot, policy: Policy, *, prune: bool = False) ->
         *(change for entry in policy.resources for change in _resource(snapshot, entry)),
         *(change for entry in policy.tokens for change in _token(snapshot, entry)),
     ]
+    differences += (change for entry in policy.documents for change in _document(snapshot, entry))
     if prune:
-        differences += [Change(REVOKE, "token", name) for name in _unnamed(snapshot, policy)]
+        differences += _pruned(snapshot, policy)
+    if edited := edited_documents(policy, differences):
+        batch.check(snapshot.documents, edited, removed_documents(differences))
     return differences
 
 
-def _unnamed(snapshot: PolicySnapshot, policy: Policy) -> list[str]:
+def edited_documents(policy: Policy, differences: Iterable[Change]) -> dict[int, NamedDocument]:
+    """Return the saved documents that are created or changed, by their position in *policy*."""
+    names = {change.name for change in differences if change.kind == "document"}
+    return {
+        position: entry for position, entry in enumerate(policy.documents) if entry.name in names
+    }
+
+
+def removed_documents(differences: Iterable[Change]) -> list[str]:
+    """Return the names of the saved documents that are removed."""
+    return [
+        change.name for change in differences if (change.verb, change.kind) == (REMOVE, "document")
+    ]
+
+
+def _pruned(snapshot: PolicySnapshot, policy: Policy) -> Iterator[Change]:
     """
-    Return the names of the stored tokens that the document does not name.
+    Yield the ends of the stored tokens and saved documents that the policy document does not name.
 
     Raises:
-        CommandError: The document has no tokens at all, or a name is ambiguous.
+        CommandError: The document has neither tokens nor documents, or a name is ambiguous.
     """
-    if "tokens" not in policy.model_fields_set:
-        raise CommandError("--prune needs a document that has tokens.")
-    snapshot.require_unique("token", snapshot.tokens)
-    return sorted(snapshot.tokens.keys() - {token.name for token in policy.tokens})
+    if not policy.model_fields_set & {"tokens", "documents"}:
+        raise CommandError("--prune needs a document that has tokens or documents.")
+    if "tokens" in policy.model_fields_set:
+        snapshot.require_unique("token", snapshot.tokens)
+        for name in sorted(snapshot.tokens.keys() - {token.name for token in policy.tokens}):
+            yield Change(REVOKE, "token", name, direction=Direction.NARROWER)
+    if "documents" in policy.model_fields_set:
+        named = {document.name for document in policy.documents}
+        for name in sorted(snapshot.documents.keys() - named):
+            yield Change(REMOVE, "document", name, direction=_reach(snapshot, name, added=False))
 
 
 def _check_names(snapshot: PolicySnapshot, policy: Policy) -> None:
@@ -134,7 +172,9 @@ def _check_links(snapshot: PolicySnapshot, policy: Policy) -> None:
 
 def _refuse_unknown(kind: str, missing: Iterable[str]) -> None:
     for name in sorted(missing):
-        raise CommandError(f"There is no {kind} {name!r}, neither here nor in the document.")
+        raise CommandError(
+            f"There is no {kind} {name!r}, neither in this deployment nor in the document."
+        )
 
 
 def _operator(snapshot: PolicySnapshot, entry: OperatorEntry) -> Iterator[Change]:
@@ -152,37 +192,41 @@ def _resource(snapshot: PolicySnapshot, entry: ResourceEntry) -> Iterator[Change
         yield Change(CREATE, "resource", entry.name)
     elif "operators" in entry.model_fields_set and stored.operators != set(entry.operators):
         before, after = sorted(stored.operators), sorted(set(entry.operators))
-        yield Change(CHANGE, "resource", entry.name, "operators", before, after)
+        moved = direction_of_set(set(before), set(after))
+        yield Change(CHANGE, "resource", entry.name, "operators", before, after, moved)
 
 
 def _token(snapshot: PolicySnapshot, entry: TokenEntry) -> Iterator[Change]:
     stored = snapshot.tokens.get(entry.name)
     if stored is None:
-        yield Change(CREATE, "token", entry.name)
+        yield Change(CREATE, "token", entry.name, direction=Direction.WIDER)
         for key in sorted(entry.keyed_rules):
             yield _rule(CREATE, entry.name, key)
         return
     if stored.operator != entry.operator:
-        raise CommandError(f"Token {entry.name!r} is of {stored.operator}; that cannot be changed.")
-    for member, before, after in _members(stored, entry):
+        raise CommandError(f"Token {entry.name!r} belongs to {stored.operator} for good.")
+    for member, before, after, moved in _members(stored, entry):
         if before != after:
-            yield Change(CHANGE, "token", entry.name, member, before, after)
+            yield Change(CHANGE, "token", entry.name, member, before, after, moved)
     if "rules" in entry.model_fields_set:
         yield from _rules(stored, entry)
 
 
-def _members(stored: StoredToken, entry: TokenEntry) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, stored value and value of the document for each member that it has."""
+def _members(stored: StoredToken, entry: TokenEntry) -> Iterator[tuple[str, Any, Any, Direction]]:
+    """Yield name, stored value, value of the document and direction of each member that it has."""
     members = entry.model_fields_set
     if "resources" in members:
-        yield "resources", sorted(stored.resources), sorted(set(entry.resources))
+        moved = direction_of_set(stored.resources, set(entry.resources))
+        yield "resources", sorted(stored.resources), sorted(set(entry.resources)), moved
     if "expires_at" in members:
-        before, after = stored.row.expires_at, entry.expires_at
-        yield "expiresAt", timestamps.optional_text(before), timestamps.optional_text(after)
+        ends = stored.row.expires_at, entry.expires_at
+        before, after = map(timestamps.optional_text, ends)
+        yield "expiresAt", before, after, direction_of_end(*ends)
     if "settings" in members:
         before, after = plain(stored.settings), plain(entry.full_settings)
+        directions = directions_of_settings(Grant.read(before), Grant.read(after))
         for name in after:
-            yield f"settings.{name}", before[name], after[name]
+            yield f"settings.{name}", before[name], after[name], directions[name]
 
 
 def _rules(stored: StoredToken, entry: TokenEntry) -> Iterator[Change]:
@@ -203,7 +247,28 @@ def _rules(stored: StoredToken, entry: TokenEntry) -> Iterator[Change]:
 def _rule(verb: str, token: str, key: RuleKey, before: Any = None, after: Any = None) -> Change:
     rule_type, pattern, action = key
     member = f"{action} {rule_type} {pattern}"
-    return Change(verb, "rule", token, member, before, after)
+    moved = Direction.NEITHER if verb == CHANGE else direction_of_rule(action, added=verb == CREATE)
+    return Change(verb, "rule", token, member, before, after, moved)
+
+
+def _document(snapshot: PolicySnapshot, entry: NamedDocument) -> Iterator[Change]:
+    row = snapshot.documents.get(entry.name)
+    if row is None:
+        yield Change(
+            CREATE, "document", entry.name, direction=_reach(snapshot, entry.name, added=True)
+        )
+        return
+    for member, before in document_fields(row).items():
+        after = getattr(entry, member)
+        if before != after:
+            yield Change(CHANGE, "document", entry.name, member, before, after)
+
+
+def _reach(snapshot: PolicySnapshot, name: str, *, added: bool) -> Direction:
+    """Return the direction of an added or removed document: that for tokens limited to it."""
+    if any(limit.allows([name]) for limit in snapshot.document_limits):
+        return Direction.WIDER if added else Direction.NARROWER
+    return Direction.NEITHER
 
 
 def plain(value: Any) -> Any:

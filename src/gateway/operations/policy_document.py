@@ -1,15 +1,18 @@
 """
-The policy of a deployment as one document without secrets: operators, resources, tokens, rules.
+The policy of a deployment as one file without secrets: operators, tokens, rules, saved documents.
 
 People and resources are identified by their names, so a document fits other deployments too; ids
 in token settings (boards, calendars, connections) are kept unchanged. A member that is left out
-changes nothing; `settings` and `rules` that are present replace the stored ones entirely.
+changes nothing; `settings`, `rules` and a saved document that are present replace the stored ones
+entirely.
 
     {"version": 1,
      "operators": [{"email": "…", "displayName": "…"}],
      "resources": [{"name": "…", "operators": ["EMAIL", …]}],
      "tokens": [{"name": "…", "operator": "EMAIL", "resources": ["NAME", …], "expiresAt": null,
-                 "settings": {…}, "rules": [{"ruleType", "pattern", "action", "description"}]}]}
+                 "settings": {…}, "rules": [{"ruleType", "pattern", "action", "description"}]}],
+     "documents": [{"name": "…", "document": "…", "method": "GET", "path": "…", "status": 200,
+                    "description": null}]}
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,6 +20,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from gateway.operations.documents.collection import NamedDocument
 from gateway.operations.inputs import DisplayName, EmailAddress, Input, Name, ShortText, Time
 from gateway.operations.rules import MAX_RULES
 from gateway.operations.validation import parse_file
@@ -80,6 +84,7 @@ class Policy(Input):
     operators: list[OperatorEntry] = Field(default_factory=list)
     resources: list[ResourceEntry] = Field(default_factory=list)
     tokens: list[TokenEntry] = Field(default_factory=list)
+    documents: list[NamedDocument] = Field(default_factory=list)
 
 
 def parse(text: str) -> Policy:
@@ -96,6 +101,7 @@ def parse(text: str) -> Policy:
             *_repeated("operators", (operator.email for operator in policy.operators)),
             *_repeated("resources", (resource.name for resource in policy.resources)),
             *_repeated("tokens", (token.name for token in policy.tokens)),
+            *_repeated("documents", (document.name for document in policy.documents)),
             *token_errors(policy.tokens),
         ]
     )
@@ -110,7 +116,7 @@ def require_valid(errors: list[Detail]) -> None:
         InvalidInput: `VALIDATION_ERROR` with them.
     """
     if errors:
-        message = "The file cannot be used."
+        message = "The file is invalid."
         raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=errors)
 
 
@@ -139,5 +145,5 @@ def _repeated(member: str, names: Iterable[str]) -> Iterator[Detail]:
     seen = set()
     for position, name in enumerate(names):
         if name in seen:
-            yield Detail(f"{member}[{position}]", "has the name of another one")
+            yield Detail(f"{member}[{position}]", "has the same name as another one")
         seen.add(name)

@@ -1,7 +1,7 @@
-"""Snapshot of the stored policy: operators, resources, unrevoked tokens and their rules."""
+"""Snapshot of the policy: operators, resources, unrevoked root tokens, rules, saved documents."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,19 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.auth import tokens
 from gateway.errors import CommandError
+from gateway.operations.documents import collection
 from gateway.operations.policy_document import VERSION, RuleKey
 from gateway.store import timestamps
-from gateway.store.tables import AccessToken, CollabRule, Operator, OperatorResource, Resource
+from gateway.store.tables import (
+    AccessToken,
+    CollabRule,
+    DeploymentRow,
+    Operator,
+    OperatorResource,
+    Resource,
+    SavedDocumentRow,
+)
+from policy.documents import ANY, DocumentRules, read_documents
 from policy.settings import DEFAULTS
 
 MANUAL = "manual"  # the source of rules that operators made
@@ -30,7 +40,11 @@ class StoredResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredToken:
-    """A token that is not revoked; *operator* is an address, *resources* are names."""
+    """
+    A token that is not revoked and no child token, which its holder made and which is no policy.
+
+    *operator* is an address, *resources* are names.
+    """
 
     row: AccessToken
     operator: str
@@ -49,12 +63,16 @@ class PolicySnapshot:
     Everything stored, by name.
 
     Attributes:
+        document_limits: The limits to saved documents that unrevoked tokens have; those of child
+            tokens as their ancestors narrow them.
         shared: (kind, name) -> the ids of all that have this name, where there are several.
     """
 
     operators: Mapping[str, Operator]
     resources: Mapping[str, StoredResource]
     tokens: Mapping[str, StoredToken]
+    documents: Mapping[str, SavedDocumentRow]
+    document_limits: Collection[DocumentRules]
     shared: Mapping[tuple[str, str], Sequence[object]]
 
     def require_unique(self, kind: str, names: Iterable[str]) -> None:
@@ -68,20 +86,22 @@ class PolicySnapshot:
             if ids := self.shared.get((kind, name)):
                 listed = ", ".join(map(str, ids))
                 raise CommandError(
-                    f"Several {kind}s are named {name!r} ({listed}); a document knows them by "
-                    "their names, so give them different ones."
+                    f"Several {kind}s are named {name!r} ({listed}); a document identifies "
+                    "them by name, so give them different names."
                 )
 
 
 async def take_snapshot(session: AsyncSession, *, for_update: bool = False) -> PolicySnapshot:
-    """Read everything; *for_update* blocks other writers of tokens until the transaction ends."""
+    """Read everything; *for_update* blocks writers of tokens and documents until the commit."""
     if for_update and (await session.connection()).dialect.name == "postgresql":
+        # In the order in which writers of documents take them, so that no deadlock occurs.
+        await session.exec(select(DeploymentRow.id).with_for_update())
         await session.exec(_LOCK)  # type: ignore[call-overload]  # plain SQL
     operators = (await session.exec(select(Operator).order_by(Operator.id))).all()
     resources = (await session.exec(select(Resource).order_by(col(Resource.id)))).all()
     unrevoked = (
         select(AccessToken)
-        .where(col(AccessToken.revoked_at).is_(None))
+        .where(col(AccessToken.revoked_at).is_(None), col(AccessToken.parent_id).is_(None))
         .order_by(col(AccessToken.id))
     )
     token_rows = (
@@ -106,6 +126,8 @@ async def take_snapshot(session: AsyncSession, *, for_update: bool = False) -> P
             )
             for row in token_rows
         },
+        documents={row.name: row for row in await collection.rows(session)},
+        document_limits=await _document_limits(session),
         shared={
             **_shared("operator", ((row.email, row.id) for row in operators)),
             **_shared("resource", ((row.name, row.id) for row in resources)),
@@ -137,6 +159,10 @@ def to_document(snapshot: PolicySnapshot) -> dict[str, Any]:
             for name, resource in sorted(snapshot.resources.items())
         ],
         "tokens": [token_entry(token) for _, token in sorted(snapshot.tokens.items())],
+        "documents": [
+            {"name": name, **document_fields(row)}
+            for name, row in sorted(snapshot.documents.items())
+        ],
     }
 
 
@@ -158,6 +184,17 @@ def token_entry(token: StoredToken) -> dict[str, Any]:
             for _, rule in sorted(token.rules.items())
             if rule.source == MANUAL
         ],
+    }
+
+
+def document_fields(row: SavedDocumentRow) -> dict[str, Any]:
+    """Return the members of the entry of a saved document, without its name."""
+    return {
+        "document": row.text,
+        "method": row.method,
+        "path": row.path,
+        "status": row.status,
+        "description": row.description,
     }
 
 
@@ -184,3 +221,18 @@ async def _rules(session: AsyncSession) -> Mapping[int | None, dict[RuleKey, Col
     for rule in await session.exec(select(CollabRule)):
         rules[rule.token_id][rule.rule_type, rule.pattern, rule.action] = rule
     return rules
+
+
+async def _document_limits(session: AsyncSession) -> set[DocumentRules]:
+    unrevoked = select(AccessToken.id, AccessToken.parent_id, AccessToken.settings).where(
+        col(AccessToken.revoked_at).is_(None)
+    )
+    limits: dict[int | None, DocumentRules | None] = {None: None}
+    # A parent is older than its children, so its limit is known before theirs.
+    for token_id, parent_id, settings in await session.exec(
+        unrevoked.order_by(col(AccessToken.id))
+    ):
+        if parent_id in limits:
+            own, parent = read_documents(settings.get("documents", ANY)), limits[parent_id]
+            limits[token_id] = own.intersection(parent) if own and parent else own or parent
+    return {limit for limit in limits.values() if limit is not None}

@@ -6,17 +6,20 @@ docs/spec/management.md#restore.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import orjson
 
 from gateway.store.backups import Rows
-from policy.containment import widened_settings
+from policy.containment import meet, widened_settings
 from policy.grants import Grant
 
 # Tables that decide access; `access_of` reads their rows.
 TABLES = ("access_tokens", "token_resources", "collab_rules", "operator_resources", "connections")
+
+
+_RuleOfToken = tuple[int, str, str]  # token, rule type and pattern
 
 
 class WiderAccess(TypedDict):
@@ -36,8 +39,22 @@ class _Token:
     secrets: frozenset[str]  # digests that are accepted
     grant: Grant
     resources: frozenset[int]
-    allowed: frozenset[tuple[str, str]]  # rule type and pattern
-    blocked: frozenset[tuple[str, str]]
+    allowed: frozenset[_RuleOfToken]
+    blocked: frozenset[_RuleOfToken]
+    parent: int | None
+
+    def below(self, parent: "_Token | None") -> "_Token":
+        """Return this token as *parent* narrows it; None: it has lost its parent."""
+        if parent is None:
+            return replace(self, usable_until=-1)
+        return replace(
+            self,
+            usable_until=min(self.usable_until, parent.usable_until),
+            grant=meet(self.grant, [parent.grant]),
+            resources=self.resources & parent.resources,
+            allowed=self.allowed | parent.allowed,
+            blocked=self.blocked | parent.blocked,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +71,11 @@ def access_of(rows: Rows, now: int) -> Access:
     resources: dict[int, set[int]] = {}
     for row in rows["token_resources"]:
         resources.setdefault(int(row["token_id"]), set()).add(int(row["resource_id"]))
-    rules: dict[tuple[int, str], set[tuple[str, str]]] = {}
+    rules: dict[tuple[int, str], set[_RuleOfToken]] = {}
     for row in rows["collab_rules"]:
-        listed = rules.setdefault((int(row["token_id"]), row["action"]), set())
-        listed.add((row["rule_type"], row["pattern"]))
+        owner = int(row["token_id"])
+        listed = rules.setdefault((owner, row["action"]), set())
+        listed.add((owner, row["rule_type"], row["pattern"]))
     tokens = {
         (token_id := int(row["id"])): _Token(
             name=row["name"],
@@ -68,9 +86,13 @@ def access_of(rows: Rows, now: int) -> Access:
             resources=frozenset(resources.get(token_id, ())),
             allowed=frozenset(rules.get((token_id, "allow"), ())),
             blocked=frozenset(rules.get((token_id, "block"), ())),
+            parent=None if row.get("parent_id") is None else int(row["parent_id"]),
         )
         for row in rows["access_tokens"]
     }
+    for token_id, token in sorted(tokens.items()):  # a parent is older than its children
+        if token.parent is not None:
+            tokens[token_id] = token.below(tokens.get(token.parent))
     connections = {
         int(row["id"]): (
             row["account_email"],

@@ -89,7 +89,7 @@ async def replace(
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     if len(new_rules) > MAX_RULES:
         raise _too_many()
-    keys = await _distinct_keys(new_rules)
+    keys = await distinct_keys(new_rules)
     await session.exec(delete(CollabRule).where(col(CollabRule.token_id) == token.id))
     # Without objects of the ORM: making and tracking 20,000 of them takes seconds.
     add_rows = insert(CollabRule).returning(col(CollabRule.id), sort_by_parameter_order=True)
@@ -226,7 +226,9 @@ def facts_of(  # noqa: PLR0913 - each is an option of the command
     ancestors = [collab_ids.split_item(folder) for folder in folders]
     site_id = collab_ids.split_site(site) if site is not None else None
     if None in ancestors or (site is not None and site_id is None):
-        raise InvalidInput("A folder or site is named by its collab: id.", code=Code.INVALID_ID)
+        raise InvalidInput(
+            "A folder or site is identified by its collab: id.", code=Code.INVALID_ID
+        )
     if site_id is not None:
         facts["site_id"] = site_id
     return Facts(
@@ -249,13 +251,13 @@ def _facts_of_id(text: str) -> dict[str, Any]:
         return {"site_id": list_.site, "list_id": list_.list}
     if site := collab_ids.split_site(text):
         return {"site_id": site}
-    raise InvalidInput("This is no id of the API (collab:…).", code=Code.INVALID_ID)
+    raise InvalidInput("This is not an id of the API (collab:…).", code=Code.INVALID_ID)
 
 
 # -- helpers -------------------------------------------------------------------------------------
 
 
-async def _distinct_keys(new_rules: Sequence[NewRule]) -> dict[RuleKey, str | None]:
+async def distinct_keys(new_rules: Sequence[NewRule]) -> dict[RuleKey, str | None]:
     """Return the descriptions of rules by their keys, in the given order."""
     keys: dict[RuleKey, str | None] = {}
     for position, new in enumerate(new_rules):
@@ -271,9 +273,7 @@ async def _distinct_keys(new_rules: Sequence[NewRule]) -> dict[RuleKey, str | No
                 details=[Detail(field, refusal.message)],
             ) from None
         if key in keys:
-            raise Conflict(
-                f"rules[{position}] is the same as one before it.", code=Code.DUPLICATE_RULE
-            )
+            raise Conflict(f"rules[{position}] repeats an earlier rule.", code=Code.DUPLICATE_RULE)
         keys[key] = new.description
     return keys
 
@@ -343,7 +343,7 @@ async def _require_unique(session: AsyncSession, rule: CollabRule) -> None:
         )
     )
     if any(rule_id != rule.id for rule_id in same):
-        raise Conflict("This token has the same rule already.", code=Code.DUPLICATE_RULE)
+        raise Conflict("This token already has this rule.", code=Code.DUPLICATE_RULE)
 
 
 async def _policy_changed(session: AsyncSession, token: AccessToken) -> None:

@@ -1,6 +1,6 @@
 """The API's TokenSettings object, member by member, in the order of `policy.settings`."""
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from gateway.operations.json_schemas import Keywords, enum_of
 from policy import vocabulary as words
@@ -23,12 +23,22 @@ Days = Annotated[int, Keywords(minimum=0, maximum=MAX_DAYS)]
 Requests = Annotated[int, Keywords(minimum=0, maximum=MAX_REQUESTS)]
 
 
+DOCUMENTS = Keywords(
+    anyOf=[
+        {"type": "string", "enum": ["any", "saved"]},
+        {"type": "array", "items": {"type": "string"}, "maxItems": MAX_WORDS},
+    ]
+)
+
+
 class BoardScope(TypedDict):
     """A task board that a token may reach."""
 
     boardId: Annotated[str, "The board.", Keywords(minLength=1, maxLength=MAX_TEXT)]
-    provider: NotRequired[Annotated[words.TaskProvider, "Whose board; absent: whoever has it."]]
-    allowCreate: NotRequired[Annotated[bool, "Whether items may be made on it; true unless said."]]
+    provider: NotRequired[
+        Annotated[words.TaskProvider, "The provider of the board; absent: any provider."]
+    ]
+    allowCreate: NotRequired[Annotated[bool, "Whether items may be created on it; default: true."]]
 
 
 Boards = Annotated[list[BoardScope], _SHORT]
@@ -38,44 +48,77 @@ class TokenQuota(TypedDict, total=False):
     """How many requests a token may make in any window; absent: no limit of its own."""
 
     perMinute: Annotated[Requests, "In 60 seconds."]
-    perHour: Annotated[Requests, "In 3600 seconds."]
-    perDay: Annotated[Requests, "In 86400 seconds."]
+    perHour: Annotated[Requests, "In 3,600 seconds."]
+    perDay: Annotated[Requests, "In 86,400 seconds."]
+
+
+class RecipientRules(TypedDict, total=False):
+    """To whom a token may write; block wins, and who matches no pattern is not allowed."""
+
+    allow: Annotated[Texts, "Addresses, `@domain`, or `*` for everyone."]
+    block: Annotated[Texts, "Addresses, `@domain`, or `*` for everyone."]
 
 
 class TokenSettings(TypedDict):
     """What an access token may do."""
 
-    emailAccessEnabled: Annotated[bool, "Whether mail can be reached at all."]
-    allowedEmailOperations: Annotated[EmailOps, "What may be done with mail."]
-    visibleEmailFields: Annotated[EmailFields, "The fields of mail that are shown."]
-    calendarAccessEnabled: Annotated[bool, "Whether calendars can be reached at all."]
-    calendarAccessLevel: Annotated[words.CalendarAccessLevel, "How much of calendars is shown."]
-    visibleCalendarFields: Annotated[CalendarFields, "The fields of events that are shown."]
-    timeframePastDays: Annotated[Days | None, "How far back events are shown; null: all."]
-    timeframeFutureDays: Annotated[Days | None, "How far ahead events are shown; null: all."]
-    allowedCalendarIds: Annotated[Ids | None, "The calendars that are shown; null: all."]
-    allowedTaskOperations: Annotated[TaskOps, "What may be done with tasks."]
-    taskBoards: Annotated[Boards | None, "The boards that can be reached; null: all."]
-    visibleTaskFields: Annotated[TaskFields, "The fields of tasks that are shown."]
+    emailAccessEnabled: Annotated[bool, "Whether the email surface is enabled."]
+    allowedEmailOperations: Annotated[EmailOps, "The allowed operations on mail."]
+    visibleEmailFields: Annotated[EmailFields, "The visible fields of mail."]
+    calendarAccessEnabled: Annotated[bool, "Whether the calendar surface is enabled."]
+    calendarAccessLevel: Annotated[words.CalendarAccessLevel, "How much of a calendar is visible."]
+    visibleCalendarFields: Annotated[CalendarFields, "The visible fields of events."]
+    timeframePastDays: Annotated[Days | None, "Events are visible this many days back; null: all."]
+    timeframeFutureDays: Annotated[
+        Days | None, "Events are visible this many days ahead; null: all."
+    ]
+    allowedCalendarIds: Annotated[Ids | None, "The ids of the visible calendars; null: all."]
+    allowedTaskOperations: Annotated[TaskOps, "The allowed operations on tasks."]
+    taskBoards: Annotated[Boards | None, "The boards that the token reaches; null: all."]
+    visibleTaskFields: Annotated[TaskFields, "The visible fields of tasks."]
     writableTaskFields: Annotated[Texts, "The columns that may be written, by id; or `all`."]
     defaultTaskProvider: Annotated[
-        words.TaskProvider | None, "What `auto` means; null: what the connections say."
+        words.TaskProvider | None, "The provider that `auto` means; null: the only connected one."
     ]
-    collabAccessEnabled: Annotated[bool, "Whether collaboration content can be reached at all."]
-    allowedCollabOperations: Annotated[CollabOps, "What may be done with collaboration content."]
-    collabAllowAllDefault: Annotated[bool, "Whether what no collab rule matches is allowed."]
-    visibleCollabFields: Annotated[CollabFields, "The fields of content that are shown."]
+    collabAccessEnabled: Annotated[bool, "Whether the collab surface is enabled."]
+    allowedCollabOperations: Annotated[
+        CollabOps, "The allowed operations on collaboration content."
+    ]
+    collabAllowAllDefault: Annotated[
+        bool, "Whether content that no collab rule matches is allowed."
+    ]
+    visibleCollabFields: Annotated[CollabFields, "The visible fields of collaboration content."]
     collabSearchTotals: Annotated[
         words.SearchTotals,
         "`unfiltered`: `total` of a search counts hits that are not shown too; `visible`: it does "
         "not, and nothing hidden can be told from a search.",
     ]
-    allowedConnectionIds: Annotated[Ids | None, "The connections that can be used; null: all."]
+    allowedConnectionIds: Annotated[Ids | None, "The ids of the usable connections; null: all."]
+    recipientRules: Annotated[
+        RecipientRules | None,
+        "The allowed recipients of mail, shared files and assigned tasks; null: everyone.",
+    ]
+    sendMode: Annotated[
+        words.SendMode,
+        "`direct`: mail is sent; `draft`: it is put into the account's Drafts folder for a person "
+        "to send.",
+    ]
     maskMode: Annotated[
         words.MaskMode,
-        "`strict`: hidden fields cannot be told by filters, either; `basic`: they are null.",
+        "`strict`: filters and orders by hidden fields are refused too; `basic`: they are null.",
     ]
     quota: Annotated[TokenQuota | None, "The token's own limits; null: none."]
+    allowChildren: Annotated[bool, "Whether the holder may create child tokens, which only narrow."]
+    documents: Annotated[
+        Any,
+        "The only documents that the token runs: `any` call, every `saved` one, or their names.",
+        DOCUMENTS,
+    ]
+    documentsLogOnly: Annotated[
+        Any,
+        "As `documents`, but a call that it does not allow is only noted in the decision log.",
+        DOCUMENTS,
+    ]
 
 
 CHANGE: JsonSchema = {"$ref": "#/components/schemas/TokenSettingsChange"}

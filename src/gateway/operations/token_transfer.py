@@ -72,7 +72,7 @@ async def import_tokens(session: AsyncSession, text: str) -> dict[str, list[str]
             report["present"].append(entry.name)
             continue
         if entry.name in snapshot.tokens:
-            raise CommandError(f"There is a token {entry.name!r} already, with another text.")
+            raise CommandError(f"A token {entry.name!r} already exists, with another text.")
         operator_ids, resource_ids = _ids_of(snapshot, entry)
         secret = token_format.GeneratedToken("", digest, entry.key_id)
         await create_token(session, entry, operator_ids, resource_ids, secret=secret)
@@ -87,13 +87,13 @@ def _ids_of(snapshot: PolicySnapshot, entry: TokenEntry) -> tuple[dict[str, str]
     operator = snapshot.operators.get(entry.operator)
     if operator is None:
         raise CommandError(
-            f"There is no operator {entry.operator!r}; `policy apply` makes operators."
+            f"There is no operator {entry.operator!r}; `policy apply` creates operators."
         )
     resource_ids = {}
     for name in entry.resources:
         stored = snapshot.resources.get(name)
         if stored is None:
-            raise CommandError(f"There is no resource {name!r}; `policy apply` makes resources.")
+            raise CommandError(f"There is no resource {name!r}; `policy apply` creates resources.")
         if entry.operator not in stored.operators:
             raise CommandError(
                 f"Token {entry.name!r} names resource {name!r}, which {entry.operator} is not "

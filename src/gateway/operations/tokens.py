@@ -1,23 +1,23 @@
 """Access tokens: created, listed, changed, rotated and revoked."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any
 
 from pydantic import Field
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.audit.changes import note
-from gateway.auth import tokens
-from gateway.operations import resources, rows, settings_views, views
+from gateway.auth import token_views, tokens
+from gateway.auth.token_status import Status
+from gateway.operations import resources, rows, views
 from gateway.operations.inputs import Input, Name, Patch, RowId, Time
 from gateway.operations.validation import invalid
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator
-from policy import describe, grants
-from policy.refusals import InvalidInput
-from policy.settings import DEFAULTS
-from policy.vocabulary import RuleAction, Surface
+from policy import grants
+from policy.vocabulary import RuleAction
 
 ResourceIds = Annotated[list[RowId], Field(min_length=1, max_length=1000)]
 MAX_GRACE_SECONDS = 86_400
@@ -70,7 +70,7 @@ async def list_all(
     session: AsyncSession,
     *,
     operator_id: str | None = None,
-    status: tokens.Status | None = None,
+    status: Status | None = None,
     after: int = 0,
     limit: int | None = None,
 ) -> list[views.ManagedAccessToken]:
@@ -86,6 +86,12 @@ async def list_all(
 async def read(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
     """Return one token."""
     return await _view(session, await rows.get(session, AccessToken, token_id))
+
+
+async def with_ancestors(session: AsyncSession, token_id: int) -> Sequence[AccessToken]:
+    """Return a token, its parent, and so on."""
+    token = await rows.get(session, AccessToken, token_id)
+    return token, *(await tokens.ancestors_of(session, [token]))[token_id]
 
 
 async def change(
@@ -112,6 +118,7 @@ async def change(
     token.policy_rev += 1
     session.add(token)
     await session.flush()
+    await tokens.shorten_children(session, token)
     note(session, "changeToken", token_id, token=token)
     return await _view(session, token)
 
@@ -129,42 +136,18 @@ async def rotate(
     try:
         text = await tokens.rotate(session, token, grace_seconds=rotation.grace_seconds)
     except tokens.Revoked:
-        raise invalid("tokenId", "is of a revoked token: it gets no new secret") from None
+        raise invalid("tokenId", "belongs to a revoked token, which gets no new text") from None
     note(session, "rotateToken", token_id, token=token)
     return {**await _view(session, token), "token": text}
 
 
 async def revoke(session: AsyncSession, token_id: int) -> views.ManagedAccessToken:
-    """Revoke a token; no request that starts later passes with it."""
+    """Revoke a token and its descendants; no request that starts later passes with one of them."""
     token = await rows.get(session, AccessToken, token_id, for_update=True)
     await tokens.revoke(session, col(AccessToken.id) == token_id)
     await session.refresh(token)
     note(session, "revokeToken", token_id, token=token)
     return await _view(session, token)
-
-
-def status_of(word: str | None) -> tokens.Status | None:
-    """
-    Return the status of this name; None for None.
-
-    Raises:
-        InvalidInput: There is no such status.
-    """
-    if word is not None and word not in list(tokens.Status):
-        raise InvalidInput(f"status must be one of: {', '.join(tokens.Status)}.")
-    return None if word is None else tokens.Status(word)
-
-
-def surfaces(token: views.ManagedAccessToken) -> list[str]:
-    """Return the surfaces that a token may reach."""
-    settings = token["settings"]
-    enabled = {
-        Surface.EMAIL: settings.get("emailAccessEnabled") is True,
-        Surface.CALENDAR: settings.get("calendarAccessEnabled") is True,
-        Surface.TASKS: bool(token["effectiveTaskOperations"]),
-        Surface.COLLAB: settings.get("collabAccessEnabled") is True,
-    }
-    return [surface.value for surface, is_enabled in enabled.items() if is_enabled]
 
 
 async def _lock_resources(
@@ -183,35 +166,22 @@ async def _views(
     session: AsyncSession, listed: Sequence[AccessToken]
 ) -> list[views.ManagedAccessToken]:
     resource_ids = await tokens.resources_of(session, listed)
-    blocking = await _with_block_rules(session, listed)
+    ancestors = await tokens.ancestors_of(session, listed)
+    blocking = await _with_block_rules(
+        session,
+        {token.id for token in listed} | {each.id for row in ancestors.values() for each in row},
+    )
     return [
-        {
-            "id": token.id or 0,
-            "name": token.name,
-            "keyId": token.key_id,
-            "operatorId": token.operator_id,
-            "resourceIds": resource_ids[token.id or 0],
-            "status": tokens.status(token, timestamps.now_ms()),
-            "createdAt": timestamps.to_text(token.created_at),
-            "expiresAt": timestamps.optional_text(token.expires_at),
-            "revokedAt": timestamps.optional_text(token.revoked_at),
-            "lastUsedAt": timestamps.optional_text(token.last_used_at),
-            "settings": cast("settings_views.TokenSettings", {**DEFAULTS, **token.settings}),
-            **grants.effective_operations(token.settings),
-            "warnings": describe.warnings(
-                grants.Grant.read(token.settings), has_block_rules=token.id in blocking
-            ),
-        }
+        token_views.view_of(token, ancestors[token.id or 0], resource_ids[token.id or 0], blocking)
         for token in listed
     ]
 
 
 async def _with_block_rules(
-    session: AsyncSession, listed: Sequence[AccessToken]
+    session: AsyncSession, token_ids: AbstractSet[int | None]
 ) -> frozenset[int | None]:
     """Return the ids of the tokens that have a block rule."""
     query = select(CollabRule.token_id).where(
-        col(CollabRule.token_id).in_([token.id for token in listed]),
-        col(CollabRule.action) == RuleAction.BLOCK.value,
+        col(CollabRule.token_id).in_(token_ids), col(CollabRule.action) == RuleAction.BLOCK.value
     )
     return frozenset((await session.exec(query.distinct())).all())

@@ -3,12 +3,13 @@
 from typing import Annotated, TypedDict
 
 from gateway.audit import decision
-from gateway.auth import tokens
+from gateway.auth import token_status
 from gateway.connections import rows as connection_rows
 from gateway.operations.json_schemas import Keywords, enum_of
 from gateway.operations.settings_views import TokenSettings
 from policy import vocabulary as words
 from providers.account_checks.checks import Outcome
+from rest_compat.saved.methods import METHODS
 
 Long = Annotated[int, Keywords(format="int64")]
 Moment = Annotated[str, Keywords(format="date-time")]
@@ -36,11 +37,11 @@ class Page(TypedDict):
 
 
 class Operator(TypedDict):
-    """Somebody whose accounts are connected."""
+    """A person whose accounts are connected."""
 
     id: Annotated[str, "A UUID.", Keywords(format="uuid")]
     email: Annotated[str, "The person's address."]
-    displayName: Annotated[str, "What the person is called."]
+    displayName: Annotated[str, "The person's display name."]
     createdAt: Annotated[Moment, "When the operator was added."]
 
 
@@ -55,7 +56,7 @@ class OperatorPage(TypedDict):
 class Resource(TypedDict):
     """A container of connections; operators and access tokens are linked to it."""
 
-    id: Annotated[Long, "Given out once, never again."]
+    id: Annotated[Long, "An id that is never used again."]
     name: Annotated[str, "For display."]
     operatorIds: Annotated[list[str], "The operators linked to it, by id."]
     createdAt: Annotated[Moment, "When the resource was added."]
@@ -72,23 +73,32 @@ class ResourcePage(TypedDict):
 class Connection(TypedDict):
     """A connected account; its credentials never come back."""
 
-    id: Annotated[Long, "Given out once, never again."]
-    resourceId: Annotated[Long, "The resource that it hangs on."]
-    operatorId: Annotated[str, "Whose account it is."]
+    id: Annotated[Long, "An id that is never used again."]
+    resourceId: Annotated[Long, "The id of its resource."]
+    operatorId: Annotated[str, "The id of its operator."]
     kind: Annotated[str, "The surface that it serves.", enum_of(words.Surface)]
-    provider: Annotated[str, "Who keeps the account.", enum_of(words.Provider, words.TaskProvider)]
-    mode: Annotated[Mode | None, "How collaboration content is reached; null on other kinds."]
-    accountEmail: Annotated[str, "The account's address."]
-    grantedScopes: Annotated[list[str], "What the account's owner agreed to."]
-    canWrite: Annotated[bool, "Whether those scopes let anything be changed."]
-    status: Annotated[Status, "Whether it can be used, as far as is known."]
-    statusDetail: Annotated[str | None, "What went wrong; null: nothing is known to be."]
-    reconnectUrl: Annotated[
-        Url | None, "Where the owner renews the consent; null unless that is needed and helps."
+    provider: Annotated[
+        str, "The code of the account's provider.", enum_of(words.Provider, words.TaskProvider)
     ]
-    lastOkAt: Annotated[Moment | None, "When the account last answered well; null: not yet."]
+    mode: Annotated[Mode | None, "The way to collaboration content; null on other kinds."]
+    accountEmail: Annotated[str, "The account's address."]
+    grantedScopes: Annotated[list[str], "The scopes that the account's owner granted."]
+    canWrite: Annotated[bool, "Whether these scopes allow changes."]
+    status: Annotated[Status, "Whether the connection can be used."]
+    statusDetail: Annotated[
+        str | None,
+        "The cause of a status other than `active`, or what an active mailbox cannot do; null: "
+        "none is known.",
+    ]
+    reconnectUrl: Annotated[
+        Url | None,
+        "The link with which the owner renews the consent; null when not needed or no help.",
+    ]
+    lastOkAt: Annotated[
+        Moment | None, "The time of the account's last successful response; null: none yet."
+    ]
     selectedSiteIds: Annotated[list[str], "The sites that a `selected_sites` connection reaches."]
-    baseUrl: Annotated[str | None, "Where upstream is called; null: where the deployment says."]
+    baseUrl: Annotated[str | None, "The base URL of the upstream; null: that of the deployment."]
     createdAt: Annotated[Moment, "When the connection was added."]
 
 
@@ -101,12 +111,12 @@ class ConnectionPage(TypedDict):
 
 
 class ConnectionTest(TypedDict):
-    """How one harmless read upstream went."""
+    """The result of one harmless read upstream."""
 
     ok: Annotated[bool, "Whether the account answered."]
-    status: Annotated[Status, "What the connection's status is by that."]
-    detail: Annotated[str, "The finding as a sentence."]
-    latencyMs: Annotated[int, "How long it took, in milliseconds."]
+    status: Annotated[Status, "The status of the connection after the test."]
+    detail: Annotated[str, "The result as a sentence."]
+    latencyMs: Annotated[int, "The duration in milliseconds."]
 
 
 class CheckFinding(TypedDict):
@@ -118,8 +128,8 @@ class CheckFinding(TypedDict):
         enum_of(Outcome),
         "Whether the account behaves as expected; by-hand: a person must try it.",
     ]
-    detail: Annotated[str, "The finding as a sentence."]
-    latencyMs: Annotated[int, "How long it took, in milliseconds."]
+    detail: Annotated[str, "The result as a sentence."]
+    latencyMs: Annotated[int, "The duration in milliseconds."]
 
 
 class ConnectionCheck(TypedDict):
@@ -130,29 +140,36 @@ class ConnectionCheck(TypedDict):
 
 
 class Consent(TypedDict):
-    """A consent that has begun and that a person has to give."""
+    """A consent that was started and waits for a person."""
 
-    authorizeUrl: Annotated[Url, "Where the account's owner agrees."]
-    expiresAt: Annotated[Moment, "Until when that is possible."]
+    authorizeUrl: Annotated[Url, "The address where the account's owner consents."]
+    expiresAt: Annotated[Moment, "The end of this address."]
 
 
 # -- access tokens -------------------------------------------------------------------------------
 
 
 class ManagedAccessToken(TypedDict):
-    """An access token as it is managed; its text is not kept."""
+    """An access token without its text, which is not stored."""
 
-    id: Annotated[Long, "Given out once, never again."]
+    id: Annotated[Long, "An id that is never used again."]
     name: Annotated[str, "For display."]
-    keyId: Annotated[str, "The first 8 characters of its text behind the prefix."]
-    operatorId: Annotated[str, "Whose token it is."]
+    keyId: Annotated[str, "The first 8 characters of its text after the prefix."]
+    operatorId: Annotated[str, "The id of its operator."]
+    parentId: Annotated[
+        Long | None, "The token from which it was made, which narrows it; null: it has none."
+    ]
     resourceIds: Annotated[list[Long], "The resources whose connections it can use, ascending."]
-    status: Annotated[tokens.Status, "Whether calls with it are let in."]
-    createdAt: Annotated[Moment, "When it was made."]
-    expiresAt: Annotated[Moment | None, "When it ends; null: never."]
-    revokedAt: Annotated[Moment | None, "When it was revoked; null: it was not."]
-    lastUsedAt: Annotated[Moment | None, "When a call last came with it; null: not yet."]
-    settings: Annotated[TokenSettings, "What it may do."]
+    status: Annotated[token_status.Status, "Whether calls with the token are accepted."]
+    createdAt: Annotated[Moment, "When the token was created."]
+    expiresAt: Annotated[Moment | None, "When the token expires; null: never."]
+    revokedAt: Annotated[Moment | None, "When the token was revoked; null: it is not revoked."]
+    lastUsedAt: Annotated[
+        Moment | None, "The time of the last call with the token; null: none yet."
+    ]
+    settings: Annotated[
+        TokenSettings, "What the token may do; a child token, as far as its ancestors may."
+    ]
     effectiveEmailOperations: Annotated[
         list[EmailWord], "`allowedEmailOperations` without shorthands."
     ]
@@ -162,13 +179,13 @@ class ManagedAccessToken(TypedDict):
     effectiveCollabOperations: Annotated[
         list[CollabWord], "`allowedCollabOperations` without shorthands."
     ]
-    warnings: Annotated[list[str], "What its settings reveal against their look; mostly empty."]
+    warnings: Annotated[list[str], "Settings that reveal more than they seem to; usually empty."]
 
 
 class MintedAccessToken(ManagedAccessToken):
-    """An access token with its text, which is never seen again."""
+    """An access token with its text, which is shown this once only."""
 
-    token: Annotated[str, "What callers send as `Authorization: Bearer …`."]
+    token: Annotated[str, "The text that callers send as `Authorization: Bearer …`."]
 
 
 class AccessTokenPage(TypedDict):
@@ -185,13 +202,17 @@ class AccessTokenPage(TypedDict):
 class CollabRule(TypedDict):
     """A rule about the collaboration content that a token may reach."""
 
-    id: Annotated[Long, "Given out once, never again."]
-    ruleType: Annotated[str, "What the pattern is compared with.", enum_of(words.RuleType)]
+    id: Annotated[Long, "An id that is never used again."]
+    ruleType: Annotated[
+        str, "The property that the pattern is compared with.", enum_of(words.RuleType)
+    ]
     pattern: Annotated[str, "In its stored form, without prefixes."]
-    action: Annotated[str, "What happens to what matches; `block` wins.", enum_of(words.RuleAction)]
+    action: Annotated[
+        str, "The effect on content that matches; `block` wins.", enum_of(words.RuleAction)
+    ]
     description: Annotated[str | None, "For people."]
     source: Annotated[
-        str, "`auto`: stored when the token made something.", enum_of(("manual", "auto"))
+        str, "`auto`: stored when the token created the resource.", enum_of(("manual", "auto"))
     ]
     createdAt: Annotated[Moment, "When it was added."]
     updatedAt: Annotated[Moment, "When it was last changed."]
@@ -200,7 +221,7 @@ class CollabRule(TypedDict):
 class CollabRules(TypedDict):
     """All rules of a token."""
 
-    rules: Annotated[list[CollabRule], "In the order in which they were given."]
+    rules: Annotated[list[CollabRule], "In the order of the request."]
 
 
 class CollabRulePage(TypedDict):
@@ -211,45 +232,101 @@ class CollabRulePage(TypedDict):
     hasMore: HasMore
 
 
+# -- saved documents -----------------------------------------------------------------------------
+
+
+class ListedDocument(TypedDict):
+    """A saved document without its text."""
+
+    name: Annotated[str, "The name that token settings and commands use."]
+    documentId: Annotated[str, "SHA-256 of the text, in hexadecimal digits; `documentId`."]
+    method: Annotated[str, "Of the calls that run it.", enum_of(METHODS)]
+    path: Annotated[str, "Of these calls; variables in braces."]
+    status: Annotated[int, "The HTTP status of a success."]
+    description: Annotated[str | None, "For people."]
+    createdAt: Annotated[Moment, "When it was added."]
+    updatedAt: Annotated[Moment, "When it was last changed."]
+
+
+class DocumentVariable(TypedDict):
+    """A variable of a saved document."""
+
+    name: Annotated[str, "Without the dollar sign."]
+    type: Annotated[str, "Its GraphQL type."]
+    filledBy: Annotated[
+        str, "The part of a call that fills it.", enum_of(("path", "query", "header", "body"))
+    ]
+    required: Annotated[bool, "Whether a call must fill it."]
+
+
+class SavedDocument(ListedDocument):
+    """A GraphQL document that a call of REST runs."""
+
+    document: Annotated[str, "Its text."]
+    rootField: Annotated[str | None, "The root field that it selects; null: it does not fit."]
+    surface: Annotated[SurfaceWord | None, "The surface of the root field; null: none."]
+    variables: Annotated[list[DocumentVariable], "Its variables, in order."]
+    problem: Annotated[
+        str | None, "Why it does not fit the schema of this version; null: it does fit."
+    ]
+
+
+class DocumentPage(TypedDict):
+    """Saved documents by name."""
+
+    documents: Annotated[list[ListedDocument], "At most `limit` of them."]
+    nextPageToken: NextPageToken
+    hasMore: HasMore
+
+
 # -- the decision log ----------------------------------------------------------------------------
 
 
 class Decision(TypedDict):
     """One call of a token and what decided it, or one change by an administrator; no content."""
 
-    id: Annotated[Long, "Of the entry."]
+    id: Annotated[Long, "The id of the row."]
     at: Annotated[Moment, "When the call was answered."]
     requestId: Annotated[str, "The call's `X-Request-Id`."]
-    tokenId: Annotated[Long | None, "Which token called or was changed; null: none."]
-    operatorId: Annotated[str | None, "Whose token it was."]
+    tokenId: Annotated[Long | None, "The token that called or was changed; null: none."]
+    operatorId: Annotated[str | None, "The operator of the token."]
     door: Annotated[
         str,
-        "How the call came in; `admin`: a change by the management API, `cli`: by a command.",
+        "The interface of the call; `admin`: a change by the management API, `cli`: by a command.",
         enum_of(decision.EntryPoint),
     ]
-    surface: Annotated[SurfaceWord | None, "What was called; null: none of the surfaces."]
+    surface: Annotated[SurfaceWord | None, "The surface of the call; null: none."]
     operation: Annotated[
-        str | None, "The root field that answers, or the change; null: none was reached."
+        str | None, "The root field of the call, or the name of the change; null: none was reached."
     ]
     resourceId: Annotated[
-        str | None, "The id that the caller named, if it has the form of one, or of what changed."
+        str | None,
+        "The id in the request, if it has the form of an id, or the id of the changed object.",
     ]
     outcome: Annotated[
-        str, "`failed`: nothing here refused it, and it did not work.", enum_of(decision.Outcome)
+        str,
+        "`failed`: the gateway did not refuse the call, but it did not succeed.",
+        enum_of(decision.Outcome),
     ]
-    layer: Annotated[LayerWord | None, "What decided; null: it was allowed."]
-    code: Annotated[CodeWord | None, "The reason; null: it was allowed."]
-    status: Annotated[int, "What REST answers with; 0: nobody waited for an answer."]
+    layer: Annotated[LayerWord | None, "The layer that refused the call; null: none."]
+    code: Annotated[CodeWord | None, "The error code; null: none."]
+    status: Annotated[int, "The HTTP status of REST; 0: the client had disconnected."]
     ruleId: Annotated[Long | None, "The collab rule that decided; null: none did."]
-    policyRevision: Annotated[int, "Of the token, as the call found it."]
+    policyRevision: Annotated[int, "The revision of the token's policy at the call."]
     hiddenFields: Annotated[int, "How many fields of the surface the token may not see."]
     cost: Annotated[int, "Operations charged to its rate limits."]
-    durationMs: Annotated[float, "Milliseconds since the token was known."]
-    upstreamCalls: Annotated[int, "Tries at calls upstream, of the request as a whole."]
-    upstreamStatus: Annotated[int | None, "What the last of them was answered with."]
+    durationMs: Annotated[float, "Milliseconds from the authentication to the response."]
+    upstreamCalls: Annotated[int, "Attempts at upstream calls, of the request as a whole."]
+    upstreamStatus: Annotated[int | None, "The HTTP status of the last attempt."]
     actor: Annotated[
-        str | None, "Who made the change: the name of an admin token, or of a user; null: a call."
+        str | None,
+        "Who made the change: the name of an admin token, of a user, or `token` and the id of the "
+        "token that made a child token; null: a call.",
     ]
+    parentId: Annotated[
+        Long | None, "The token from which the token was made; null: it is no child token."
+    ]
+    dryRun: Annotated[bool, "Whether it was a write that ended before it wrote anything."]
 
 
 class DecisionPage(TypedDict):
@@ -264,10 +341,10 @@ class ProviderError(TypedDict):
     """One answer of a provider behind a request that failed then."""
 
     at: Annotated[Moment, "When the request was answered."]
-    connectionId: Annotated[Long | None, "The account that was called; null: none."]
-    provider: Annotated[str, "What was called; `tokens`: the OAuth server of the account."]
-    status: Annotated[int | None, "The provider's HTTP status; null: no whole answer came."]
-    code: Annotated[CodeWord, "What the caller was told."]
+    connectionId: Annotated[Long | None, "The connection that was called; null: none."]
+    provider: Annotated[str, "The API that was called; `tokens`: the OAuth server of the account."]
+    status: Annotated[int | None, "The provider's HTTP status; null: no complete response."]
+    code: Annotated[CodeWord, "The error code in the response to the caller."]
     text: Annotated[
         str | None, "The beginning of the provider's answer; null: its key left `AGW_SECRET_KEYS`."
     ]

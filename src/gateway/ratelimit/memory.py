@@ -89,7 +89,7 @@ class MemoryLimiter:
             processes: How many share the limits; each may use an equal part of every window.
         """
         now = self._now()
-        logs = [(charge, self._log(charge, now)) for charge in charges]
+        logs = self._logs_of(charges, now)
         tightest, left, frees_at = None, 0, 0
         for charge, log in logs:
             moments, cost = log.moments, charge.cost
@@ -109,9 +109,20 @@ class MemoryLimiter:
                         tightest, left, frees_at = window, remaining, frees
         if tightest is None:
             return UNLIMITED
-        for charge, log in logs:
-            log.add(charge.cost, now, name)
+        _count(logs, now, name)
         return accepted(tightest, left, frees_at)
+
+    def _logs_of(self, charges: Sequence[Charge], now: int) -> list[tuple[Charge, HitLog]]:
+        """Return *charges*, each with its log, without requests that are out of every window."""
+        logs = []
+        for charge in charges:
+            log = self._logs.get(charge.key)
+            if log is None or log.windows is not charge.windows:
+                log = self._log(charge, now)
+            elif log.moments and log.moments[0] <= now - log.span:
+                log.drop_before(now - log.span)
+            logs.append((charge, log))
+        return logs
 
     def _refusal(
         self, logs: Sequence[tuple[Charge, HitLog]], now: int, processes: int
@@ -151,3 +162,12 @@ class MemoryLimiter:
                 log.drop_before(now - log.span)
             self._logs = {key: log for key, log in self._logs.items() if log.moments}
         return now
+
+
+def _count(logs: Sequence[tuple[Charge, HitLog]], now: int, name: str) -> None:
+    """Add charges to their logs; see `HitLog.add`."""
+    for charge, log in logs:
+        if charge.cost == 1 and not name:
+            log.moments.append(now)
+        else:
+            log.add(charge.cost, now, name)

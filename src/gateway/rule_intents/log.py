@@ -18,7 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
@@ -50,6 +50,14 @@ class RuleIntentLog:
         self._running: dict[int, tuple[int, str]] = {}  # intent -> token, rule type
         self._pending_rules: dict[int, str] = {}
 
+    async def require_room(self, token_id: int) -> None:
+        """Raise what `intend` would raise; store nothing."""
+        try:
+            async with self._database.reading() as session:
+                await _require_room(session, token_id)
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+
     @retried
     async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
         """
@@ -72,11 +80,7 @@ class RuleIntentLog:
         )
         try:
             async with self._database.writing() as session:
-                count = await session.exec(
-                    select(func.count()).where(col(CollabRule.token_id) == token_id)
-                )
-                if count.one() >= MAX_RULES:
-                    raise Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)
+                await _require_room(session, token_id)
                 intent_id = await session.scalar(row.returning(col(RuleIntent.id))) or 0
         except StorageUnavailable as failure:
             raise Overloaded from failure
@@ -110,9 +114,8 @@ class RuleIntentLog:
         await self.store_pending()
 
     async def store_pending(self) -> None:
-        """Store the rules that could not be stored at first."""
-        for intent_id, pattern in list(self._pending_rules.items()):
-            await self._store(intent_id, pattern)
+        """Store the rules that could not be stored at first; one that fails delays no other."""
+        await for_each(list(self._pending_rules.items()), lambda pending: self._store(*pending))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -162,6 +165,12 @@ class RuleIntentLog:
         self._running.pop(intent_id, None)
 
 
+async def _require_room(session: AsyncSession, token_id: int) -> None:
+    count = await session.exec(select(func.count()).where(col(CollabRule.token_id) == token_id))
+    if count.one() >= MAX_RULES:
+        raise Conflict(f"A token has at most {MAX_RULES} rules.", code=Code.RULE_LIMIT)
+
+
 def seal_context(token_id: int) -> bytes:
     """Return the keyring context of a sealed fingerprint."""
     return f"rule_intents:{token_id}".encode()
@@ -170,6 +179,15 @@ def seal_context(token_id: int) -> bytes:
 async def add_allow_rule(
     session: AsyncSession, token_id: int, rule_type: str, pattern: str
 ) -> None:
+    """Insert an allow rule for a token and its ancestors, whose rules must allow it too."""
+    owner: int | None = token_id
+    while owner is not None:
+        await _add_own_rule(session, owner, rule_type, pattern)
+        parent = select(AccessToken.parent_id).where(col(AccessToken.id) == owner)
+        owner = (await session.exec(parent)).first()
+
+
+async def _add_own_rule(session: AsyncSession, token_id: int, rule_type: str, pattern: str) -> None:
     """Insert an allow rule, unless the token has it already or does not exist any more."""
     if await has_allow_rule(session, token_id, rule_type, pattern):
         return

@@ -20,7 +20,7 @@ from sqlmodel import col, select
 
 from gateway.rule_intents.log import LEASE_MS, add_allow_rule, has_allow_rule, seal_context
 from gateway.secrets.keyring import Keyring
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.clock import StatementClock
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
@@ -39,6 +39,7 @@ log = logging.getLogger("gateway")
 
 CHECK_SECONDS = 15.0  # between two checks for expired intents
 _BATCH = 20  # intents of one check
+_CONCURRENT_SEARCHES = 4  # a hanging upstream must not delay the searches of all other intents
 _EMPTY_LOOKS = 2  # searches without a match, after which the resource counts as not created
 # From one search to the next; the last search comes after about a day.
 LOOK_PAUSES_MS = tuple(60_000 * minutes for minutes in (1, 1, 5, 30, 60, 240, 480, 600))
@@ -96,7 +97,6 @@ class RuleIntentRecovery:
         """
         if not self._database.clock.is_trusted:
             return 0
-        resolved = 0
         now, look_at = self._now(), col(RuleIntent.look_at)
         # An end that lies further ahead than any process sets it was stored by a wrong clock.
         untouched_too_long = and_(col(RuleIntent.looks) == 0, look_at > now + 2 * LEASE_MS)
@@ -104,10 +104,11 @@ class RuleIntentRecovery:
         async with self._database.reading() as session:
             rows = await session.exec(select(RuleIntent).where(due).limit(_BATCH))
             intents = rows.all()
-        for intent in intents:
-            if await self._claim(intent):
-                resolved += await self._search(intent)
-        return resolved
+        return sum(await for_each(intents, self._resolve, concurrent=_CONCURRENT_SEARCHES))
+
+    async def _resolve(self, intent: RuleIntent) -> bool:
+        """Search for the resource of an intent that nobody else has claimed."""
+        return await self._claim(intent) and await self._search(intent)
 
     @retried
     async def _claim(self, intent: RuleIntent) -> bool:

@@ -2,20 +2,20 @@
 The database of the process: engines, tables and the shared state that lives in rows.
 
     sqlite       the packaged SQLite driver, installed before anything opens a database
+    file_reader  reads of the SQLite file by the driver alone
     database     read sessions and write transactions over SQLite or PostgreSQL
     failures     failures of a database that mean "try again later"
     conflicts    repetition of transactions that another one rolled back
     tables       the tables as SQLModel classes
+    document_table  the table of saved documents
     columns      columns that several tables have
     timestamps   milliseconds since the epoch, and their text form
     clock        the time that all processes on one database share
     clock_check  comparison of the machine's clock with the database's
     leases       locks in the database, for one process at a time
     serving      the leases of the processes that serve
-    idempotency  the entries of `Idempotency-Key` requests
+    idempotency  attempts and responses of `Idempotency-Key` requests
     uploads      files uploaded to be attached to messages
-    attempt_fence
-                 the end of an attempt that lost its Idempotency-Key
     event_ids    public ids of calendars and events
     background   jobs and loops that run beside the requests
     cleanup      the hourly deletion of expired rows

@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from gateway.store.database import StorageUnavailable
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 log = logging.getLogger("gateway")
 
@@ -83,6 +86,29 @@ async def running_tasks(*tasks: PeriodicTask) -> AsyncIterator[None]:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+async def for_each(
+    items: Iterable[T], work: Callable[[T], Awaitable[R]], *, concurrent: int = 1
+) -> Sequence[R]:
+    """
+    Run *work* for every item, *concurrent* at a time, and return the results in order.
+
+    An exception keeps no other item from its work: the first one is raised at the end.
+    """
+    places = asyncio.Semaphore(concurrent)
+
+    async def run(item: T) -> R:
+        async with places:
+            return await work(item)
+
+    outcomes = await asyncio.gather(*map(run, items), return_exceptions=True)
+    results = []
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
+    return results
 
 
 async def _log_unavailable(job: Coroutine[Any, Any, None]) -> None:

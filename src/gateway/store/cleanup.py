@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
-from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.leases import Leases
 
 HOUR = 3600.0  # seconds between two runs, over all processes
@@ -35,11 +35,12 @@ class HourlyCleanup:
         """
         Run all sweeps unless some process did within the hour; return whether they ran.
 
+        A sweep that fails keeps none of the others from running.
+
         Raises:
             StorageUnavailable: The database did not answer.
         """
         if not await self._leases.take_turn("hourly sweep", HOUR):
             return False
-        for sweep in self._sweeps:
-            await sweep()
+        await for_each(self._sweeps, lambda sweep: sweep())
         return True

@@ -1,9 +1,15 @@
-"""Columns that several tables have."""
+"""The base of the tables, and columns that several have."""
 
 from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Field
+from sqlmodel import Field, SQLModel
+
+
+class Row(SQLModel):
+    """Base of the tables. Their rows are not validated, so no validator is built at the start."""
+
+    model_config = {"defer_build": True}
 
 
 def bigint() -> Any:
@@ -26,6 +32,11 @@ def foreign_key(target: str, *, primary_key: bool = False, index: bool = False) 
         index=index,
     )
     return Field(sa_column=column)
+
+
+def reference(*, index: bool = False) -> Any:
+    """Return a column of the id of a row, or None; without a foreign key."""
+    return Field(default=None, sa_column=sa.Column(bigint(), nullable=True, index=index))
 
 
 def timestamp(*, nullable: bool = False) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from sqlalchemy import Connection, event, text
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool, QueuePool
 from sqlmodel import SQLModel
@@ -46,6 +47,8 @@ MIGRATION_SECONDS = 60.0  # that a start waits for the migration of another proc
 # otherwise stop the others until it goes on.
 _IDLE_MS = 15_000
 _MIGRATION_LOCK = 7_301_120  # arbitrary, but the same in every process
+
+_DRIVERS = frozenset({"sqlite+aiosqlite", "postgresql+asyncpg"})
 
 
 class StorageUnavailable(Exception):
@@ -84,7 +87,12 @@ class Database:
             url: Of SQLite or PostgreSQL, with the name of the asynchronous driver.
             connections: The most that are open to PostgreSQL at once; a third of them stay open.
             pooler: How a connection pooler between this process and PostgreSQL works.
+
+        Raises:
+            ArgumentError: *url* is no URL, or names another database or driver.
         """
+        if (driver := make_url(url).drivername) not in _DRIVERS:
+            raise ArgumentError(f"{driver} is not a supported driver")
         if make_url(url).get_backend_name() == "sqlite":
             writer = _sqlite(url, writer=True)
             return cls(url, _sqlite(url, writer=False), writer, writer)

@@ -9,15 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
-
 from gateway.errors import CommandError
 
-if TYPE_CHECKING:  # it asks this module
+if TYPE_CHECKING:  # the first is heavy, the last asks this module
+    from sqlalchemy import Connection
+
+    from gateway.store import sqlite
     from gateway.store.database import Database
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
 _TABLE = "alembic_version"
+_REVISION = f"SELECT version_num FROM {_TABLE}"  # noqa: S608 - a constant
 
 
 @cache
@@ -40,7 +42,16 @@ async def current(database: "Database") -> str | None:
         return await connection.run_sync(_current)
 
 
-def known_revision(connection: Connection) -> str | None:
+def of_file(connection: "sqlite.Connection") -> str | None:
+    """Return the revision of an SQLite file; None when it has no tables."""
+    tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    if connection.execute(tables, (_TABLE,)).fetchone() is None:
+        return None
+    row = connection.execute(_REVISION).fetchone()
+    return None if row is None else str(row[0])
+
+
+def known_revision(connection: "Connection") -> str | None:
     """
     Return the revision of the database; None for an empty one.
 
@@ -56,8 +67,10 @@ def known_revision(connection: Connection) -> str | None:
     return revision
 
 
-def _current(connection: Connection) -> str | None:
+def _current(connection: "Connection") -> str | None:
+    from sqlalchemy import inspect, text  # noqa: PLC0415 - heavy
+
     if not inspect(connection).has_table(_TABLE):
         return None
-    revision = connection.scalar(text(f"SELECT version_num FROM {_TABLE}"))  # noqa: S608 - a constant
+    revision = connection.scalar(text(_REVISION))
     return None if revision is None else str(revision)

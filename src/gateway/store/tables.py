@@ -11,11 +11,12 @@ import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
 from gateway.store import columns
+from gateway.store.document_table import SavedDocumentRow as SavedDocumentRow  # noqa: PLC0414
 
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
 
-class Operator(SQLModel, table=True):
+class Operator(columns.Row, table=True):
     """A person whose accounts are connected; `id` is a UUID."""
 
     __tablename__ = "operators"
@@ -26,7 +27,7 @@ class Operator(SQLModel, table=True):
     created_at: int = columns.timestamp()
 
 
-class Resource(SQLModel, table=True):
+class Resource(columns.Row, table=True):
     """A group of connections that tokens are granted access to."""
 
     __tablename__ = "resources"
@@ -37,7 +38,7 @@ class Resource(SQLModel, table=True):
     created_at: int = columns.timestamp()
 
 
-class OperatorResource(SQLModel, table=True):
+class OperatorResource(columns.Row, table=True):
     __tablename__ = "operator_resources"
 
     operator_id: str = Field(
@@ -46,7 +47,7 @@ class OperatorResource(SQLModel, table=True):
     resource_id: int = columns.foreign_key("resources.id", primary_key=True, index=True)
 
 
-class ConnectionRow(SQLModel, table=True):
+class ConnectionRow(columns.Row, table=True):
     """
     One connected account.
 
@@ -82,7 +83,7 @@ class ConnectionRow(SQLModel, table=True):
     updated_at: int = columns.timestamp()
 
 
-class AccessToken(SQLModel, table=True):
+class AccessToken(columns.Row, table=True):
     """
     An access token; only the SHA-256 of its text is stored.
 
@@ -92,6 +93,7 @@ class AccessToken(SQLModel, table=True):
             accepted.
         settings: The full object of docs/spec/tokens.md#settings.
         operator_id: No foreign key: a revoked token outlives its operator.
+        parent_id: The token from which it was made; None: an operator made it. Tokens stay.
         policy_rev: Incremented by every change that can alter a decision.
         added_rules: How many of these changes added an automatic allow rule and did nothing else.
     """
@@ -108,6 +110,7 @@ class AccessToken(SQLModel, table=True):
     )
     previous_until: int | None = columns.timestamp(nullable=True)
     operator_id: str = Field(index=True, max_length=36)
+    parent_id: int | None = columns.reference(index=True)
     settings: dict[str, Any] = columns.json()
     policy_rev: int = Field(default=1)
     added_rules: int = Field(
@@ -119,14 +122,14 @@ class AccessToken(SQLModel, table=True):
     last_used_at: int | None = columns.timestamp(nullable=True)
 
 
-class TokenResource(SQLModel, table=True):
+class TokenResource(columns.Row, table=True):
     __tablename__ = "token_resources"
 
     token_id: int = columns.foreign_key("access_tokens.id", primary_key=True)
     resource_id: int = columns.foreign_key("resources.id", primary_key=True, index=True)
 
 
-class CollabRule(SQLModel, table=True):
+class CollabRule(columns.Row, table=True):
     """A rule of a token; `pattern` is normalised (docs/spec/rules.md#rule-object)."""
 
     __tablename__ = "collab_rules"
@@ -148,7 +151,7 @@ class CollabRule(SQLModel, table=True):
     updated_at: int = columns.timestamp()
 
 
-class RuleIntent(SQLModel, table=True):
+class RuleIntent(columns.Row, table=True):
     """
     A resource that a token is about to create and that then needs an allow rule.
 
@@ -176,7 +179,7 @@ class RuleIntent(SQLModel, table=True):
     looks: int = Field(default=0)
 
 
-class IdempotencyRow(SQLModel, table=True):
+class IdempotencyRow(columns.Row, table=True):
     """
     A request with an `Idempotency-Key`: one row per token, operation and key.
 
@@ -216,7 +219,7 @@ class IdempotencyRow(SQLModel, table=True):
     started_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
-class UploadRow(SQLModel, table=True):
+class UploadRow(columns.Row, table=True):
     """
     A file that a token uploaded to attach it to messages.
 
@@ -239,7 +242,7 @@ class UploadRow(SQLModel, table=True):
     expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
-class UploadChunkRow(SQLModel, table=True):
+class UploadChunkRow(columns.Row, table=True):
     """Some of the bytes of an uploaded file, sealed; *number* counts from 0."""
 
     __tablename__ = "upload_chunks"
@@ -249,7 +252,7 @@ class UploadChunkRow(SQLModel, table=True):
     content: bytes = Field(sa_column=sa.Column(sa.LargeBinary(), nullable=False))
 
 
-class CalendarRow(SQLModel, table=True):
+class CalendarRow(columns.Row, table=True):
     """A calendar; its `id` is the permanent `calendarId` of the API."""
 
     __tablename__ = "calendars"
@@ -263,7 +266,7 @@ class CalendarRow(SQLModel, table=True):
     native_id: str = Field(max_length=1024)
 
 
-class EventRow(SQLModel, table=True):
+class EventRow(columns.Row, table=True):
     """The place of an event; its UUID is computed from these values, so rows never change."""
 
     __tablename__ = "events"
@@ -273,7 +276,7 @@ class EventRow(SQLModel, table=True):
     native_id: str = Field(max_length=1024)
 
 
-class OAuthAttempt(SQLModel, table=True):
+class OAuthAttempt(columns.Row, table=True):
     """
     A pending OAuth consent; deleted when the person returns or when it expires.
 
@@ -290,7 +293,7 @@ class OAuthAttempt(SQLModel, table=True):
     expires_at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
 
 
-class LeaseRow(SQLModel, table=True):
+class LeaseRow(columns.Row, table=True):
     """A lock that *holder* has until *until* at the latest."""
 
     __tablename__ = "leases"
@@ -300,20 +303,21 @@ class LeaseRow(SQLModel, table=True):
     until: int = columns.timestamp()
 
 
-class DeploymentRow(SQLModel, table=True):
-    """The one row that tells this deployment from others: a random id, made with the table."""
+class DeploymentRow(columns.Row, table=True):
+    """The one row of this deployment: a random id, and a count of changes of documents."""
 
     __tablename__ = "deployment"
 
     id: str = Field(primary_key=True, max_length=32)
+    documents_rev: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
-class DecisionRow(SQLModel, table=True):
+class DecisionRow(columns.Row, table=True):
     """
     One call and what decided it; see `gateway.audit`. Rows outlive their tokens.
 
     Attributes:
-        at: End of the call. The members down to `actor` are those of `Decision`.
+        at: End of the call. The members down to `dry_run` are those of `Decision`.
         duration: Microseconds.
         chain, number: Position in the chain of one process and day; unique.
         signature: Over this row and the previous signature of its chain.
@@ -340,7 +344,7 @@ class DecisionRow(SQLModel, table=True):
     layer: str | None = Field(default=None, max_length=32)
     code: str | None = Field(default=None, max_length=64)
     status: int
-    rule_id: int | None = Field(default=None, sa_column=sa.Column(columns.bigint(), nullable=True))
+    rule_id: int | None = columns.reference()
     policy_rev: int
     hidden_fields: int
     cost: int
@@ -348,12 +352,14 @@ class DecisionRow(SQLModel, table=True):
     upstream_calls: int
     upstream_status: int | None = None
     actor: str | None = Field(default=None, max_length=100)
+    parent_id: int | None = columns.reference()
+    dry_run: bool = Field(default=False, sa_column_kwargs={"server_default": sa.false()})
     chain: str = Field(max_length=32)
     number: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False))
     signature: str = Field(max_length=64)
 
 
-class DecisionSeal(SQLModel, table=True):
+class DecisionSeal(columns.Row, table=True):
     """Signature over the rows *first* to *last* of a chain, and their faults; `audit.seals`."""
 
     __tablename__ = "decision_seals"
@@ -367,7 +373,7 @@ class DecisionSeal(SQLModel, table=True):
     signature: str = Field(max_length=64)
 
 
-class ProviderErrorRow(SQLModel, table=True):
+class ProviderErrorRow(columns.Row, table=True):
     """
     Answer of an upstream to a request that failed then; see `gateway.audit.provider_errors`.
 
@@ -384,9 +390,7 @@ class ProviderErrorRow(SQLModel, table=True):
     id: int | None = columns.primary_key()
     request_id: str = Field(index=True, max_length=128)
     at: int = Field(sa_column=sa.Column(sa.BigInteger(), nullable=False, index=True))
-    connection_id: int | None = Field(
-        default=None, sa_column=sa.Column(columns.bigint(), nullable=True)
-    )
+    connection_id: int | None = columns.reference()
     provider: str = Field(max_length=32)
     status: int | None = None
     code: str = Field(max_length=64)

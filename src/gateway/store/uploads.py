@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
-from sqlalchemy import delete, func, insert, update
+from sqlalchemy import ColumnElement, and_, delete, false, func, insert, update
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
@@ -74,6 +75,15 @@ class UploadStore:
             raise
         return self._file(row)
 
+    async def require_room(self, token_id: int, size: int) -> None:
+        """See `graph.attachment_uploads.UploadsOfToken.require_room`."""
+        try:
+            async with self._database.reading() as session:
+                await _require_count(session, token_id, ~self._expired())
+                await _require_bytes(session, token_id, size, ~self._expired())
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+
     async def find(self, token_id: int, handle: str) -> UploadedFile | None:
         """Return a file; see `graph.attachment_uploads.UploadsOfToken.find`."""
         try:
@@ -87,15 +97,18 @@ class UploadStore:
         except ValueError:  # its key left the ring
             return None
 
+    async def delete(self, token_id: int, handle: str) -> bool:
+        """Delete a file; see `graph.attachment_uploads.UploadsOfToken.delete`."""
+        try:
+            return await self._delete_by_handle(token_id, handle)
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+
     @retried
     async def sweep(self) -> int:
         """Delete expired files; return how many."""
-        if not self._database.clock.is_trusted:
-            return 0
         async with self._database.writing() as session:
-            deleted = await session.exec(
-                delete(UploadRow).where(col(UploadRow.expires_at) <= self._now())
-            )
+            deleted = await session.exec(delete(UploadRow).where(self._expired()))
         return deleted.rowcount
 
     # -- writing
@@ -114,22 +127,13 @@ class UploadStore:
         )
         async with self._database.writing() as session:
             await session.exec(
-                delete(UploadRow).where(
-                    col(UploadRow.token_id) == token_id, col(UploadRow.expires_at) <= self._now()
-                )
+                delete(UploadRow).where(col(UploadRow.token_id) == token_id, self._expired())
             )
             # Uploads of one token count one after another.
             await session.exec(
                 select(AccessToken.id).where(col(AccessToken.id) == token_id).with_for_update()
             )
-            files = await session.exec(
-                select(func.count()).where(col(UploadRow.token_id) == token_id)
-            )
-            if files.one() >= MAX_FILES:
-                raise Conflict(
-                    f"A token has at most {MAX_FILES} uploaded files, each for an hour.",
-                    code=Code.UPLOAD_LIMIT,
-                )
+            await _require_count(session, token_id)
             upload: int = await session.scalar(row.returning(col(UploadRow.id))) or 0
         return upload
 
@@ -140,17 +144,7 @@ class UploadStore:
             await session.exec(
                 select(AccessToken.id).where(col(AccessToken.id) == token_id).with_for_update()
             )
-            stored = await session.exec(
-                select(func.coalesce(func.sum(col(UploadRow.size)), 0)).where(
-                    col(UploadRow.token_id) == token_id
-                )
-            )
-            if stored.one() + len(chunk) > MAX_BYTES:
-                raise Conflict(
-                    f"The uploaded files of a token have at most {MAX_BYTES} bytes together."
-                    " Each is deleted after an hour.",
-                    code=Code.UPLOAD_LIMIT,
-                )
+            await _require_bytes(session, token_id, len(chunk))
             await session.exec(
                 update(UploadRow)
                 .where(col(UploadRow.id) == upload)
@@ -176,19 +170,33 @@ class UploadStore:
         async with self._database.writing() as session:
             await session.exec(delete(UploadRow).where(col(UploadRow.id) == upload))
 
+    @retried
+    async def _delete_by_handle(self, token_id: int, handle: str) -> bool:
+        async with self._database.writing() as session:
+            deleted = await session.exec(delete(UploadRow).where(self._valid(token_id, handle)))
+        return deleted.rowcount > 0
+
+    def _expired(self) -> ColumnElement[bool]:
+        """Return the condition for rows that may be deleted; none while the clock is distrusted."""
+        if not self._database.clock.is_trusted:
+            return false()
+        return col(UploadRow.expires_at) <= self._now()
+
     # -- reading
 
     async def _find(self, token_id: int, handle: str) -> UploadRow | None:
         async with self._database.reading() as session:
-            rows = await session.exec(
-                select(UploadRow).where(
-                    col(UploadRow.handle) == handle,
-                    col(UploadRow.token_id) == token_id,
-                    col(UploadRow.is_complete),
-                    col(UploadRow.expires_at) > self._now(),
-                )
-            )
+            rows = await session.exec(select(UploadRow).where(self._valid(token_id, handle)))
             return rows.first()
+
+    def _valid(self, token_id: int, handle: str) -> ColumnElement[bool]:
+        """Return the condition for the row of a handle that its token may use now."""
+        return and_(
+            col(UploadRow.handle) == handle,
+            col(UploadRow.token_id) == token_id,
+            col(UploadRow.is_complete),
+            col(UploadRow.expires_at) > self._now(),
+        )
 
     def _file(self, row: UploadRow) -> UploadedFile:
         place = f"uploads:{row.handle}:description"
@@ -243,9 +251,43 @@ class TokenUploads:
         """Store a file; see `graph.attachment_uploads.UploadsOfToken.store`."""
         return await self.uploads.store(self.token_id, name, media_type, chunks)
 
+    async def require_room(self, size: int) -> None:
+        """See `graph.attachment_uploads.UploadsOfToken.require_room`."""
+        await self.uploads.require_room(self.token_id, size)
+
     async def find(self, handle: str) -> UploadedFile | None:
         """Return a file; see `graph.attachment_uploads.UploadsOfToken.find`."""
         return await self.uploads.find(self.token_id, handle)
+
+    async def delete(self, handle: str) -> bool:
+        """Delete a file; see `graph.attachment_uploads.UploadsOfToken.delete`."""
+        return await self.uploads.delete(self.token_id, handle)
+
+
+async def _require_count(
+    session: AsyncSession, token_id: int, *counted: ColumnElement[bool]
+) -> None:
+    """Refuse one more file of a token; the conditions *counted* say which files count."""
+    count = select(func.count()).where(col(UploadRow.token_id) == token_id, *counted)
+    if (await session.exec(count)).one() >= MAX_FILES:
+        raise Conflict(
+            f"A token has at most {MAX_FILES} uploaded files, each for an hour.",
+            code=Code.UPLOAD_LIMIT,
+        )
+
+
+async def _require_bytes(
+    session: AsyncSession, token_id: int, size: int, *counted: ColumnElement[bool]
+) -> None:
+    """Refuse *size* more bytes of a token's files; *counted* as in `_require_count`."""
+    total = func.coalesce(func.sum(col(UploadRow.size)), 0)
+    stored = await session.exec(select(total).where(col(UploadRow.token_id) == token_id, *counted))
+    if stored.one() + size > MAX_BYTES:
+        raise Conflict(
+            f"The uploaded files of a token have at most {MAX_BYTES} bytes together."
+            " Each is deleted after an hour.",
+            code=Code.UPLOAD_LIMIT,
+        )
 
 
 async def _cut(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -82,7 +82,7 @@ def _describe(record: logging.LogRecord) -> Event:
     members: Event = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
-        "logger": record.name,
+        "logger": record.name.removesuffix(".error"),  # "uvicorn.error" logs all levels
         "event": _text(record),
     }
     if current_id := request_id.get():

@@ -7,6 +7,7 @@ One `Metrics` per process. With several workers, each writes its values into the
 
 import os
 import platform
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ OTHER = "other"  # label of an unknown path or method
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
-_CountAndSeconds = tuple[Callable[[], None], Callable[[float], None]]
+_Add = Callable[[float], None]
 Mode = Literal["livesum", "livemin", "mostrecent"]  # how the values of several workers combine
 
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
@@ -54,9 +55,9 @@ class Metrics:
     def __init__(self) -> None:
         registry = self._registry = prometheus.CollectorRegistry()
         # Labels are fixed words, so there are few series: each is looked up once.
-        self._request_series: dict[tuple[str, str | None, int], _CountAndSeconds] = {}
-        self._call_series: dict[tuple[str, str, str], _CountAndSeconds] = {}
-        self._decision_series: dict[tuple[str, str, str], Callable[[], None]] = {}
+        self._request_series: dict[tuple[str, str | None, int], tuple[_Add, _Add]] = {}
+        self._call_series: dict[tuple[str, str, str], tuple[_Add, _Add]] = {}
+        self._decision_series: dict[tuple[str, str, str], _Add] = {}
         self._requests = prometheus.Counter(
             "agw_requests", "Requests answered.", ("method", "route", "status"), registry=registry
         )
@@ -67,8 +68,8 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._active = self._gauge(
-            "agw_requests_active", "Requests being answered.", mode="livesum"
+        self._add_active = _adder(
+            self._gauge("agw_requests_active", "Requests being answered.", mode="livesum")
         )
         self._upstream = prometheus.Counter(
             "agw_upstream_calls",
@@ -100,7 +101,7 @@ class Metrics:
             "Rows of the decision log that were dropped or could not be stored.",
             registry=registry,
         )
-        self._declare_worker_gauges()
+        self._declare_worker_metrics()
         self._gauge(
             "agw_build_info",
             "1; the labels are the versions of the package, the API and Python.",
@@ -111,11 +112,19 @@ class Metrics:
             prometheus.ProcessCollector(registry=registry)
             prometheus.GCCollector(registry=registry)
 
-    def _declare_worker_gauges(self) -> None:
+    def _declare_worker_metrics(self) -> None:
         self._shared_lost = self._gauge(
             "agw_shared_limits_lost",
             "Workers that count rate limits alone, because the shared count is lost.",
             mode="livesum",
+        )
+        self._queue_seconds = prometheus.Histogram(
+            "agw_queue_seconds",
+            "Seconds that a request waited for a free slot of its worker; requests that found one "
+            "free are not counted.",
+            ("outcome",),
+            buckets=_SECONDS,
+            registry=self._registry,
         )
         self._declare_dependencies()
         self._background = self._gauge(
@@ -164,7 +173,7 @@ class Metrics:
         )
 
     def start_request(self) -> None:
-        self._active.inc()
+        self._add_active(1)
 
     def finish_request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """
@@ -176,29 +185,33 @@ class Metrics:
             status: 0 when the client left before the response.
             seconds: Since it began.
         """
-        self._active.dec()
+        self._add_active(-1)
         key = (method, route, status)
         series = self._request_series.get(key)
         if series is None:
             label = route or OTHER
             series = self._request_series[key] = (
-                self._requests.labels(method, label, str(status)).inc,
-                self._seconds.labels(method, label).observe,
+                _adder(self._requests.labels(method, label, str(status))),
+                _observer(self._seconds.labels(method, label)),
             )
         count, observe = series
-        count()
+        count(1)
         observe(seconds)
+
+    def observe_queue(self, seconds: float, *, admitted: bool) -> None:
+        """Count a request that waited for a slot; without one it was refused (503)."""
+        self._queue_seconds.labels("admitted" if admitted else "refused").observe(seconds)
 
     def count_upstream_call(self, event: CallEvent) -> None:
         key = (event.upstream, event.method, event.outcome)
         series = self._call_series.get(key)
         if series is None:
             series = self._call_series[key] = (
-                self._upstream.labels(*key).inc,
-                self._upstream_seconds.labels(event.upstream).observe,
+                _adder(self._upstream.labels(*key)),
+                _observer(self._upstream_seconds.labels(event.upstream)),
             )
         count, observe = series
-        count()
+        count(1)
         observe(event.ended - event.began)
 
     def set_connections(self, counts: dict[tuple[str, str], int]) -> None:
@@ -233,8 +246,8 @@ class Metrics:
         key = (row.surface or OTHER, row.outcome, row.code or "none")
         count = self._decision_series.get(key)
         if count is None:
-            count = self._decision_series[key] = self._decisions.labels(*key).inc
-        count()
+            count = self._decision_series[key] = _adder(self._decisions.labels(*key))
+        count(1)
 
     def count_lost_decisions(self, count: int) -> None:
         self._decisions_lost.inc(count)
@@ -275,6 +288,24 @@ class Metrics:
         combined = prometheus.CollectorRegistry()
         MultiProcessCollector(combined)  # type: ignore[no-untyped-call]
         return prometheus.generate_latest(combined)
+
+
+def _adder(series: prometheus.Counter | prometheus.Gauge) -> _Add:
+    """Return the function that adds to *series*, without the checks of prometheus_client."""
+    add: _Add = series._value.inc  # noqa: SLF001 - three calls deep otherwise, at each request
+    return add
+
+
+def _observer(series: prometheus.Histogram) -> _Add:
+    """Return `series.observe` without its checks, as `_adder`."""
+    add_seconds, bounds = series._sum.inc, series._upper_bounds  # noqa: SLF001 - as above
+    buckets = [bucket.inc for bucket in series._buckets]  # noqa: SLF001 - as above
+
+    def observe(seconds: float) -> None:
+        add_seconds(seconds)
+        buckets[bisect_left(bounds, seconds)](1)
+
+    return observe
 
 
 def _dead_workers(folder: Path) -> set[int]:

@@ -40,7 +40,7 @@ async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
     except Refused as refusal:
         if refusal.word in _NAME_REFUSED:
             raise InvalidInput(
-                "The provider does not take this name here.", code=Code.VALIDATION_ERROR
+                "The provider does not accept this name.", code=Code.VALIDATION_ERROR
             ) from refusal
         if type(refusal) is Refused and (refusable or refusal.status == 403):
             raise AccessDenied(refusal.message, code=Code.PROVIDER_REFUSED) from refusal

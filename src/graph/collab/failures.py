@@ -30,7 +30,7 @@ def translate_failures(call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable
         try:
             return await call(*args, **kwargs)
         except Missing as missing:
-            raise NotFound("There is nothing under this id.") from missing
+            raise NotFound("There is no resource with this id.") from missing
         except AllFailed as failure:
             raise warnings.all_failed_error(failure) from failure
         except (collab.InvalidFilter, collab.InvalidSearch, collab.InvalidDestination) as failure:

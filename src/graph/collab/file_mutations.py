@@ -6,7 +6,7 @@ from typing import Annotated, cast
 import strawberry
 
 from graph import file_content
-from graph.collab import changes, ids, inputs
+from graph.collab import changes, ids, inputs, previews
 from graph.collab.failures import translate_failures
 from graph.collab.file_names import resolve_media_type, types_by_name
 from graph.collab.file_queries import FileId
@@ -52,7 +52,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     key = ids.parse_folder(folder_id)
     upload = Upload(
         name=name,
-        chunks=body.chunks(),
+        chunks=file_content.described_chunks(body),
         size=body.size,
         mime_type=resolve_media_type(mime_type, announced=body.mime_type, name=name),
         description=inputs.validate_text(description, "description", maximum=MAX_DESCRIPTION),
@@ -67,6 +67,8 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
     if upload.conflict == "rename":
         context.refuse_uncertain_retry()  # it would add a second file
 
+    await previews.describe_upload(context, parent.file, upload)
+
     async def store() -> DriveOperationResultView:
         created = await create_with_rule(
             context,
@@ -80,11 +82,13 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         return await store()
     except UploadTruncated as failure:
         raise InvalidInput(
-            "The bytes are not as many as were announced.", code=Code.VALIDATION_ERROR
+            "The number of bytes differs from the announced size.", code=Code.VALIDATION_ERROR
         ) from failure
     except Exception as failure:
         if body.read_error is not None:
-            raise InvalidInput("The upload broke off.", code=Code.VALIDATION_ERROR) from failure
+            raise InvalidInput(
+                "The upload was interrupted.", code=Code.VALIDATION_ERROR
+            ) from failure
         raise
 
 
@@ -109,6 +113,7 @@ async def create_folder(
         key = ItemKey((await context.content.default_drive()).drive, ROOT)
     parent = await changes.read_destination(access, key)
     access.require_creation(parent.facts, _child_facts(parent, mime_type=None))
+    await previews.describe_folder(context, parent.file, name, description)
     created = await create_with_rule(
         context,
         FILE,
@@ -135,10 +140,12 @@ async def rename_file(
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
     access = open_write_access(context)
-    target = await access.read_file(key, wanted=changes.ETAG)
+    wanted = changes.ETAG | previews.shown_name(context)
+    target = await access.read_file(key, wanted=wanted)
     _require_not_root(target, "renamed")
     access.require_renaming(target, types_by_name(name))
     etag = changes.parse_if_match(if_match) or target.file.etag
+    await previews.describe_renaming(context, target.file, name, etag)
     renamed = await changes.apply_change(context.content.rename(key, name, etag=etag))
     return DriveOperationResultView(file_id=renamed.id)
 
@@ -157,7 +164,7 @@ async def move_file(
     key = ids.parse_file(file_id)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
-    source = await access.read_file(key, wanted=changes.ETAG)
+    source = await access.read_file(key, wanted=changes.ETAG | previews.shown_name(context))
     if destination.drive != key.drive:
         raise changes.invalid_destination("The destination is in another library.")
     parent = await changes.read_destination(access, destination)
@@ -169,6 +176,7 @@ async def move_file(
         access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))
         await require_contents_allowed(access, source)
     etag = changes.parse_if_match(if_match) or source.file.etag
+    await previews.describe_move(context, source.file, parent.file, etag)
     moved = await changes.apply_change(context.content.move(key, parent.file.key, etag=etag))
     return DriveOperationResultView(file_id=moved.id)
 
@@ -186,6 +194,7 @@ async def delete_file(
     _require_not_root(target, "deleted")
     await require_contents_allowed(access, target)
     etag = changes.parse_if_match(if_match) or target.file.etag
+    previews.describe_deletion(target.file, etag)
     await changes.apply_change(context.content.delete(key, etag=etag))
     return DriveOperationResultView(file_id=target.file.id)
 
@@ -225,7 +234,9 @@ def _child_facts(parent: AccessibleFile, *, mime_type: str | None) -> Facts:
 def _require_not_root(target: AccessibleFile, change: str) -> None:
     """Refuse to change the root folder of a library; *change* is a participle."""
     if target.file.is_root:
-        raise InvalidInput(f"The top of a library cannot be {change}.", code=Code.INVALID_REQUEST)
+        raise InvalidInput(
+            f"The root folder of a library cannot be {change}.", code=Code.INVALID_REQUEST
+        )
 
 
 def _require_not_inside(source: AccessibleFile, parent: AccessibleFile) -> None:
@@ -233,7 +244,7 @@ def _require_not_inside(source: AccessibleFile, parent: AccessibleFile) -> None:
     source_key = (source.file.drive, source.file.item)
     ancestors = parent.ancestors_of_children
     if source.file.is_root or (ancestors is not UNKNOWN and source_key in ancestors):
-        raise changes.invalid_destination("The destination is inside of what is moved.")
+        raise changes.invalid_destination("The destination is inside the folder to be moved.")
 
 
 async def _require_replaceable(access: AccessChecker, parent: AccessibleFile, name: str) -> None:

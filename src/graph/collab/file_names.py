@@ -7,6 +7,7 @@ both: docs/spec/rules.md#types-of-new-files.
 
 import mimetypes
 import re
+from functools import cache
 
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
@@ -21,11 +22,10 @@ _DEVICES = frozenset(
 _RESERVED = frozenset({".lock", "desktop.ini"})
 # type/subtype, each a token (RFC 9110, 8.3.1): nothing else can be sent upstream.
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]{1,127}/[!#$%&'*+.^_`|~0-9a-z-]{1,127}")
-# The types of the standard library and those it lacks, so that every host decides alike.
-_TYPES = mimetypes.MimeTypes()
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _MACROS = "macroEnabled.12"
-for _ending, _type in (
+# Ending -> a type that the standard library lacks.
+_MORE_TYPES = (
     (".7z", "application/x-7z-compressed"),
     (".docm", f"application/vnd.ms-word.document.{_MACROS}"),
     (".docx", f"{_OFFICE}.wordprocessingml.document"),
@@ -51,8 +51,7 @@ for _ending, _type in (
     (".xlsm", f"application/vnd.ms-excel.sheet.{_MACROS}"),
     (".xlsx", f"{_OFFICE}.spreadsheetml.sheet"),
     (".xltx", f"{_OFFICE}.spreadsheetml.template"),
-):
-    _TYPES.add_type(_type, _ending)
+)
 _COMPRESSED = {
     "gzip": ("application/gzip", "application/x-gzip"),
     "bzip2": ("application/x-bzip2", "application/bzip2"),
@@ -69,7 +68,7 @@ def find_name_problem(name: str) -> str | None:
     if any(char in _FORBIDDEN or ord(char) < 32 or 127 <= ord(char) < 160 for char in name):
         return 'It must not contain " * : < > ? / \\ | or control characters.'
     if name in (".", "..") or name.strip() != name:
-        return "It must not be a dot or two, nor begin or end with a blank."
+        return "It must not be '.' or '..', and must not begin or end with a space."
     lower = name.lower()
     is_device = lower.partition(".")[0] in _DEVICES
     if is_device or lower in _RESERVED or lower.startswith("~$") or "_vti_" in lower:
@@ -81,7 +80,7 @@ def types_by_name(name: str) -> frozenset[str]:
     """Return every media type that a file of this name may get, in lower case; at least one."""
     types: set[str] = set()
     for strict in (True, False):
-        guess, encoding = _TYPES.guess_type(name, strict=strict)
+        guess, encoding = _types().guess_type(name, strict=strict)
         types.update(_COMPRESSED.get(encoding or "", ()))
         types.update({guess.lower()} if guess else ())
     return frozenset(types or {_ANY_BYTES})
@@ -106,6 +105,15 @@ def resolve_media_type(mime_type: str | None, *, announced: str | None, name: st
     if resolved is None and declared is not None and _MEDIA_TYPE.fullmatch(declared):
         resolved = declared
     if resolved in (None, _ANY_BYTES):
-        guess = _TYPES.guess_type(name)[0]
+        guess = _types().guess_type(name)[0]
         resolved = guess.lower() if guess else None
     return resolved or _ANY_BYTES
+
+
+@cache
+def _types() -> mimetypes.MimeTypes:
+    """Return the types of the standard library and those it lacks: every host decides alike."""
+    types = mimetypes.MimeTypes()
+    for ending, media in _MORE_TYPES:
+        types.add_type(media, ending)
+    return types

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 import strawberry
 
 from graph.collab import ids, views
 from graph.collab.failures import auth_warnings, folder_not_downloadable, translate_failures
+from graph.collab.file_filters import ORDERS, REVEALING, Filters, parse_order
 from graph.collab.labels import add_labels
 from graph.collab.paging import clean_text, fill_page, make_token, read_token
 from graph.collab.types import DriveFileAnswer, DriveFileLink, DriveFilePage, DrivePermissionList
@@ -20,93 +20,43 @@ from graph.collab.visibility.parent_visibility import redact_surroundings
 from graph.context import Context, Info
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
-from policy.caller import Caller
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
-from policy.wildcards import Wildcard
+from providers import web_addresses
 from providers.collab_ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
-from providers.ports.collab import FileQuery, Order, OrderBy, Page
-from providers.records.collab import Drive, File, Permission
+from providers.ports.collab import Order, Page
+from providers.records.collab import Drive, File, Permission, shared_with
 
 MAX_LIMIT = 100  # docs/spec/collab.md#file-list
 MAX_MIME_TYPE = 255  # characters of the pattern
 
 Argument = strawberry.argument
+Owner = Annotated[
+    str | None, Argument(description="The address of an owner; not with a folder or site.")
+]
+SharedWith = Annotated[
+    str | None,
+    Argument(description="An address, or `@domain`, it is shared with; not with a folder or site."),
+]
+WebUrls = Annotated[
+    str | None,
+    Argument(description="Web addresses of files, separated by blanks; not with a folder or site."),
+]
 FileId = Annotated[str, Argument(description="The file's id.")]
 
 # Attributes that take upstream calls of their own, which a denied file must not cost.
 _SEPARATE_CALLS = frozenset({"shared_with", "parent_folder_name"})
 
-# Key of an order -> the mask word that it would reveal.
-_ORDERS: Mapping[OrderBy, CollabField] = MappingProxyType(
-    {
-        "name": CollabField.NAME,
-        "modified_time": CollabField.MODIFIED_TIME,
-        "created_time": CollabField.CREATED_TIME,
-        "size": CollabField.SIZE,
-    }
+
+@guarded(
+    CollabOp.LIST_FILES,
+    CollabOp.SEARCH_FILES,
+    returns=DriveFilePage,
+    max_limit=MAX_LIMIT,
+    revealing=REVEALING,
+    searching={"orderBy": tuple(ORDERS.values())},
 )
-# Fields that upstream's search reads besides names and content.
-_METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALUES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """The caller's filters; an empty text is no filter."""
-
-    q: str | None
-    folder: ItemKey | None
-    site: str | None
-    mime_type: str | None
-    name: str | None
-    after: datetime | None
-    before: datetime | None
-    order: Order | None
-
-    def binding(self) -> dict[str, object]:
-        """Return the values that a page token is bound to."""
-        return {
-            "q": self.q,
-            "folder": self.folder,
-            "site": self.site,
-            "mimeType": self.mime_type,
-            "name": self.name,
-            "after": self.after and self.after.isoformat(),
-            "before": self.before and self.before.isoformat(),
-            "order": self.order and [self.order.by, self.order.descending],
-        }
-
-    def require_unmasked_filters(self, caller: Caller) -> None:
-        """Raise FieldNotVisible if a filter or the order reveals a masked field."""
-        for argument, value, word in (
-            ("q", self.q, CollabField.NAME),
-            ("mimeType", self.mime_type, CollabField.MIME_TYPE),
-            ("name", self.name, CollabField.NAME),
-            ("modifiedAfter", self.after, CollabField.MODIFIED_TIME),
-            ("modifiedBefore", self.before, CollabField.MODIFIED_TIME),
-        ):
-            if value:
-                caller.require_visible(f"The filter '{argument}'", word)
-        if self.order is not None:
-            caller.require_visible(f"Ordering by '{self.order.by}'", _ORDERS[self.order.by])
-
-    def query(self, caller: Caller, *, limit: int, count_folder_sizes: bool) -> FileQuery:
-        """Build the query; the default order is newest first, or the next best visible one."""
-        order = self.order or _default_order(caller)
-        return FileQuery(
-            text=self.q,
-            names_only=bool(self.q) and caller.strict and any(map(caller.hides, _METADATA)),
-            mime_type=Wildcard(self.mime_type.lower()) if self.mime_type else None,
-            name=self.name,
-            modified_after=self.after,
-            modified_before=self.before,
-            order=replace(order, count_folder_sizes=count_folder_sizes),
-            limit=limit,
-        )
-
-
-@guarded(CollabOp.LIST_FILES, CollabOp.SEARCH_FILES, returns=DriveFilePage, max_limit=MAX_LIMIT)
 @translate_failures
 async def collab_files(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
@@ -131,6 +81,9 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     name: Annotated[
         str | None, Argument(description="Part of the name, in any letter case.")
     ] = None,
+    owner: Owner = None,
+    shared_with: SharedWith = None,
+    web_urls: WebUrls = None,
     modified_after: Annotated[
         datetime | None, Argument(description="Modified after this time.")
     ] = None,
@@ -148,7 +101,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     ] = None,
     limit: Annotated[int | None, Argument(description="1 to 100; more is lowered to 100.")] = 25,
     page_token: Annotated[
-        str | None, Argument(description="`nextPageToken` of the page before.")
+        str | None, Argument(description="`nextPageToken` of the previous page.")
     ] = None,
 ) -> views.DriveFilePageView:
     """List or search files and folders; without a folder or site, in all libraries."""
@@ -159,6 +112,9 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         site=ids.parse_site(site_id) if site_id else None,
         mime_type=clean_text(mime_type, "mimeType", maximum=MAX_MIME_TYPE),
         name=clean_text(name, "name"),
+        owner=clean_text(owner, "owner"),
+        shared_with=clean_text(shared_with, "sharedWith"),
+        web_urls=clean_text(web_urls, "webUrls", maximum=web_addresses.MAX_TEXT_OF_ADDRESSES),
         after=modified_after,
         before=modified_before,
         order=parse_order(order_by),
@@ -173,7 +129,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     fields = wanted(info.raw, "DriveFile") - {"shared_with", "download_link"}
 
     if folders is None:
-        _require_indexed(access, query.order)
+        _require_indexed(access, query.order, by_index=filters.by_index)
 
     async def read_page(position: str | None) -> Page[File]:
         attributes = fields | access.fact_loader.file_attributes
@@ -251,7 +207,7 @@ async def collab_file_link(info: Info, file_id: FileId) -> views.DriveFileLinkVi
         return _link(file)
     link = await context.content.link(key, wanted=fields | access.fact_loader.file_attributes)
     # The file may have been moved or labelled since: the decision is made again on fresh facts.
-    (facts,) = await open_access(context).fact_loader.load_file_facts([link.file])
+    (facts,) = await open_access(context, fresh=True).fact_loader.load_file_facts([link.file])
     access.require_allowed(facts)
     return _link(link.file, url=link.download_url, expires_at=link.expires_at)
 
@@ -263,7 +219,7 @@ async def collab_file_permissions(info: Info, file_id: FileId) -> views.DrivePer
     context = info.context
     key = ids.parse_file(file_id)
     await open_access(context).read_file(key)
-    permissions = await context.content.permissions(key)
+    permissions = await context.loaders.permissions(key)
     if context.caller.strict and context.caller.hides(CollabField.OWNERS):
         permissions = tuple(
             _anonymize(permission) if permission.role == "owner" else permission
@@ -286,7 +242,8 @@ async def _complete(context: Context, file: File, fields: AbstractSet[str]) -> F
     """Add the attributes that take upstream calls of their own."""
     attributes: dict[str, object] = {}
     if "shared_with" in fields:
-        attributes["shared_with"] = await context.content.shared_with(file.key)
+        permissions = await context.loaders.permissions(file.key)
+        attributes["shared_with"] = shared_with(permissions)
     if "parent_folder_name" in fields:
         attributes["parent_folder_name"] = await context.content.parent_name(file)
     return msgspec.structs.replace(file, **attributes)
@@ -297,36 +254,21 @@ def _anonymize(permission: Permission) -> Permission:
     return msgspec.structs.replace(permission, email_address=None, domain=None, display_name=None)
 
 
-def parse_order(order_by: str | None) -> Order | None:
-    """Parse an order, descending by default for times and sizes; InvalidInput if malformed."""
-    words = (order_by or "").split()
-    if not words:
-        return None
-    directions = {"asc": False, "desc": True}
-    by = next((key for key in get_args(OrderBy) if key == words[0] and key in _ORDERS), None)
-    if by is None or len(words) > 2 or (len(words) == 2 and words[1].lower() not in directions):
-        names = ", ".join(_ORDERS)
-        raise InvalidInput(f"orderBy must be one of {names}, then asc or desc.")
-    descending = directions[words[1].lower()] if len(words) == 2 else by != "name"
-    return Order(by=by, descending=descending)
-
-
-def _default_order(caller: Caller) -> Order:
-    """Return newest first, or the next best order that does not reveal a hidden field."""
-    for order in (Order(by="modified_time"), Order(by="name", descending=False)):
-        if not (caller.strict and caller.hides(_ORDERS[order.by])):
-            return order
-    return Order(by="id", descending=False)
-
-
 async def _start_folders(
     access: AccessChecker, filters: Filters
 ) -> tuple[list[ItemKey] | None, Sequence[ConnectionWarning]]:
     """
     Return the folder that the filters name, else the roots of the visible libraries.
 
-    None stands for the roots of very many libraries: docs/spec/collab.md#large-tenants.
+    None stands for the search index: of the files of a person, of those at web addresses, and
+    where there are very many libraries: docs/spec/collab.md#large-tenants.
     """
+    if filters.by_index:
+        if filters.folder is not None or filters.site is not None:
+            raise InvalidInput(
+                "owner, sharedWith and webUrls cannot be combined with folderId or siteId."
+            )
+        return None, ()
     if filters.folder is not None:
         folder = await access.read_folder(filters.folder)
         if not folder.file.is_folder:
@@ -337,7 +279,7 @@ async def _start_folders(
     drives: Sequence[Drive]
     if filters.site is not None:
         site = filters.site
-        drives = await access.read_in_site(site, lambda: access.content.drives(site))
+        drives = await access.read_in_site(site, lambda: access.records.drives_of(site))
     else:
         libraries = await access.content.few_drives()
         if libraries is None:
@@ -346,7 +288,7 @@ async def _start_folders(
     return [ItemKey(drive.drive, ROOT) for drive in access.listable_drives(drives)], failed
 
 
-def _require_indexed(access: AccessChecker, order: Order) -> None:
+def _require_indexed(access: AccessChecker, order: Order, *, by_index: bool) -> None:
     """
     Check that the search index can list the files of all libraries.
 
@@ -354,6 +296,13 @@ def _require_indexed(access: AccessChecker, order: Order) -> None:
         InvalidInput: The caller must name a place.
     """
     by_time = order.by in {"modified_time", "created_time"}
+    if by_index:
+        if by_time and access.content.has_index:
+            return
+        raise InvalidInput(
+            "owner, sharedWith and webUrls need an order by time, and one account whose provider "
+            "has a search index."
+        )
     if by_time and access.content.has_index and access.allows_by_default:
         return
     raise InvalidInput(

@@ -29,6 +29,11 @@ def parse_folder(text: str, name: str = "folderId") -> ItemKey:
     return _parse(text, collab_ids.split_folder, name)
 
 
+def parse_drive(text: str) -> str:
+    """Parse the id of a library."""
+    return _parse(text, collab_ids.split_drive, "driveId")
+
+
 def parse_site(text: str) -> str:
     """Parse the id of a site."""
     return _parse(text, collab_ids.split_site, "siteId")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import strawberry
 
-from graph.collab import ids
+from graph.collab import ids, previews
 from graph.collab.changes import ETAG, IfMatch, apply_change, parse_if_match
 from graph.collab.failures import translate_failures
 from graph.collab.inputs import CreateListItemInput, UpdateListItemInput, validate_fields
@@ -56,12 +56,13 @@ async def create_list_item(
     child = with_content_type(Facts(site_id=site_list.site, list_id=site_list.list), fields)
     access.require_creation(access.fact_loader.list_facts(site_list), child)
     if site_list.drive is not None:
-        why = "The items of a library are made by uploading files."
+        why = "The items of a library are created by uploading files."
         raise InvalidInput(why, code=Code.INVALID_FIELDS, details=[Detail("fields", why)])
     context.refuse_uncertain_retry()
     attributes = _visible_fields(info) | access.fact_loader.row_attributes
     hidden = await find_hidden_columns(context.caller, access, key, attributes)
     attributes = connector_attributes(attributes)
+    previews.describe_new_row(key, fields)
     row = await create_with_rule(
         context,
         LIST_ITEM,
@@ -103,6 +104,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     )
     hidden = await find_hidden_columns(context.caller, access, key.of, attributes)
     etag = parse_if_match(if_match)
+    await previews.describe_row_change(context, access, key, fields, etag)
     row = await apply_change(
         context.content.update_row(key, fields, etag=etag, wanted=attributes, hidden=hidden)
     )
@@ -127,6 +129,7 @@ async def delete_list_item(
     if not access.unrestricted:
         await require_row_contents_allowed(access, target.row, target.facts)
     etag = parse_if_match(if_match) or target.row.etag
+    previews.describe_row_deletion(key, target.row.etag, etag)
     await apply_change(context.content.delete_row(key, etag=etag))
     return CollabListItemDeletionView()
 

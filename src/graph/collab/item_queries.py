@@ -39,7 +39,12 @@ ItemId = Annotated[str, Argument(description="The list item's id.")]
 _SEPARATE_CALLS = frozenset({"labels", "site_name", "list_name"})
 
 
-@guarded(CollabOp.READ_LIST_ITEM, returns=CollabListItemPage, max_limit=MAX_LIMIT)
+@guarded(
+    CollabOp.READ_LIST_ITEM,
+    returns=CollabListItemPage,
+    max_limit=MAX_LIMIT,
+    revealing={"filter": (CollabField.FIELD_VALUES,), "orderBy": (CollabField.FIELD_VALUES,)},
+)
 @translate_failures
 async def collab_list_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,

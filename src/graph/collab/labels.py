@@ -41,9 +41,7 @@ async def file_sensitivity_label(
     *,
     refresh: Annotated[
         bool | None,
-        strawberry.argument(
-            description="Labels are always read afresh; accepted, changes nothing."
-        ),
+        strawberry.argument(description="Accepted without effect: labels are never cached."),
     ] = False,
 ) -> ItemSensitivityLabelView:
     """Read the label of a file; every member is null when it has none."""

@@ -1,10 +1,11 @@
 """Root mutations of sharing: share a file or folder, change and delete permissions."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import strawberry
 
-from graph.collab import ids, inputs
+from graph.collab import ids, inputs, previews
 from graph.collab.changes import apply_change
 from graph.collab.failures import translate_failures
 from graph.collab.file_queries import FileId
@@ -14,11 +15,12 @@ from graph.collab.visibility.access import open_write_access
 from graph.collab.visibility.folder_checks import require_contents_allowed
 from graph.context import Context, Info
 from graph.masking.guards import guarded
+from policy.recipients import Recipient
 from policy.refusals import InvalidInput, NotFound
-from policy.vocabulary import Code, CollabOp
+from policy.vocabulary import Code, CollabField, CollabOp
 from providers.collab_ids import ItemKey
 from providers.ports.collab import Share
-from providers.records.collab import File
+from providers.records.collab import File, Permission
 
 MAX_MESSAGE = 2000  # characters; docs/spec/collab.md#sharing
 
@@ -37,8 +39,11 @@ async def share_file(
     """Share a file or folder."""
     context = info.context
     key, share = ids.parse_file(file_id), _share(written)
+    path = "input.type" if share.email is None else "input.emailAddress"
+    context.caller.require_recipients([Recipient(share.email, path)])
     file = await _read_with_contents(context, key)
     context.refuse_uncertain_retry()  # the provider would notify the recipients again
+    previews.describe_share(file, share)
     permission_id = await apply_change(context.content.share(key, share), refusable=True)
     return DriveOperationResultView(file_id=file.id, permission_id=permission_id, role=share.role)
 
@@ -50,15 +55,18 @@ async def update_file_permission(
     file_id: FileId,
     permission_id: Annotated[str, Argument(description="The permission's id.")],
     written: Annotated[
-        inputs.UpdateFilePermissionInput, Argument(name="input", description="What it shall allow.")
+        inputs.UpdateFilePermissionInput, Argument(name="input", description="The new role.")
     ],
 ) -> DriveOperationResultView:
     """Change a permission; that of the owner cannot be changed."""
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
+    _require_visible_holders(context)
     file = await _read_with_contents(context, key)
-    await _require_changeable(context, key, permission)
+    changed = await _require_changeable(context, key, permission)
+    context.caller.require_recipients(Recipient(holder.email_address) for holder in changed)
     role = _shared_role(written.role)
+    previews.describe_permission(context, file, permission, changed, role=role)
     change = context.content.update_permission(key, permission, role)
     await apply_change(change, refusable=True)
     return DriveOperationResultView(file_id=file.id, permission_id=permission, role=role)
@@ -75,7 +83,8 @@ async def delete_file_permission(
     context = info.context
     key, permission = ids.parse_file(file_id), ids.parse_permission(permission_id)
     file = await _read_with_contents(context, key)
-    await _require_changeable(context, key, permission)
+    removed = await _require_changeable(context, key, permission)
+    previews.describe_permission(context, file, permission, removed, role=None)
     await apply_change(context.content.delete_permission(key, permission), refusable=True)
     return DriveOperationResultView(file_id=file.id)
 
@@ -88,14 +97,32 @@ async def _read_with_contents(context: Context, key: ItemKey) -> File:
     return target.file
 
 
-async def _require_changeable(context: Context, key: ItemKey, permission_id: str) -> None:
-    """Raise NotFound unless a permission exists, and InvalidInput if it is the owner's."""
+def _require_visible_holders(context: Context) -> None:
+    """Refuse when the token has recipient rules and may not see who holds permissions."""
+    caller = context.caller
+    if caller.limits_recipients:
+        caller.require_visible_recipients("Changing a permission", CollabField.SHARED_WITH)
+
+
+async def _require_changeable(
+    context: Context, key: ItemKey, permission_id: str
+) -> Sequence[Permission]:
+    """
+    Return the records of a permission, one for each holder.
+
+    Raises:
+        NotFound: There is none.
+        InvalidInput: It is the owner's.
+    """
     permissions = await context.content.permissions(key)
     matching = [permission for permission in permissions if permission.id == permission_id]
     if not matching:
         raise NotFound("The file has no permission with this id.")
     if any(permission.role == "owner" for permission in matching):
-        raise InvalidInput("The owner's permission stays.", code=Code.VALIDATION_ERROR)
+        raise InvalidInput(
+            "The owner's permission cannot be changed or removed.", code=Code.VALIDATION_ERROR
+        )
+    return matching
 
 
 def _share(written: inputs.ShareDriveFileInput) -> Share:

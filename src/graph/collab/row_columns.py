@@ -45,7 +45,12 @@ def require_open_columns(fields: Mapping[str, object]) -> None:
     """Raise InvalidInput for columns that cannot be written through a list item."""
     closed = [name for name in fields if name.lower().removesuffix("lookupid") in _CLOSED]
     if closed:
-        _refuse(*(Detail(f"fields.{name}", "It is not written by list items.") for name in closed))
+        _refuse(
+            *(
+                Detail(f"fields.{name}", "It cannot be written through list items.")
+                for name in closed
+            )
+        )
 
 
 def require_new_name(caller: Caller, fields: Mapping[str, object]) -> str | None:
@@ -61,7 +66,7 @@ def require_new_name(caller: Caller, fields: Mapping[str, object]) -> str | None
     if not caller.allows(CollabOp.RENAME_FILE):
         raise OperationNotAllowed(CollabOp.RENAME_FILE)
     name = fields[NAME_COLUMN]
-    problem = find_name_problem(name) if isinstance(name, str) else "It must be a text."
+    problem = find_name_problem(name) if isinstance(name, str) else "It must be a string."
     if problem is not None:
         _refuse(Detail(f"fields.{NAME_COLUMN}", problem))
     return str(name)

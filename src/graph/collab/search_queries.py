@@ -90,6 +90,7 @@ def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearch
         summary=hit.summary if _may_show_summary(hit, caller, access) else None,
         web_url=hit.web_url,
         last_modified_date_time=hit.last_modified_date_time,
+        target=hit,
     )
 
 

@@ -1,7 +1,8 @@
 """Root queries about sites, their libraries and lists."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -25,7 +26,7 @@ MAX_LISTS = 200  # docs/spec/collab.md#lists
 
 Argument = strawberry.argument
 SiteId = Annotated[str, Argument(description="The site's id.")]
-PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
+PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the previous page.")]
 
 
 _UNSORTED = (
@@ -41,7 +42,12 @@ class SitePosition(NamedTuple):
     cursor: str | None = None
 
 
-@guarded(CollabOp.READ_SITES, returns=types.CollabSitePage, max_limit=MAX_SITES)
+_REVEALING: Mapping[str, tuple[CollabField, ...]] = MappingProxyType({"q": (CollabField.NAME,)})
+
+
+@guarded(
+    CollabOp.READ_SITES, returns=types.CollabSitePage, max_limit=MAX_SITES, revealing=_REVEALING
+)
 @translate_failures
 async def collab_sites(
     info: Info,
@@ -61,7 +67,7 @@ async def collab_sites(
     after = read_token(context, "collabSites", binding, page_token, SitePosition)
     access = open_access(context)
     if search_text:
-        context.caller.require_visible("The filter 'q'", CollabField.NAME)
+        context.caller.require_visible("The filter 'q'", *_REVEALING["q"])
     all_sites = None
     if after is None or after.cursor is None:
         all_sites = await context.content.few_sites()
@@ -151,7 +157,7 @@ async def collab_drives(
     binding: dict[str, object] = {"site": site}
     after = read_token(context, "collabDrives", binding, page_token, tuple[str, str])
     access = open_access(context)
-    all_drives = await access.read_in_site(site, lambda: context.content.drives(site))
+    all_drives = await access.read_in_site(site, lambda: access.records.drives_of(site))
     drives, next_key = cut_page(
         access.listable_drives(all_drives), _sort_key(context), limit=size, after=after
     )
@@ -161,6 +167,15 @@ async def collab_drives(
         has_more=next_key is not None,
         access_info=context.caller.access_info(Surface.COLLAB),
     )
+
+
+@guarded(CollabOp.LIST_FILES, returns=types.CollabDrive)
+@translate_failures
+async def collab_drive(
+    info: Info, drive_id: Annotated[str, Argument(description="The library's id.")]
+) -> Drive:
+    """Read one document library."""
+    return await open_access(info.context).read_drive(ids.parse_drive(drive_id))
 
 
 @guarded(CollabOp.READ_LISTS, returns=types.CollabListPage, max_limit=MAX_LISTS)
@@ -183,7 +198,7 @@ async def collab_lists(
     after = read_token(context, "collabLists", binding, page_token, tuple[str, str])
     access = open_access(context)
     all_lists = await access.read_in_site(
-        site, lambda: context.content.lists(site, include_hidden=hidden)
+        site, lambda: access.records.lists_of(site, include_hidden=hidden)
     )
     lists, next_key = cut_page(
         access.visible_lists(all_lists), _sort_key(context), limit=size, after=after

@@ -6,6 +6,7 @@ from enum import StrEnum
 import strawberry
 
 from graph.context import Info
+from graph.execution.fast_resolvers import OF_CALLER
 from graph.scalars import JSON, Long
 from policy.vocabulary import Surface
 
@@ -35,7 +36,7 @@ class CollabEntityType(StrEnum):
     SITE = "site"
 
 
-@strawberry.type(description="Somebody who owns a file or with whom it is shared.")
+@strawberry.type(description="A person who owns a file or with whom it is shared.")
 class DriveUser:
     email: str = strawberry.field(description="The e-mail address; empty when none is known.")
     display_name: str | None = strawberry.field(description="The display name.")
@@ -173,7 +174,9 @@ class CollabSite:
         description="The time of the last change."
     )
     is_personal_site: bool = strawberry.field(description="Whether it is a personal site.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    access_info: str | None = strawberry.field(
+        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
+    )
 
 
 @strawberry.type(description="A page of sites.")
@@ -223,7 +226,9 @@ class CollabList:
     )
     columns: list[CollabColumn] | None = strawberry.field(description="Null in listings.")
     site_name: str | None = strawberry.field(description="The display name of its site.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    access_info: str | None = strawberry.field(
+        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
+    )
 
 
 @strawberry.type(description="A page of lists.")
@@ -259,7 +264,9 @@ class CollabListItem:
     labels: FileLabels | None = strawberry.field(
         description="The sensitivity label of its file; null without one."
     )
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    access_info: str | None = strawberry.field(
+        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
+    )
 
 
 @strawberry.type(description="A page of list items.")
@@ -271,7 +278,7 @@ class CollabListItemPage:
     auth_warnings: list[str] | None = strawberry.field(description=_WARNINGS)
 
 
-@strawberry.type(description="What came of the deletion of a list item.")
+@strawberry.type(description="The result of deleting a list item.")
 class CollabListItemDeletion:
     success: bool = strawberry.field(description="True on success.")
 
@@ -288,7 +295,7 @@ class SensitivityLabel:
     is_appliable: bool = strawberry.field(description="Whether it can be applied to files.")
 
 
-@strawberry.type(description="The sensitivity labels there are.")
+@strawberry.type(description="The sensitivity labels of the catalogue.")
 class SensitivityLabelList:
     labels: list[SensitivityLabel] = strawberry.field(
         description="Ordered by sensitivity, lowest first."

@@ -3,8 +3,18 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from providers import collab_ids
 from providers.records.base import Record
-from providers.records.collab import Drive, File, Permission, Row, SensitivityLabel, Site, SiteList
+from providers.records.collab import (
+    Drive,
+    File,
+    Permission,
+    Row,
+    SearchHit,
+    SensitivityLabel,
+    Site,
+    SiteList,
+)
 
 
 class PageView(Record, frozen=True, kw_only=True):
@@ -96,6 +106,33 @@ class CollabSearchHitView(Record, frozen=True, kw_only=True):
     summary: str | None
     web_url: str | None
     last_modified_date_time: datetime | None
+    target: SearchHit
+
+    @property
+    def file_id(self) -> str | None:
+        return None if self.target.file is None else self.target.file.id
+
+    @property
+    def row_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.id
+
+    @property
+    def row_site_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.site_id
+
+    @property
+    def row_list_id(self) -> str | None:
+        return None if self.target.row is None else self.target.row.list_id
+
+    @property
+    def list_id(self) -> str | None:
+        return None if self.target.list is None else self.target.list.id
+
+    @property
+    def site_id(self) -> str | None:
+        """The id of the site that was hit, or of the site of a list that was hit."""
+        hit = self.target.site or self.target.list
+        return None if hit is None else collab_ids.join_site(hit.site)
 
 
 class CollabSearchPageView(Record, frozen=True, kw_only=True):

@@ -3,8 +3,12 @@ Documents: parsed, measured, validated, and prepared as operations.
 
     operations            the documents of the REST table, and the cache of callers' documents
     operation             one operation: its variables and requirements, and its execution
+    saved_operation       the operation of a saved document
     variables             describes variables that do not fit
     cost_limits           the limits of a document (docs/spec/graphql.md#document-limits)
+    comparisons           counts pairs of repeated fields, which validation compares
     cost_walker           counts fields, depth, aliases and root fields in one pass
+    field_cost            the cost of one root field or edge, and its conditions
     selected_coordinates  the coordinates that an operation selects
+    sdl                   prints a schema, or the shape of a token, as SDL
 """

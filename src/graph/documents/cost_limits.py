@@ -5,13 +5,14 @@ Introspection fields do not count towards depth and fields; they have a budget o
 and a half times the need of the standard introspection query.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import graphql
 
-from graph.documents import cost_walker
+from graph.documents import comparisons, cost_walker
+from graph.documents.field_cost import Condition, FieldCost
 from graph.execution.counting_executor import MAX_OBJECTS, QueryTooCostly
 
 MAX_BYTES = 64 * 1024  # of a request body, without the bytes of attachments
@@ -23,7 +24,7 @@ MAX_NESTING = 64  # levels of selection sets, fragments included; bounds recursi
 MAX_ALIASES = 30
 MAX_FIELDS = 1_000
 MAX_DIRECTIVES = 50
-MAX_UPSTREAM = 20  # root fields that call a provider
+MAX_UPSTREAM = 20  # root fields and edges that call a provider
 MAX_COMPARISONS = 12_000  # steps of validation that compare repeated fields and fragments
 
 
@@ -44,31 +45,42 @@ class OperationCost:
     visited: int
 
     @property
-    def roots(self) -> tuple[cost_walker.RootCost, ...]:
+    def roots(self) -> tuple[FieldCost, ...]:
         """Every root field in the text, whatever its conditions are."""
         return tuple(self._walk("", lambda _: True, set()))
 
-    def running_roots(self, variables: Mapping[str, Any]) -> tuple[cost_walker.RootCost, ...]:
+    @property
+    def edges(self) -> tuple[FieldCost, ...]:
+        """Every edge in the text that may run, with its whole path."""
+        return tuple(edge for root in self.roots for edge in root.every_edge({}))
+
+    def running_roots(self, variables: Mapping[str, Any]) -> tuple[FieldCost, ...]:
         """Return the root fields that run with *variables*, one per response key."""
         return tuple({root.key: root for root in self._selected(variables)}.values())
+
+    def running_edges(self, variables: Mapping[str, Any]) -> tuple[FieldCost, ...]:
+        """Return the edges that may run with *variables*, one per path, with their whole paths."""
+        values = {**self.defaults, **variables}
+        edges = (edge for root in self._selected(variables) for edge in root.every_edge(values))
+        return tuple({edge.key: edge for edge in edges}.values())
 
     def estimate_objects(self, variables: Mapping[str, Any]) -> int:
         """Estimate the number of returned objects; merged fields count separately."""
         values = {**self.defaults, **variables}
         return sum(root.estimate_objects(values) for root in self._selected(variables))
 
-    def _selected(self, variables: Mapping[str, Any]) -> Iterator[cost_walker.RootCost]:
+    def _selected(self, variables: Mapping[str, Any]) -> Iterator[FieldCost]:
         values = {**self.defaults, **variables}
         return self._walk("", lambda condition: condition.holds(values), set())
 
     def _walk(
-        self, fragment: str, holds: Callable[[cost_walker.Condition], bool], entered: set[str]
-    ) -> Iterator[cost_walker.RootCost]:
+        self, fragment: str, holds: Callable[[Condition], bool], entered: set[str]
+    ) -> Iterator[FieldCost]:
         """Yield root fields; each fragment is entered once, at its first spread that holds."""
         for selection in self.roots_by_fragment.get(fragment, ()):
             if not all(map(holds, selection.conditions)):
                 continue
-            if isinstance(selection, cost_walker.RootCost):
+            if isinstance(selection, FieldCost):
                 yield selection
             elif selection.name not in entered:
                 entered.add(selection.name)
@@ -82,16 +94,32 @@ class OperationCost:
             QueryTooCostly: Too many objects, or more than one mutation field.
         """
         if self.kind is graphql.OperationType.MUTATION and len(self.running_roots(variables)) > 1:
-            raise QueryTooCostly("A request may hold one mutation field.")
+            raise QueryTooCostly("A request may contain one mutation field.")
         if self.estimate_objects(variables) > MAX_OBJECTS:
-            raise QueryTooCostly(f"The query could return more than {MAX_OBJECTS} objects.")
+            raise QueryTooCostly(
+                f"The query could return more than {MAX_OBJECTS} objects"
+                f"{self._largest_edge(variables)}."
+            )
+
+    def _largest_edge(self, variables: Mapping[str, Any]) -> str:
+        """Name the edge right below a root field that returns most objects, if there is one."""
+        values = {**self.defaults, **variables}
+        objects = {
+            edge.name: root.estimate_edge(edge, values)
+            for root in self._selected(variables)
+            for edge in root.running_edges(values)
+        }
+        if not objects:
+            return ""
+        name = max(objects, key=objects.__getitem__)
+        return f", {objects[name]} of them by {name}"
 
     def charges(self, variables: Mapping[str, Any]) -> dict[str, int]:
-        """Count root fields per rate bucket; without a surface the cost is 1 in `graphql`."""
+        """Count root fields and edges per rate bucket; none of a surface: 1 in `graphql`."""
         charges: dict[str, int] = {}
-        for root in self.running_roots(variables):
-            if root.surface is not None:
-                charges[root.surface.value] = charges.get(root.surface.value, 0) + 1
+        for field in (*self.running_roots(variables), *self.running_edges(variables)):
+            if field.surface is not None:
+                charges[field.surface.value] = charges.get(field.surface.value, 0) + 1
         return charges or {"graphql": 1}
 
 
@@ -113,11 +141,15 @@ class CostLimits:
         Raises:
             QueryTooCostly: An operation exceeds a limit that does not depend on variables.
         """
+        if not exempt and comparisons.count_steps(document) > MAX_COMPARISONS:
+            raise QueryTooCostly("The query repeats the same fields too often.")
         walker = cost_walker.CostWalker(self._schema, document)
         operations = walker.operations()
         for _, selections in operations:
             if not exempt:
                 self._check(selections)
+                if selections.upstream > MAX_UPSTREAM:
+                    raise _too_many_reads(_last_read(selections.edges))
         costs = {
             operation.name.value if operation.name else None: OperationCost(
                 kind=operation.operation,
@@ -128,8 +160,14 @@ class CostLimits:
             for operation, _ in operations
         }
         for cost in costs.values():
-            if not exempt and sum(root.surface is not None for root in cost.roots) > MAX_UPSTREAM:
+            if exempt:
+                continue
+            roots = [root for root in cost.roots if root.surface is not None]
+            if len(roots) > MAX_UPSTREAM:
                 raise QueryTooCostly(f"The query has more than {MAX_UPSTREAM} root fields.")
+            edges = [edge for edge in cost.edges if edge.surface is not None]
+            if len(roots) + len(edges) > MAX_UPSTREAM:
+                raise _too_many_reads(edges[MAX_UPSTREAM - len(roots)].name)
         return costs
 
     def _check(self, cost: cost_walker.SelectionCost) -> None:
@@ -143,7 +181,19 @@ class CostLimits:
             if count > limit:
                 raise QueryTooCostly(f"The query has more than {limit} {unit}, fragments expanded.")
         if cost.introspected > self._max_introspected:
-            raise QueryTooCostly("The introspection asks for too much at once.")
+            raise QueryTooCostly("The introspection query is too large.")
+
+
+def _too_many_reads(edge: str) -> QueryTooCostly:
+    return QueryTooCostly(
+        f"The query has more than {MAX_UPSTREAM} fields that call a provider; {edge} exceeds it."
+    )
+
+
+def _last_read(edges: Sequence[FieldCost]) -> str:
+    """Name the last of *edges* that asks a provider, or an edge below it."""
+    below = [edge for parent in edges for edge in (parent, *parent.every_edge({}))]
+    return [edge.name for edge in below if edge.surface is not None][-1]
 
 
 def _defaults(operation: graphql.OperationDefinitionNode) -> dict[str, object]:

@@ -1,5 +1,5 @@
 """
-One pass over a document that counts depth, fields, aliases, directives and root fields.
+One pass over a document that counts depth, fields, aliases, directives, root fields and edges.
 
 Each fragment is counted once, so the work is linear in the text however often a fragment is
 spread; sums stop at a ceiling.
@@ -8,14 +8,16 @@ spread; sums stop at a ceiling.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import graphql
 
+from graph.documents.field_cost import Condition, FieldCost, conditions_of
+from graph.edges import edge_of
 from graph.masking.guards import Requirement, requirement_of
-from policy.vocabulary import Surface
 
 CEILING = 1_000_000
+MAX_EDGES = 32  # that are kept below one field; documents with as many are refused
 
 # Introspection list -> assumed entries per parent; `types` has its real length.
 _INTROSPECTION_LISTS: Mapping[str, int] = MappingProxyType(
@@ -34,70 +36,6 @@ _INTROSPECTION_LISTS: Mapping[str, int] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """
-    A @skip or @include: holds when *value* is *expected*.
-
-    Attributes:
-        value: A literal, or the name of a variable.
-    """
-
-    expected: bool
-    value: bool | str
-
-    def holds(self, variables: Mapping[str, object]) -> bool:
-        """Say whether the condition holds with *variables*; a missing variable holds."""
-        value = variables.get(self.value) if isinstance(self.value, str) else self.value
-        return value is self.expected if isinstance(value, bool) else True
-
-
-def conditions_of(directives: Iterable[graphql.DirectiveNode] | None) -> Iterator[Condition]:
-    """Yield the conditions of @skip and @include among *directives*."""
-    for directive in directives or ():
-        expected = {"include": True, "skip": False}.get(directive.name.value)
-        for argument in directive.arguments or ():
-            if expected is None or argument.name.value != "if":
-                continue
-            if isinstance(argument.value, graphql.BooleanValueNode):
-                yield Condition(expected, argument.value.value)
-            elif isinstance(argument.value, graphql.VariableNode):
-                yield Condition(expected, argument.value.name.value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootCost:
-    """
-    The cost of one root field.
-
-    Attributes:
-        key: Its name in the response.
-        surface: None when it calls no provider.
-        conditions: All must hold for it to run.
-        limit: The argument `limit`: a number, a variable's name, or None for the default.
-        default_limit: The default of `limit`; None when the field takes no `limit`.
-        max_limit: A higher `limit` is lowered to it.
-        single, listed: Objects below it: outside and inside the lists that `limit` bounds.
-    """
-
-    key: str
-    name: str
-    surface: Surface | None
-    conditions: tuple[Condition, ...]
-    limit: int | str | None
-    default_limit: int | None
-    max_limit: int
-    single: int
-    listed: int
-
-    def estimate_objects(self, variables: Mapping[str, object]) -> int:
-        """Estimate the number of returned objects."""
-        limit = variables.get(self.limit) if isinstance(self.limit, str) else self.limit
-        if not isinstance(limit, int | float) or limit < 1:  # an Int may be written as 50.0
-            limit = self.default_limit or 1
-        return 1 + self.single + int(min(limit, self.max_limit)) * self.listed
-
-
-@dataclass(frozen=True, slots=True)
 class FragmentSpread:
     """A fragment spread among root fields; its fields run when all of *conditions* hold."""
 
@@ -106,12 +44,19 @@ class FragmentSpread:
 
 
 # By fragment name; the operation's own selections are under "".
-RootSelections = Mapping[str, tuple[RootCost | FragmentSpread, ...]]
+RootSelections = Mapping[str, tuple[FieldCost | FragmentSpread, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionCost:
-    """Counts of a selection set and everything below it; sums stop at the ceiling."""
+class SelectionCost(NamedTuple):
+    """
+    Counts of a selection set and everything below it; sums stop at the ceiling.
+
+    A tuple, because each selection makes several of them.
+
+    Attributes:
+        upstream: The number of edges.
+        edges: The first of the edges that are not below another one; see `FieldCost.edges`.
+    """
 
     depth: int = 0
     nesting: int = 0
@@ -121,6 +66,8 @@ class SelectionCost:
     introspected: int = 0
     single: int = 0
     listed: int = 0
+    upstream: int = 0
+    edges: tuple[FieldCost, ...] = ()
 
     def plus(self, other: "SelectionCost") -> "SelectionCost":
         return SelectionCost(
@@ -132,6 +79,8 @@ class SelectionCost:
             min(self.introspected + other.introspected, CEILING * CEILING),
             min(self.single + other.single, CEILING),
             min(self.listed + other.listed, CEILING),
+            min(self.upstream + other.upstream, CEILING),
+            (*self.edges, *other.edges)[:MAX_EDGES] if other.edges else self.edges,
         )
 
 
@@ -175,7 +124,7 @@ class CostWalker:
         selections: graphql.SelectionSetNode,
         owner: graphql.GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
-    ) -> Iterator[RootCost | FragmentSpread]:
+    ) -> Iterator[FieldCost | FragmentSpread]:
         for node in selections.selections:
             combined = (*conditions, *conditions_of(node.directives))
             if isinstance(node, graphql.FieldNode):
@@ -191,31 +140,23 @@ class CostWalker:
         node: graphql.FieldNode,
         owner: graphql.GraphQLObjectType | None,
         conditions: tuple[Condition, ...],
-    ) -> RootCost:
+    ) -> FieldCost:
         field = owner.fields.get(node.name.value) if owner is not None else None
         below = SelectionCost()
         if node.selection_set is not None:
             below = self._set(node.selection_set, field and graphql.get_named_type(field.type))
-        limit = field.args.get("limit") if field is not None else None
-        requirement = requirement_of(field) if field is not None else Requirement(None)
-        return RootCost(
-            key=node.alias.value if node.alias else node.name.value,
-            name=node.name.value,
-            surface=requirement.surface,
-            conditions=conditions,
-            limit=_limit(node),
-            default_limit=limit.default_value if limit is not None else None,
-            max_limit=requirement.max_limit,
-            single=below.single,
-            listed=below.listed,
-        )
+        return replace(_cost(node.name.value, node, field, below), conditions=conditions)
 
     def _set(self, selections: graphql.SelectionSetNode, owner: Any) -> SelectionCost:
         total = SelectionCost()
         for node in selections.selections:
             self.visited += 1
-            total = total.plus(self._selection(node, owner)).plus(_own_cost(node))
-        return replace(total, nesting=total.nesting + 1)
+            cost = self._selection(node, owner)
+            if node.directives:
+                edges = _under(cost.edges, conditions_of(node.directives))
+                cost = cost._replace(edges=edges).plus(_own_cost(node))
+            total = total.plus(cost)
+        return total._replace(nesting=total.nesting + 1)
 
     def _selection(self, node: graphql.SelectionNode, owner: Any) -> SelectionCost:
         if isinstance(node, graphql.FieldNode):
@@ -242,39 +183,46 @@ class CostWalker:
     def _field(self, node: graphql.FieldNode, owner: Any) -> SelectionCost:
         name = node.name.value
         aliases = 1 if node.alias else 0
-        type_ = self._type(owner, name)
+        field = self._defined(owner, name)
+        type_ = field.type if field is not None else self._introspected(name)
         below = SelectionCost()
         if node.selection_set is not None:
             below = self._set(node.selection_set, type_ and graphql.get_named_type(type_))
         if name.startswith("__") or str(getattr(owner, "name", "")).startswith("__"):
             entries = self._entries(f"{getattr(owner, 'name', '')}.{name}")
-            return replace(
-                below,
+            return below._replace(
                 depth=0,
                 fields=0,
                 aliases=aliases if name == "__typename" else below.aliases,
                 introspected=min(entries * (1 + below.introspected), CEILING * CEILING),
             )
+        counted = below._replace(
+            depth=below.depth + 1, fields=below.fields + 1, aliases=below.aliases + aliases
+        )
+        edge = edge_of(field) if field is not None else None
+        if edge is not None:
+            cost = _cost(edge.coordinate, node, field, below)
+            upstream = min(below.upstream + (cost.surface is not None), CEILING)
+            return counted._replace(single=0, listed=0, upstream=upstream, edges=(cost,))
         objects = 1 + below.single + below.listed if node.selection_set is not None else 0
         in_list = type_ is not None and _is_list(type_)
-        return replace(
-            below,
-            depth=below.depth + 1,
-            fields=below.fields + 1,
-            aliases=below.aliases + aliases,
+        return counted._replace(
             single=0 if in_list else objects,
             listed=objects if in_list else 0,
+            edges=_below(below.edges, _key(node), in_list=in_list),
         )
 
-    def _type(self, owner: Any, name: str) -> graphql.GraphQLOutputType | None:
-        if name == "__schema":
-            return self._schema.type_map["__Schema"]  # type: ignore[return-value]  # an object type
-        if name == "__type":
-            return self._schema.type_map["__Type"]  # type: ignore[return-value]  # an object type
+    def _defined(self, owner: Any, name: str) -> graphql.GraphQLField | None:
         if not (graphql.is_object_type(owner) or graphql.is_interface_type(owner)):
             return None
-        field = owner.fields.get(name)
-        return None if field is None else field.type
+        field: graphql.GraphQLField | None = owner.fields.get(name)
+        return field
+
+    def _introspected(self, name: str) -> graphql.GraphQLOutputType | None:
+        type_name = {"__schema": "__Schema", "__type": "__Type"}.get(name)
+        if type_name is None:
+            return None
+        return self._schema.type_map[type_name]  # type: ignore[return-value]  # an object type
 
     def _entries(self, coordinate: str) -> int:
         if coordinate == "__Schema.types":
@@ -285,6 +233,43 @@ class CostWalker:
         self, operation: graphql.OperationDefinitionNode
     ) -> graphql.GraphQLObjectType | None:
         return self._schema.get_root_type(operation.operation)
+
+
+def _cost(
+    name: str, node: graphql.FieldNode, field: graphql.GraphQLField | None, below: SelectionCost
+) -> FieldCost:
+    """Return the cost of a root field or edge, without conditions."""
+    limit = field.args.get("limit") if field is not None else None
+    requirement = requirement_of(field) if field is not None else Requirement(None)
+    return FieldCost(
+        path=(_key(node),),
+        name=name,
+        surface=requirement.surface,
+        conditions=(),
+        limit=_limit(node),
+        default_limit=limit.default_value if limit is not None else None,
+        max_limit=requirement.max_limit,
+        single=below.single,
+        listed=below.listed,
+        edges=below.edges,
+    )
+
+
+def _key(node: graphql.FieldNode) -> str:
+    return node.alias.value if node.alias else node.name.value
+
+
+def _below(edges: tuple[FieldCost, ...], key: str, *, in_list: bool) -> tuple[FieldCost, ...]:
+    """Return *edges* of the objects in the field *key*."""
+    return tuple(
+        replace(edge, path=(key, *edge.path), in_list=edge.in_list or in_list) for edge in edges
+    )
+
+
+def _under(edges: tuple[FieldCost, ...], conditions: Iterable[Condition]) -> tuple[FieldCost, ...]:
+    """Return *edges* that need *conditions* too."""
+    needed = tuple(conditions)
+    return tuple(replace(edge, conditions=(*needed, *edge.conditions)) for edge in edges)
 
 
 def _own_cost(

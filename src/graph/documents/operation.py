@@ -4,7 +4,8 @@ One operation of a valid document: its requirements, variables and execution.
 `execute` serves REST and GraphQL; `run` returns plain data for Python code.
 """
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -15,7 +16,7 @@ import graphql
 import msgspec
 from graphql.execution.values import get_argument_values
 
-from graph import effects, errors, request_log
+from graph import errors, kept_results, request_log
 from graph.context import Context
 from graph.documents import variables
 from graph.documents.cost_limits import OperationCost
@@ -45,8 +46,7 @@ class Variable:
     default: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class OperationResult:
+class OperationResult(msgspec.Struct, frozen=True):
     """
     The result of an operation.
 
@@ -54,15 +54,17 @@ class OperationResult:
         data: None when the operation did not run. From `Operation.execute` it is for msgspec's
             JSON encoder: parts of it may be shapes (see `graph.execution.plan`).
         errors: GraphQL errors as they are sent, in the order they happened.
+        unlisted: The number of further errors.
     """
 
     data: dict[str, Any] | None
     errors: tuple[dict[str, Any], ...] = ()
+    unlisted: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
-    """One operation of a valid document."""
+    """One operation of a valid document; its identity is the key of what callers keep of it."""
 
     program: Program
     cost: OperationCost = field(repr=False)
@@ -100,6 +102,13 @@ class Operation:
         return next((need.surface for need in self._needs if need.surface is not None), None)
 
     @cached_property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The surfaces of all its root fields and edges, in the order of the text."""
+        edges = (edge.surface for edge in self._edges.values())
+        surfaces = (*(need.surface for need in self._needs), *edges)
+        return tuple(dict.fromkeys(surface for surface in surfaces if surface is not None))
+
+    @cached_property
     def operations(self) -> tuple[Flag, ...]:
         """The alternative flags of the first root field with a surface; one flag suffices."""
         return next((need.operations for need in self._needs if need.surface is not None), ())
@@ -125,9 +134,7 @@ class Operation:
             Refusal: The first gate that refuses (docs/spec/requests.md#order-of-checks).
         """
         for root in self.running_root_fields(given):
-            if root.surface is not None:
-                operations = self.requirements[root.name].operations_for(members)
-                context.caller.admit(root.surface, *operations)
+            self.requirements[root.name].admit(context.caller, members)
 
     async def execute(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """
@@ -136,34 +143,59 @@ class Operation:
         Invalid input is in the result's errors and never raised.
         """
         log = context.request_log
-        log.root_fields, log.variables = self.running_root_fields(given), given
-        if None in [given.get(name, True) for name in self.program.conditions]:
+        log.fields, log.variables = self._constant_fields or self.running_fields(given), given
+        if self._is_limited and (refused := await self._refusal(given, context)) is not None:
+            return refused
+        try:
+            executed = await self.program.run(given, context)
+        except asyncio.CancelledError:
+            context.cancel_reads()
+            raise
+        if not executed.errors:
+            return self._success(executed.data, context)
+        result = self._result(executed, given, context)
+        if result.errors:
+            await not_found_delay.delay(
+                result.errors,
+                context.started,
+                context.not_found_step,
+                context.before_delay,
+                are_all=not result.unlisted,
+            )
+        return result
+
+    async def _refusal(self, given: Mapping[str, Any], context: Context) -> OperationResult | None:
+        """Return the refusal of values that are refused before anything runs, or of a write."""
+        if self.program.conditions and None in [
+            given.get(name, True) for name in self.program.conditions
+        ]:
             # The variable of @skip or @include may be absent, not null. Standard GraphQL would
             # find a null below a mutation only after the mutation ran.
             return OperationResult(None, (self._variables_error(given, context),))
-        if any(variables.has_long_list(given.get(name), type_) for name, type_ in self._inputs):
+        if self._inputs and any(
+            variables.has_long_list(given.get(name), type_) for name, type_ in self._inputs
+        ):
             return OperationResult(None, (self._variables_error(given, context),))
-        if context.wait_for_capacity is not None and self.kind == "mutation":
+        if context.wait_for_capacity is not None and self._is_mutation:
             try:
                 await context.wait_for_capacity()
             except Refusal as refusal:
                 return OperationResult(None, (self._request_error(refusal, context),))
-        result = self._result(await self.program.run(given, context), given, context)
-        await not_found_delay.delay(
-            result.errors, context.started, context.not_found_step, context.before_delay
-        )
-        return result
+        return None
+
+    def _success(self, data: dict[str, Any] | None, _context: Context) -> OperationResult:
+        """Return the result of an operation without errors."""
+        return OperationResult(data)
 
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run the operation like `execute`; the data is plain."""
         result = await self.execute(given, context)
-        return OperationResult(to_plain(result.data), result.errors)
+        return OperationResult(to_plain(result.data), result.errors, result.unlisted)
 
     def access(self, context: Context) -> dict[str, Any]:
         """Return `extensions.access`: the hidden fields of the surfaces of this operation."""
-        surfaces = dict.fromkeys(need.surface for need in self._needs if need.surface is not None)
-        access: dict[str, Any] = {"hiddenFields": masks.by_type(context.hidden, surfaces)}
-        sentences = [context.caller.access_info(surface) for surface in surfaces]
+        access: dict[str, Any] = {"hiddenFields": masks.by_type(context.hidden, self.surfaces)}
+        sentences = [context.caller.access_info(surface) for surface in self.surfaces]
         if any(sentences):
             access["accessInfo"] = " ".join(sentence for sentence in sentences if sentence)
         return access
@@ -196,16 +228,51 @@ class Operation:
         return None
 
     @cached_property
-    def root_fields(self) -> tuple[request_log.RootField, ...]:
+    def root_fields(self) -> tuple[request_log.OperationField, ...]:
         """Its root fields, one per response key."""
         return request_log.root_fields(self.program.node, self.program.document, self.requirements)
 
-    def running_root_fields(self, given: Mapping[str, Any]) -> tuple[request_log.RootField, ...]:
+    def running_root_fields(
+        self, given: Mapping[str, Any]
+    ) -> tuple[request_log.OperationField, ...]:
         """Return the root fields that run with the variables *given*."""
         if not self._has_conditions:
             return self.root_fields
         running = {cost.key for cost in self.cost.running_roots(given)}
         return tuple([root for root in self.root_fields if root.key in running])
+
+    def running_fields(self, given: Mapping[str, Any]) -> tuple[request_log.OperationField, ...]:
+        """Return the root fields that run with the variables *given*, then the edges."""
+        roots = self.running_root_fields(given)
+        if not self._edges:
+            return roots
+        running = (edge.key for edge in self.cost.running_edges(given))
+        return (*roots, *(self._edges[key] for key in running if key in self._edges))
+
+    @cached_property
+    def _constant_fields(self) -> tuple[request_log.OperationField, ...]:
+        """The fields that run with any variables; empty when it depends on the variables."""
+        return () if self._has_conditions or self._edges else self.root_fields
+
+    @cached_property
+    def _edges(self) -> Mapping[str, request_log.OperationField]:
+        """Every edge in the text that asks a provider, by its path."""
+        return {
+            edge.key: request_log.OperationField(
+                key=edge.key, name=edge.name, surface=edge.surface, writes=False
+            )
+            for edge in self.cost.edges
+            if edge.surface is not None
+        }
+
+    @cached_property
+    def _is_mutation(self) -> bool:
+        return self.kind == "mutation"
+
+    @cached_property
+    def _is_limited(self) -> bool:
+        """Whether the operation may be refused before it runs."""
+        return bool(self._is_mutation or self.program.conditions or self._inputs)
 
     @cached_property
     def _has_conditions(self) -> bool:
@@ -237,33 +304,33 @@ class Operation:
     def _result(
         self, result: graphql.ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> OperationResult:
-        if not result.errors:
-            return OperationResult(result.data)
-        if result.data is None and all(error.path is None for error in result.errors):
+        failures = result.errors or ()
+        if result.data is None and all(error.path is None for error in failures):
             return OperationResult(None, (self._variables_error(given, context),))
-        log = context.request_log
-        for error in result.errors:
-            key = str(error.path[0]) if error.path else request_log.WHOLE_REQUEST
+        log, shown = context.request_log, errors.listed(failures)
+        for error in failures:
+            key = self.key_of(error.path)
             problem = errors.cause(error)
             denial = errors.denial(problem, surface=self._surface_at(error))
-            key = request_log.WHOLE_REQUEST if denial.code is Code.QUERY_TOO_COSTLY else key
+            if denial.code is Code.QUERY_TOO_COSTLY:
+                key, shown = request_log.WHOLE_REQUEST, [error]
             log.denials.setdefault(key, denial)
             if log.causes is not None:
                 log.causes.setdefault(key, problem)
         described = tuple(
             errors.describe(error, surface=self._surface_at(error), request_id=context.request_id)
-            for error in result.errors
+            for error in shown
         )
-        for error in result.errors:
+        for error in failures:
             without_frames(error)
             without_frames(errors.cause(error))
-        if context.delivery is not None and not context.effect:
+        if context.delivery is not None and not context.kept_result:
             roots = (error for error in described if len(error.get("path", ())) == 1)
-            context.effect = next(map(effects.of_error, roots), b"")
+            context.kept_result = next(map(kept_results.of_error, roots), b"")
         for error_ in described:
             if error_["extensions"]["code"] == Code.QUERY_TOO_COSTLY:
                 return OperationResult(None, (error_,))
-        return OperationResult(result.data, described)
+        return OperationResult(result.data, described, len(failures) - len(shown))
 
     def _variables_error(self, given: Mapping[str, Any], context: Context) -> dict[str, Any]:
         types = {variable.name: variable.type for variable in self.variables}
@@ -285,14 +352,20 @@ class Operation:
         }
 
     def _surface_at(self, error: graphql.GraphQLError) -> Surface | None:
-        if not error.path:
-            return None
-        name = self._roots.get(str(error.path[0]), "")
+        key = self.key_of(error.path)
+        name = self._edges[key].name if key in self._edges else self._roots.get(key, "")
         need = self.requirements.get(name)
         return need.surface if need is not None else None
 
+    def key_of(self, path: Sequence[str | int] | None) -> str:
+        """Return the key (see `OperationField`) of the edge or root field at or above *path*."""
+        keys = [key for key in path or () if isinstance(key, str)]
+        while len(keys) > 1 and ".".join(keys) not in self._edges:
+            keys.pop()
+        return ".".join(keys)  # empty, as `request_log.WHOLE_REQUEST` is, without a path
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RestOperation(Operation):
     """
     An operation of the REST table: its data goes to the JSON encoder and nowhere else.
@@ -304,16 +377,23 @@ class RestOperation(Operation):
 
     omit_when_empty: Collection[str] = ()
 
-    async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
-        """Run the operation; the result is for msgspec's JSON encoder."""
-        result = await self.execute(given, context)
-        for key, value in (result.data or {}).items():
-            if isinstance(value, msgspec.Struct) and context.plan is not None:
-                self._omit_empty(value, context.plan.names[key])
-        return result
+    run = Operation.execute  # the result is for msgspec's JSON encoder
 
-    def _omit_empty(self, value: msgspec.Struct, names: Mapping[str, str]) -> None:
-        for member in self.omit_when_empty:
-            name = names.get(member)
-            if name is not None and not getattr(value, name):
-                setattr(value, name, msgspec.UNSET)
+    def _success(self, data: dict[str, Any] | None, context: Context) -> OperationResult:
+        self._omit_empty(data, context)
+        return OperationResult(data)
+
+    def _result(
+        self, result: graphql.ExecutionResult, given: Mapping[str, Any], context: Context
+    ) -> OperationResult:
+        self._omit_empty(result.data, context)
+        return super()._result(result, given, context)
+
+    def _omit_empty(self, data: Mapping[str, Any] | None, context: Context) -> None:
+        for key, value in (data or {}).items():
+            if isinstance(value, msgspec.Struct) and context.plan is not None:
+                names = context.plan.names[key]
+                for member in self.omit_when_empty:
+                    name = names.get(member)
+                    if name is not None and not getattr(value, name):
+                        setattr(value, name, msgspec.UNSET)

@@ -20,10 +20,12 @@ from graph.documents.cost_limits import (
     OperationCost,
 )
 from graph.documents.operation import Operation, RestOperation
+from graph.documents.saved_operation import SavedOperation
+from graph.edges import edge_fields
 from graph.execution.counting_executor import QueryTooCostly
 from graph.execution.plan.cache import PlanCache
 from graph.execution.plan.program import Program
-from graph.masking.guards import requirements
+from graph.masking.guards import requirement_of, requirements
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code
 from providers.bounded_map import BoundedMap
@@ -32,6 +34,7 @@ CACHED = 128  # documents
 CACHED_LENGTH = 8_192  # characters; longer documents are parsed every time, to bound memory
 INTERNAL_PLANS = 1_024  # plans of REST documents; one per document and set of hidden fields
 PLANS = 256  # plans of callers' documents
+SAVED_PLANS = 256  # plans of saved documents
 MAX_ERRORS = 10  # per document, because each may quote a whole input object
 
 # The comparisons are quadratic. graphql-core counts them, and reads its limit from its module.
@@ -67,10 +70,14 @@ class Graph:
     def __init__(self, schema: graphql.GraphQLSchema) -> None:
         self.schema = schema
         self.limits = CostLimits(schema)
-        self.requirements = requirements(schema)
+        self.requirements = {
+            **requirements(schema),
+            **{edge.coordinate: requirement_of(field) for edge, field in edge_fields(schema)},
+        }
         self._documents: BoundedMap[str, Document] = BoundedMap(CACHED)
-        self._internal_plans = PlanCache(INTERNAL_PLANS)
+        self._internal_plans = PlanCache(INTERNAL_PLANS, kept_by_callers=True)
         self._plans = PlanCache(PLANS)
+        self._saved_plans = PlanCache(SAVED_PLANS, kept_by_callers=True)
 
     def prepare(self, text: str) -> Operation:
         """
@@ -96,6 +103,38 @@ class Graph:
             requirements=self.requirements,
             omit_when_empty=omit_when_empty,
         )
+
+    def prepare_saved(self, text: str, *, omit_when_empty: Collection[str] = ()) -> SavedOperation:
+        """
+        Prepare a saved document; it has the limits of callers' documents.
+
+        Raises:
+            GraphQLError: It does not parse, or is not valid; the first error.
+            InvalidInput: It exceeds a limit, does not hold one operation, or cannot be saved.
+        """
+        if text.count("\n") + text.count("\r") > MAX_LINES:
+            raise QueryTooCostly(f"The query has more than {MAX_LINES} lines.")
+        node = graphql.parse(text, max_tokens=MAX_TOKENS)
+        costs = self.limits.measure(node)
+        errors = graphql.validate(
+            self.schema, node, graphql.specified_rules, MAX_ERRORS, hide_suggestions=True
+        )
+        if errors:
+            raise errors[0]
+        if len(costs) != 1:
+            raise InvalidInput(
+                "A saved document holds exactly one operation.", code=Code.GRAPHQL_VALIDATION_FAILED
+            )
+        definition, cost = self.choose_operation(Document(node, costs), None)
+        operation = SavedOperation(
+            program=Program(self.schema, node, definition, self._saved_plans),
+            cost=cost,
+            requirements=self.requirements,
+            omit_when_empty=omit_when_empty,
+        )
+        operation.require_savable()
+        cost.check({})
+        return operation
 
     def _internal(self, text: str) -> tuple[Program, OperationCost]:
         try:
@@ -185,5 +224,7 @@ class Graph:
             )
         operation = matching[0]
         if operation.operation is graphql.OperationType.SUBSCRIPTION:
-            raise InvalidInput("Subscriptions are not served.", code=Code.GRAPHQL_VALIDATION_FAILED)
+            raise InvalidInput(
+                "Subscriptions are not supported.", code=Code.GRAPHQL_VALIDATION_FAILED
+            )
         return operation, document.costs[operation.name.value if operation.name else None]

@@ -5,7 +5,7 @@ from typing import Any
 
 import graphql
 
-from graph.documents.cost_walker import conditions_of
+from graph.documents.field_cost import conditions_of
 from graph.documents.operation import Operation
 
 

@@ -8,7 +8,7 @@ import graphql
 
 from graph.errors import MAX_DETAILS
 from policy.refusals import Detail, InvalidInput
-from policy.vocabulary import Code
+from policy.vocabulary import Code, not_known
 
 MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies
 
@@ -49,7 +49,7 @@ def describe_mismatch(
             code = Code.VALIDATION_ERROR
         details += [Detail(problem.field or name, problem.message) for problem in problems]
     if not details:
-        return InvalidInput("The variables do not fit the operation.")
+        return InvalidInput("The variables do not match the operation.")
     message = f"{details[0].field}: {details[0].message}"
     return InvalidInput(message, code=code, details=details)
 
@@ -83,7 +83,7 @@ def _object_problems(
         return
     for name in value:
         if name not in type_.fields:
-            yield Detail(_member_path(path, name), "There is no member of this name.")
+            yield Detail(_member_path(path, name), f"It {not_known(type_.fields)}.")
     for name, field in type_.fields.items():
         if name in value:
             yield from _problems(value[name], field.type, _member_path(path, name))

@@ -6,9 +6,10 @@ The email surface of the schema.
     page_positions  the positions of all mailboxes in a page token
     mutations       root mutations
     attached_files  attachments of the sending mutations -> checked files
-    uploads         root mutation that stores a file to attach
+    uploads         root mutations that store and delete a file to attach
     problems        problems of an input
     sending         inputs of the sending mutations -> checked messages
+    previews        what a mutation is about to write, for previews
     types           output types
     views           records in the shape of the output types
     inputs, enums   input types and closed sets

@@ -57,7 +57,7 @@ _TOO_LARGE = (
 def check_name(name: str, path: str, problems: Problems) -> None:
     """Add what is wrong with a file name to *problems*."""
     if not 0 < len(name) <= MAX_NAME or not name.strip():
-        problems.add(path, f"A file name has 1 to {MAX_NAME} characters, not only blanks.")
+        problems.add(path, f"A file name has 1 to {MAX_NAME} characters, not only spaces.")
     if unsafe(name):
         problems.add(path, "Line breaks and control characters are not allowed.")
 
@@ -68,7 +68,7 @@ def check_media_type(media_type: str | None, path: str, problems: Problems) -> s
     if not _MEDIA_TYPE.fullmatch(media_type):
         problems.add(path, "It must be a MIME type without parameters: text/plain.")
     elif media_type.startswith(_CONTAINERS):
-        problems.add(path, "Messages and multiparts cannot be attached.")
+        problems.add(path, "Types that begin with 'message/' or 'multipart/' cannot be attached.")
     return media_type
 
 
@@ -92,11 +92,11 @@ async def _stored(
     file: AttachmentInput, path: str, problems: Problems, context: Context
 ) -> OutgoingFile:
     if file.content_base64 is not None:
-        problems.add(f"{path}.contentBase64", "It cannot stand beside a handle.")
+        problems.add(f"{path}.contentBase64", "It cannot be combined with a handle.")
     if file.name is not None:
         check_name(file.name, f"{path}.name", problems)
     media_type = check_media_type(file.content_type, f"{path}.contentType", problems)
-    upload = await _find(file.handle or "", context)
+    upload = await find(file.handle or "", context)
     if upload is None:
         # A retry that only sends its stored draft needs no file any more.
         if context.delivery is None or context.delivery.draft_id is None:
@@ -105,11 +105,23 @@ async def _stored(
     return OutgoingFile(
         name=file.name or upload.name,
         media_type=media_type if file.content_type else upload.media_type,
-        content=StoredContent(upload.size, upload.chunks),
+        content=StoredContent(upload.handle, upload.size, upload.chunks),
     )
 
 
-async def _find(handle: str, context: Context) -> UploadedFile | None:
-    if context.uploads is None or not 0 < len(handle) <= MAX_HANDLE or not handle.isascii():
+async def find(handle: str, context: Context) -> UploadedFile | None:
+    """Return the token's uploaded file with this handle; None when it has none, or not any more."""
+    if context.uploads is None or not _may_be_handle(handle):
         return None
     return await context.uploads.find(handle)
+
+
+async def delete(handle: str, context: Context) -> bool:
+    """Delete the token's uploaded file with this handle; return whether there was one."""
+    if context.uploads is None or not _may_be_handle(handle):
+        return False
+    return await context.uploads.delete(handle)
+
+
+def _may_be_handle(text: str) -> bool:
+    return 0 < len(text) <= MAX_HANDLE and text.isascii()

@@ -11,7 +11,7 @@ class BodyType(StrEnum):
     TEXT = "text"
 
 
-@strawberry.enum(graphql_name_from="value", description="How urgent the sender says it is.")
+@strawberry.enum(graphql_name_from="value", description="The importance that the sender chose.")
 class Importance(StrEnum):
     LOW = "low"
     NORMAL = "normal"
@@ -22,3 +22,4 @@ class Importance(StrEnum):
 class MailProvider(StrEnum):
     PROVIDER_A = "PROVIDER_A"
     PROVIDER_B = "PROVIDER_B"
+    IMAP = "IMAP"

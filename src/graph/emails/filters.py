@@ -9,13 +9,15 @@ import msgspec
 from graph.context import Context
 from policy.refusals import FieldNotVisible, InvalidInput
 from policy.vocabulary import Code, EmailField
+from providers.mail import query_matching
 from providers.ports.mail import MailQuery
 
 MAX_LIMIT = 50  # docs/spec/paging.md#keys
+MAX_PARTICIPANTS = 10  # addresses in `participant`
 MAX_TEXT = 500  # characters of q; docs/spec/email.md#free-text
 
 # Field that `q` searches -> the record attribute.
-_SEARCHED: Mapping[EmailField, str] = MappingProxyType(
+SEARCHED: Mapping[EmailField, str] = MappingProxyType(
     {
         EmailField.SUBJECT: "subject",
         EmailField.BODY_PREVIEW: "body_preview",
@@ -29,14 +31,17 @@ _SEARCHED: Mapping[EmailField, str] = MappingProxyType(
 # Further fields that a provider's own search looks at.
 _SEARCHED_BEYOND = (EmailField.ATTACHMENTS, EmailField.BCC, EmailField.LABELS)
 
-# Filter, its argument, and the field that it would reveal (docs/spec/email.md#hidden-filters).
-_REVEALING_FILTERS = (
-    ("sender", "from", EmailField.FROM),
-    ("recipient", "to", EmailField.TO),
-    ("subject", "subject", EmailField.SUBJECT),
-    ("label", "label", EmailField.LABELS),
-    ("after", "after", EmailField.RECEIVED_AT),
-    ("before", "before", EmailField.RECEIVED_AT),
+# Argument of a filter -> the fields that it would reveal (docs/spec/email.md#hidden-filters).
+REVEALING: Mapping[str, tuple[EmailField, ...]] = MappingProxyType(
+    {
+        "from": (EmailField.FROM,),
+        "to": (EmailField.TO,),
+        "participant": (EmailField.FROM, EmailField.TO),
+        "subject": (EmailField.SUBJECT,),
+        "label": (EmailField.LABELS,),
+        "after": (EmailField.RECEIVED_AT,),
+        "before": (EmailField.RECEIVED_AT,),
+    }
 )
 
 
@@ -46,6 +51,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     q: str | None
     sender: str | None
     recipient: str | None
+    participant: str | None
     subject: str | None
     label: str | None
     unread: bool | None
@@ -59,6 +65,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             "q": self.q or None,
             "from": self.sender or None,
             "to": self.recipient or None,
+            "participant": self.participant or None,
             "subject": self.subject or None,
             "label": self.label or None,
             "unread": bool(self.unread),
@@ -72,12 +79,19 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         Check the filters without regard to the token.
 
         Raises:
-            InvalidInput: `q` is too long, or `before` is not after `after`.
+            InvalidInput: `q` is too long, `participant` lists too many addresses, or `before` is
+                not after `after`.
         """
+        people = query_matching.addresses(self.participant) if self.participant else ()
+        if len(people) > MAX_PARTICIPANTS:
+            raise InvalidInput(f"participant may list at most {MAX_PARTICIPANTS} addresses.")
         if len(self.q or "") > MAX_TEXT:
             raise InvalidInput(f"q may have at most {MAX_TEXT} characters.")
         if self.after is not None and self.before is not None and self.before <= self.after:
             raise InvalidInput("before must be later than after.", code=Code.INVALID_RANGE)
+
+
+NO_FILTERS = Filters(**dict.fromkeys(Filters.__struct_fields__))
 
 
 def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
@@ -87,6 +101,8 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
     Raises:
         FieldNotVisible: A filter is about a hidden field, or `q` has no visible field to search.
     """
+    if filters == NO_FILTERS:
+        return MailQuery(limit=limit)
     _require_visible_filters(filters, context)
     text = (filters.q or "").strip() or None
     return MailQuery(
@@ -95,7 +111,10 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
         text_beyond=not (text and any(_conceals(context, word) for word in _SEARCHED_BEYOND)),
         sender=filters.sender or None,
         recipient=filters.recipient or None,
-        recipient_in_cc=not (filters.recipient and _conceals(context, EmailField.CC)),
+        participant=filters.participant or None,
+        recipient_in_cc=not (
+            (filters.recipient or filters.participant) and _conceals(context, EmailField.CC)
+        ),
         subject=filters.subject or None,
         label=filters.label or None,
         unread=bool(filters.unread),
@@ -107,9 +126,10 @@ def query(filters: Filters, context: Context, *, limit: int) -> MailQuery:
 
 
 def _require_visible_filters(filters: Filters, context: Context) -> None:
-    for name, argument, field in _REVEALING_FILTERS:
-        if getattr(filters, name):
-            context.caller.require_visible(f"The filter '{argument}'", field)
+    values = filters.binding()
+    for argument, fields in REVEALING.items():
+        if values[argument]:
+            context.caller.require_visible(f"The filter '{argument}'", *fields)
 
 
 def _conceals(context: Context, word: EmailField) -> bool:
@@ -118,7 +138,7 @@ def _conceals(context: Context, word: EmailField) -> bool:
 
 
 def _searched(context: Context) -> frozenset[str]:
-    fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
+    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(context, word))
     if not fields:
-        raise FieldNotVisible("The filter 'q'", *_SEARCHED, any_of=True)
+        raise FieldNotVisible("The filter 'q'", *SEARCHED, any_of=True)
     return fields

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 import strawberry
 
 from graph.context import Context, Info
-from graph.emails import inputs, sending
+from graph.emails import inputs, previews, sending
 from graph.emails.problems import unsafe
 from graph.emails.queries import no_email
 from graph.emails.types import EmailActionResult
@@ -17,6 +17,7 @@ from policy.refusals import (
     Detail,
     FieldNotVisible,
     InvalidInput,
+    NotFound,
     OperationNotAllowed,
     ReadOnlyConnection,
 )
@@ -24,6 +25,7 @@ from policy.vocabulary import Code, EmailField, EmailOp, Surface
 from providers import failures, ids
 from providers.ports import mail
 from providers.search_text import fold_label
+from providers.write_previews import Resource
 
 MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
 MAX_LABEL = 225  # characters
@@ -51,10 +53,19 @@ async def send_email(
     """Send a new message."""
     draft = await sending.draft(written, info.context)
     connection = sending.sending_connection(written.connection_id, info.context)
-    return done(await _translate_send_failures(info.context.mail.send(connection.id, draft), draft))
+    sending.require_recipients(draft, info.context.caller)
+    previews.describe_draft(draft)
+    sent = await _translate_send_failures(info.context.mail.send(connection.id, draft), draft)
+    info.context.held = sent.held
+    return done(sent)
 
 
-@guarded(EmailOp.REPLY_TO_EMAIL, returns=EmailActionResult)
+@guarded(
+    EmailOp.REPLY_TO_EMAIL,
+    returns=EmailActionResult,
+    revealing={"replyAll": _ALL_ANSWERED},
+    reveals=(EmailField.FROM,),
+)
 async def reply_to_email(
     info: Info,
     email_id: EmailId,
@@ -66,13 +77,16 @@ async def reply_to_email(
     reply = await sending.reply(written, info.context)
     sending.require_writable(info.context)
     if reply.reply_all:
-        info.context.caller.require_visible("Replying to all", *_ALL_ANSWERED)
-    info.context.caller.require_visible("Replying", EmailField.FROM)
+        info.context.caller.require_visible_recipients("Replying to all", *_ALL_ANSWERED)
+    info.context.caller.require_visible_recipients("Replying", EmailField.FROM)
     _require_known(email_id)
-    return done(await _translate_send_failures(info.context.mail.reply(email_id, reply)))
+    previews.describe_reply(email_id, reply)
+    sent = await _translate_send_failures(info.context.mail.reply(email_id, reply))
+    info.context.held = sent.held
+    return done(sent)
 
 
-@guarded(EmailOp.FORWARD_EMAIL, returns=EmailActionResult)
+@guarded(EmailOp.FORWARD_EMAIL, returns=EmailActionResult, reveals=_FORWARDED)
 async def forward_email(
     info: Info,
     email_id: EmailId,
@@ -85,10 +99,12 @@ async def forward_email(
     forward = await sending.forward(written, info.context)
     sending.require_writable(info.context)
     info.context.caller.require_visible("Forwarding", *_FORWARDED)
+    sending.require_recipients(forward, info.context.caller)
     _require_known(email_id)
-    return done(
-        await _translate_send_failures(info.context.mail.forward(email_id, forward), forward)
-    )
+    previews.describe_forward(email_id, forward)
+    sent = await _translate_send_failures(info.context.mail.forward(email_id, forward), forward)
+    info.context.held = sent.held
+    return done(sent)
 
 
 @guarded(EmailOp.DELETE_EMAIL, returns=EmailActionResult)
@@ -96,6 +112,7 @@ async def delete_email(info: Info, email_id: EmailId) -> ActionView:
     """Move a message to the trash, from which it can be recovered."""
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
+    previews.describe_change(email_id, destination=Resource(kind="trash"))
     await _translate_change_failures(info.context.mail.trash(email_id))
     return ActionView(email_id=email_id)
 
@@ -131,6 +148,7 @@ async def modify_email(
     change = _change(wanted)
     info.context.caller.usable_connections(Surface.EMAIL)
     _require_known(email_id)
+    previews.describe_change(email_id)
     return done(await _translate_change_failures(info.context.mail.change(email_id, change)))
 
 
@@ -143,7 +161,7 @@ def _require_operations(wanted: inputs.ModifyEmailInput, context: Context) -> No
         raise InvalidInput(
             "At least one of markAsRead, addLabels and removeLabels is required.",
             code=Code.VALIDATION_ERROR,
-            details=[Detail("input", "It names nothing to change.")],
+            details=[Detail("input", "It must have at least one of these members.")],
         )
 
 
@@ -204,15 +222,17 @@ async def _translate_send_failures(
     except mail.ReadOnlyMailbox as problem:
         raise ReadOnlyConnection from problem
     except mail.NoReplyRecipient as problem:
-        raise _unsendable("Nobody is left to reply to but the sending account.") from problem
+        raise _unsendable(
+            "The reply would have no recipient besides the sending account."
+        ) from problem
     except mail.HiddenReplyRecipients as problem:
         raise FieldNotVisible("Replying", EmailField.TO) from problem
     except mail.UnsafeMessage as problem:
         recipient = problem.address and sending.path_of_address(problem.address, message)
         if recipient:
             raise _unsendable(_UNWRITABLE, recipient) from problem
-        raise _unsendable("The message cannot be written down safely.") from problem
-    except failures.OutcomeUnknown:
+        raise _unsendable("The message cannot be encoded safely.") from problem
+    except (failures.OutcomeUnknown, failures.NotAccepted):
         raise
     except failures.Refused as problem:
         if problem.status == 413:
@@ -230,6 +250,8 @@ async def _translate_change_failures(call: Awaitable[Result]) -> Result:
         return await call
     except (failures.Throttled, failures.TimedOut):
         raise
+    except failures.Impossible as failure:
+        raise NotFound(failure.message) from failure
     except failures.ProviderFailure as failure:
         raise no_email() from failure
 

@@ -32,7 +32,7 @@ def require_room(mailboxes: Sequence[Connection]) -> None:
     """
     if len(mailboxes) > MAX_MAILBOXES:
         raise Conflict(
-            f"A search goes over {MAX_MAILBOXES} mailboxes at most, and this token has "
+            f"A search covers at most {MAX_MAILBOXES} mailboxes, and this token has "
             f"{len(mailboxes)}; allowedConnectionIds chooses among them.",
             code=Code.MAILBOX_LIMIT,
         )

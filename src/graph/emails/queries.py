@@ -1,16 +1,26 @@
-"""Root queries of the email surface: `emails`, `email`, `emailAttachment`, `emailThread`."""
+"""Root queries of the email surface: messages, conversations and attachments."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated
 
+import msgspec
 import strawberry
 
 from graph.context import Context, Info
 from graph.emails import filters as filtering
 from graph.emails import page_positions
-from graph.emails.filters import Filters
-from graph.emails.types import Email, EmailAttachment, EmailPage, Thread
-from graph.emails.views import AttachmentView, EmailPageView, ThreadView, thread_view
+from graph.emails.filters import NO_FILTERS, Filters
+from graph.emails.types import Email, EmailAttachment, EmailPage, Thread, ThreadPage
+from graph.emails.views import (
+    AttachmentView,
+    EmailPageView,
+    ThreadEntryView,
+    ThreadPageView,
+    ThreadView,
+    thread_view,
+)
 from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from graph.warnings import all_failed_error, warnings
@@ -19,15 +29,30 @@ from policy.vocabulary import EmailField, EmailOp, Surface
 from providers import ids
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.mail.merging import MailPage
+from providers.mail.merging import ConnectionPosition, MailPage
+from providers.ports.mail import MailQuery
 from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})
 
 Argument = strawberry.argument
+Participant = Annotated[
+    str | None,
+    Argument(description="A value of `from` or `to`; or up to ten addresses, one of them."),
+]
+After = Annotated[datetime | None, Argument(description="Received after this time.")]
+Before = Annotated[datetime | None, Argument(description="Received earlier than this.")]
+Limit = Annotated[int | None, Argument(description="1 to 50; more is lowered to 50.")]
+PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the previous page.")]
 
 
-@guarded(EmailOp.SEARCH_EMAILS, returns=EmailPage, max_limit=filtering.MAX_LIMIT)
+@guarded(
+    EmailOp.SEARCH_EMAILS,
+    returns=EmailPage,
+    max_limit=filtering.MAX_LIMIT,
+    revealing=filtering.REVEALING,
+    searching={"q": tuple(filtering.SEARCHED)},
+)
 async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -40,31 +65,30 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
     to: Annotated[
         str | None, Argument(description="Recipient, or in cc: address, @domain, or its beginning.")
     ] = None,
+    participant: Participant = None,
     subject: Annotated[str | None, Argument(description="Words of the subject, in order.")] = None,
     label: Annotated[
         str | None,
         Argument(description="A label, any letter case; TRASH, SPAM, DRAFT: these folders."),
     ] = None,
     unread: Annotated[bool | None, Argument(description="True: only unread messages.")] = None,
-    after: Annotated[datetime | None, Argument(description="Received after this time.")] = None,
-    before: Annotated[datetime | None, Argument(description="Received earlier than this.")] = None,
+    after: After = None,
+    before: Before = None,
     has_attachment: Annotated[
         bool | None, Argument(description="True: with attachments only; false: without.")
     ] = None,
-    limit: Annotated[int | None, Argument(description="1 to 50; more is lowered to 50.")] = 20,
+    limit: Limit = 20,
     include_body: Annotated[
         bool | None, Argument(description="False: `body` and `bodyType` are null.")
     ] = False,
-    page_token: Annotated[
-        str | None, Argument(description="`nextPageToken` of the page before.")
-    ] = None,
+    page_token: PageToken = None,
 ) -> EmailPageView:
     """Search every connected mailbox at once, newest first."""
-    context = info.context
     filters = Filters(
         q=q,
         sender=from_,
         recipient=to,
+        participant=participant,
         subject=subject,
         label=label,
         unread=unread,
@@ -72,22 +96,83 @@ async def emails(  # noqa: PLR0913 - the documented parameters, name by name
         before=before,
         has_attachment=has_attachment,
     )
+    fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
+    page, token = await _page(info, filters, limit=limit, page_token=page_token, fields=fields)
+    return _view(info.context, page, token)
+
+
+@guarded(
+    EmailOp.SEARCH_EMAILS,
+    returns=ThreadPage,
+    max_limit=filtering.MAX_LIMIT,
+    revealing={name: filtering.REVEALING[name] for name in ("participant", "after", "before")},
+)
+async def email_threads(  # noqa: PLR0913 - the documented parameters, name by name
+    info: Info,
+    *,
+    participant: Participant = None,
+    after: After = None,
+    before: Before = None,
+    limit: Limit = 20,
+    page_token: PageToken = None,
+) -> ThreadPageView:
+    """List the conversations of a page of messages; another page may have them too."""
+    filters = msgspec.structs.replace(
+        NO_FILTERS, participant=participant, after=after, before=before
+    )
+    page, token = await _page(
+        info, filters, limit=limit, page_token=page_token, fields=frozenset({"thread_id"})
+    )
+    names = dict.fromkeys(email.thread_id for email in page.emails if email.thread_id)
+    return ThreadPageView(
+        threads=tuple(ThreadEntryView(id=name) for name in names),
+        has_more=page.has_more,
+        next_page_token=token,
+        access_info=info.context.caller.access_info(Surface.EMAIL),
+        auth_warnings=warnings(info.context, Surface.EMAIL, page.warnings),
+    )
+
+
+async def _page(
+    info: Info,
+    filters: Filters,
+    *,
+    limit: int | None,
+    page_token: str | None,
+    fields: frozenset[str],
+) -> tuple[MailPage, str | None]:
+    """Read a page of messages with *fields*; return it and the token of the next one."""
+    context = info.context
     filters.check()
     size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
     positions = page_positions.unseal(context, filters, page_token)
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(filters, context, limit=size)
-    fields = _with_body(wanted(info.raw, "Email"), keep=include_body)
+    page = await _search(info, query, positions, fields, is_newest=filters == NO_FILTERS)
+    following = {**positions, **page.positions}
+    token = page_positions.seal(context, filters, following) if page.has_more else None
+    return page, token
+
+
+async def _search(
+    info: Info,
+    query: MailQuery,
+    positions: Mapping[int, ConnectionPosition],
+    fields: frozenset[str],
+    *,
+    is_newest: bool,
+) -> MailPage:
+    """Search the mailboxes; keep the first page of all mail for edges that it may answer."""
+    context = info.context
+    foreseen = _with_body(wanted(info.raw, "LastContact.email"), keep=False)
     try:
-        page = await context.mail.search(query, positions=positions, wanted=fields)
+        wanted_fields = fields | foreseen if foreseen else fields
+        page = await context.mail.search(query, positions=positions, wanted=wanted_fields)
     except AllFailed as failure:
         raise all_failed_error(failure) from failure
-    token = (
-        page_positions.seal(context, filters, {**positions, **page.positions})
-        if page.has_more
-        else None
-    )
-    return _view(context, page, token)
+    if foreseen and is_newest and not positions and not page.warnings:
+        context.loaders.keep_newest(page.emails, fields | foreseen)
+    return page
 
 
 @guarded(EmailOp.VIEW_EMAIL, returns=Email)
@@ -104,16 +189,18 @@ async def email(
     context.caller.usable_connections(Surface.EMAIL)
     if ids.split_mail_id(email_id) is None:
         raise no_email()
-    fields = _with_body(
-        wanted(info.raw, "Email"), keep=True if include_body is None else include_body
-    )
+    keep_body = include_body is not False
+    fields = _with_body(wanted(info.raw, "Email"), keep=keep_body)
     try:
-        return await context.loaders.email(email_id, fields)
+        message = await context.read_email(email_id, fields)
     except Missing as missing:
         raise no_email() from missing
+    if keep_body or message.body is None:
+        return message
+    return msgspec.structs.replace(message, body=None, body_type=None)  # another alias read it
 
 
-@guarded(EmailOp.VIEW_EMAIL, returns=EmailAttachment)
+@guarded(EmailOp.VIEW_EMAIL, returns=EmailAttachment, shows=(EmailField.ATTACHMENTS,))
 async def email_attachment(
     info: Info,
     email_id: Annotated[str, Argument(description="Provider-prefixed id of the message.")],
@@ -177,6 +264,7 @@ def no_thread() -> NotFound:
     return NotFound("No thread with this id.")
 
 
+@lru_cache(maxsize=256)  # plans share few sets of fields; requests that wait share the result
 def _with_body(fields: frozenset[str], *, keep: bool | None) -> frozenset[str]:
     return fields if keep else fields - _BODY
 

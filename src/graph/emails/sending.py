@@ -2,7 +2,8 @@
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from graph.context import Context
@@ -11,9 +12,10 @@ from graph.emails.enums import BodyType, Importance
 from graph.emails.problems import Problems, unsafe
 from policy.caller import Caller
 from policy.gates import Connection
+from policy.recipients import Recipient
 from policy.refusals import NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
-from providers.ports.mail import Draft, Forward, Reply, SendAttempt
+from providers.ports.mail import CheckRecipients, Draft, Forward, Reply, SendAttempt
 from providers.records.mail import Participant
 
 # docs/spec/email.md#send-validation
@@ -21,6 +23,7 @@ MAX_RECIPIENTS = 500
 MAX_ADDRESS = 320  # characters
 MAX_SUBJECT = 998  # characters; the longest line of RFC 5322
 MAX_NAME = 998  # characters
+MAX_NAMES = 100_000  # characters of the names of all recipients
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -73,6 +76,8 @@ async def reply(written: inputs.ReplyEmailInput, context: Context) -> Reply:
         reply_all=bool(written.reply_all),
         quote=not (caller.strict and caller.hides(EmailField.BODY)),
         hidden=_hidden(caller),
+        to_is_hidden=caller.hides(EmailField.TO) and (caller.strict or caller.limits_recipients),
+        check_recipients=_recipient_check(caller),
         files=files,
         attempt=_attempt(context),
     )
@@ -94,6 +99,25 @@ async def forward(written: inputs.ForwardEmailInput, context: Context) -> Forwar
         files=files,
         attempt=_attempt(context),
     )
+
+
+def _recipient_check(caller: Caller) -> CheckRecipients | None:
+    """Return the check of the derived recipients of a reply; None when it would allow all."""
+
+    def check(people: Sequence[Participant]) -> None:
+        caller.require_recipients(Recipient(person.email) for person in people)
+
+    return check if caller.limits_recipients else None
+
+
+def require_recipients(message: Draft | Forward, caller: Caller) -> None:
+    """
+    Check that the token may write to everyone that the caller named.
+
+    Raises:
+        RecipientNotAllowed: The recipient rules exclude one.
+    """
+    caller.require_recipients(_named_recipients(message))
 
 
 def _hidden(caller: Caller) -> frozenset[str]:
@@ -163,11 +187,15 @@ def require_writable(context: Context) -> None:
 
 def path_of_address(address: str, message: Draft | Forward | None) -> str | None:
     """Return the path of the recipient of *message* with this address: `to[0].email`."""
+    recipients = _named_recipients(message) if message is not None else ()
+    return next((recipient.path for recipient in recipients if recipient.address == address), None)
+
+
+def _named_recipients(message: Draft | Forward) -> Iterator[Recipient]:
+    """Yield the recipients that the caller named, with their paths."""
     for group in ("to", "cc", "bcc"):
         for index, person in enumerate(getattr(message, group, ())):
-            if person.email == address:
-                return f"{group}[{index}].email"
-    return None
+            yield Recipient(person.email, f"{group}[{index}].email")
 
 
 def _recipients(
@@ -178,6 +206,7 @@ def _recipients(
     if sum(len(people) for _, people in groups) > MAX_RECIPIENTS:
         problems.add("to", f"At most {MAX_RECIPIENTS} recipients are allowed, cc and bcc included.")
         problems.raise_if_any()
+    _check_length_of_names(groups, problems)
     return [
         tuple(
             _participant(person, f"{name}[{index}]", problems)
@@ -185,6 +214,22 @@ def _recipients(
         )
         for name, people in groups
     ]
+
+
+def _check_length_of_names(
+    groups: Sequence[tuple[str, Sequence[inputs.ParticipantInput]]], problems: Problems
+) -> None:
+    """Raise at the first name that is too much; writing long names into headers is costly."""
+    characters = 0
+    for group, people in groups:
+        for index, person in enumerate(people):
+            characters += len(person.name or "")
+            if characters > MAX_NAMES:
+                problems.add(
+                    f"{group}[{index}].name",
+                    f"The names of all recipients together have at most {MAX_NAMES:,} characters.",
+                )
+                problems.raise_if_any()
 
 
 def _participant(person: inputs.ParticipantInput, path: str, problems: Problems) -> Participant:
@@ -208,13 +253,15 @@ def _address_problems(address: str) -> Iterable[str]:
     if len(address) > MAX_ADDRESS:
         yield f"An address has at most {MAX_ADDRESS} characters."
     if unsafe(address) or "".join(address.split()) != address:
-        yield "Blanks and control characters are not allowed."
+        yield "Spaces and control characters are not allowed."
 
 
 def _check_body(body: str, problems: Problems) -> None:
     if _SURROGATE.search(body):
-        problems.add("body", "It holds half of a character (a lone surrogate).")
+        problems.add("body", "It contains a lone surrogate, which is not a character.")
 
 
 def _attempt(context: Context) -> SendAttempt:
-    return context.delivery or SendAttempt(message_id=secrets.token_hex(16))
+    attempt = context.delivery or SendAttempt(message_id=secrets.token_hex(16))
+    context.held = context.caller.holds_mail
+    return replace(attempt, hold=context.held)

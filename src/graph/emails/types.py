@@ -6,6 +6,7 @@ import strawberry
 
 from graph.context import Info
 from graph.emails.enums import BodyType, Importance, MailProvider
+from graph.execution.fast_resolvers import OF_CALLER
 from graph.scalars import Long
 from policy.vocabulary import Surface
 
@@ -70,7 +71,9 @@ class Email:
     labels: list[str] | None = strawberry.field(description="Labels or categories.")
     importance: Importance | None = strawberry.field(description="The importance.")
     provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    access_info: str | None = strawberry.field(
+        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
+    )
 
 
 @strawberry.type(description="A conversation.")
@@ -88,7 +91,9 @@ class Thread:
         description="The time at which the newest message was received."
     )
     provider: MailProvider = strawberry.field(description="The provider's code.")
-    access_info: str | None = strawberry.field(resolver=access_info, description=_ACCESS_INFO)
+    access_info: str | None = strawberry.field(
+        resolver=access_info, description=_ACCESS_INFO, metadata=OF_CALLER
+    )
 
 
 @strawberry.type(description="A page of messages over all connected mailboxes, newest first.")
@@ -110,17 +115,40 @@ class EmailPage:
     )
 
 
+@strawberry.type(description="A conversation that has messages on a page of messages.")
+class ThreadEntry:
+    id: str = strawberry.field(description="Provider-prefixed id of the conversation.")
+
+
+@strawberry.type(description="The conversations of a page of messages, each once.")
+class ThreadPage:
+    threads: list[ThreadEntry] = strawberry.field(
+        description="By their newest messages on the page, newest first."
+    )
+    has_more: bool = strawberry.field(description="Whether there is another page.")
+    next_page_token: str | None = strawberry.field(
+        description="Pass it as `pageToken` to get the next page; null on the last one."
+    )
+    access_info: str | None = strawberry.field(description=_ACCESS_INFO)
+    auth_warnings: list[str] | None = strawberry.field(
+        description="One sentence per mailbox that could not be read; null when all were."
+    )
+
+
 @strawberry.type(description="The result of a send, reply, forward, change or deletion.")
 class EmailActionResult:
     success: bool = strawberry.field(description="Whether the operation was carried out.")
     email_id: str | None = strawberry.field(
-        description="The message's id; null for new messages of provider B."
+        description="The message's id; null for messages that provider B has sent."
     )
     thread_id: str | None = strawberry.field(
-        description="The thread's id; null for new messages of provider B."
+        description="The thread's id; null for messages that provider B has sent."
     )
     error_code: str | None = strawberry.field(description="Null on success.")
     error_message: str | None = strawberry.field(description="Null on success.")
+    held: str | None = strawberry.field(
+        description="`draft`: the message is a draft, which a person is to send; null: it is sent."
+    )
 
 
 @strawberry.type(description="A file that was uploaded to be attached to messages.")

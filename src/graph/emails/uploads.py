@@ -1,5 +1,6 @@
-"""Root mutation that stores a file to attach: docs/spec/email.md#uploaded-attachments."""
+"""Root mutations of files to attach: docs/spec/email.md#uploaded-attachments."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, cast
 
 import strawberry
@@ -9,20 +10,22 @@ from graph.context import Info
 from graph.emails import attached_files
 from graph.emails.problems import Problems
 from graph.emails.sending import require_writable
-from graph.emails.types import UploadedAttachment
-from graph.emails.views import UploadedAttachmentView
+from graph.emails.types import EmailActionResult, UploadedAttachment
+from graph.emails.views import ActionView, UploadedAttachmentView
 from graph.masking.guards import guarded
-from policy.refusals import InvalidInput
+from policy.refusals import InvalidInput, NotFound
 from policy.vocabulary import Code, EmailOp
-from providers.dry_run import forbid_writes
+from providers.dry_run import before_call, in_dry_run
+from providers.write_previews import Change, Resource, describe
 
 Argument = strawberry.argument
 _FORM = "application/x-www-form-urlencoded"  # what clients announce when they announce nothing
 
 
-@guarded(
-    EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL, returns=UploadedAttachment
-)
+_USES = (EmailOp.SEND_EMAIL, EmailOp.REPLY_TO_EMAIL, EmailOp.FORWARD_EMAIL)
+
+
+@guarded(*_USES, returns=UploadedAttachment)
 async def upload_email_attachment(
     info: Info,
     content: Annotated[file_content.FileContent, Argument(name="input", description="The bytes.")],
@@ -44,12 +47,24 @@ async def upload_email_attachment(
         media_type = _announced(body.mime_type)
     if context.uploads is None:
         raise InvalidInput("Files cannot be uploaded here.", code=Code.VALIDATION_ERROR)
-    forbid_writes("POST", changes=True)
+    describe(
+        changes=(
+            Change(field="name", before=None, after=file_name),
+            Change(field="contentType", before=None, after=media_type),
+        )
+    )
+    chunks = file_content.described_chunks(body)
     try:
-        stored = await context.uploads.store(file_name, media_type, body.chunks())
+        if in_dry_run():
+            size = sum([len(chunk) async for chunk in chunks])
+            await context.uploads.require_room(size)
+            before_call("POST", changes=True)
+        stored = await context.uploads.store(file_name, media_type, _confirmed(chunks))
     except Exception as failure:
         if body.read_error is not None:
-            raise InvalidInput("The upload broke off.", code=Code.VALIDATION_ERROR) from failure
+            raise InvalidInput(
+                "The upload was interrupted.", code=Code.VALIDATION_ERROR
+            ) from failure
         raise
     return UploadedAttachmentView(
         handle=stored.handle,
@@ -58,6 +73,29 @@ async def upload_email_attachment(
         size=stored.size,
         expires_at=stored.expires_at,
     )
+
+
+@guarded(*_USES, returns=EmailActionResult)
+async def delete_uploaded_attachment(
+    info: Info, handle: Annotated[str, Argument(description="The handle that the upload returned.")]
+) -> ActionView:
+    """Delete an uploaded file before its hour is over. Messages that were sent keep theirs."""
+    context = info.context
+    require_writable(context)
+    file = await attached_files.find(handle, context)
+    if file is not None:
+        describe(target=Resource(kind="attachment", id=handle, name=file.name))
+        before_call("DELETE", changes=True)
+    if file is None or not await attached_files.delete(handle, context):
+        raise NotFound("This token has no uploaded file with this handle.")
+    return ActionView()
+
+
+async def _confirmed(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield *chunks*; after the last one, only if the write may happen."""
+    async for chunk in chunks:
+        yield chunk
+    before_call("POST", changes=True)
 
 
 def _announced(mime_type: str | None) -> str:

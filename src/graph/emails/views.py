@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from policy.vocabulary import SendMode
 from providers.records.base import Record
 from providers.records.mail import Email, Participant, SentMessage, Thread
 
@@ -12,6 +13,18 @@ class EmailPageView(Record, frozen=True, kw_only=True):
     emails: tuple[Email, ...]
     total_count: int
     total_count_exact: bool
+    has_more: bool
+    next_page_token: str | None
+    access_info: str | None
+    auth_warnings: tuple[str, ...] | None
+
+
+class ThreadEntryView(Record, frozen=True, kw_only=True):
+    id: str
+
+
+class ThreadPageView(Record, frozen=True, kw_only=True):
+    threads: tuple[ThreadEntryView, ...]
     has_more: bool
     next_page_token: str | None
     access_info: str | None
@@ -46,6 +59,7 @@ class ActionView(Record, frozen=True, kw_only=True):
     thread_id: str | None = None
     error_code: str | None = None
     error_message: str | None = None
+    held: str | None = None
 
 
 class UploadedAttachmentView(Record, frozen=True, kw_only=True):
@@ -92,7 +106,8 @@ def participants(
 
 def done(sent: SentMessage) -> ActionView:
     """Report success with the ids that are known."""
-    return ActionView(email_id=sent.email_id, thread_id=sent.thread_id)
+    held = SendMode.DRAFT.value if sent.held else None
+    return ActionView(email_id=sent.email_id, thread_id=sent.thread_id, held=held)
 
 
 def _visible_people(email: Email, hidden: AbstractSet[str]) -> Iterable[Participant]:

@@ -5,14 +5,14 @@ from enum import StrEnum
 import strawberry
 
 
-@strawberry.enum(graphql_name_from="value", description="Whether an event takes place.")
+@strawberry.enum(graphql_name_from="value", description="The status of an event.")
 class EventStatus(StrEnum):
     CONFIRMED = "confirmed"
     TENTATIVE = "tentative"
     CANCELLED = "cancelled"
 
 
-@strawberry.enum(graphql_name_from="value", description="What somebody who was asked answered.")
+@strawberry.enum(graphql_name_from="value", description="The response of an attendee.")
 class AttendeeResponse(StrEnum):
     ACCEPTED = "accepted"
     DECLINED = "declined"
@@ -24,3 +24,4 @@ class AttendeeResponse(StrEnum):
 class CalendarProvider(StrEnum):
     PROVIDER_A = "PROVIDER_A"
     PROVIDER_B = "PROVIDER_B"
+    CALDAV = "CALDAV"

@@ -12,6 +12,7 @@ from policy.refusals import FieldNotVisible, InvalidInput
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, Code
 from providers.ports.calendar import ROOMS, Span
+from providers.records.calendar import Event
 
 MAX_LIMIT = 1000  # docs/spec/paging.md#keys
 MAX_TEXT = 500  # characters of a search text; docs/spec/calendar.md#keyword
@@ -23,10 +24,11 @@ MAX_CALENDARS = 1000  # ids per request, as many as a token may be restricted to
 # them all. `meta` shows the range that was read (docs/spec/calendar.md#range-length).
 LONGEST_RANGE = timedelta(days=3653)
 FAR_BACK, FAR_AHEAD = timedelta(days=7305), timedelta(days=1827)
+SERIES_DAYS = 180  # before and after an event; docs/spec/calendar.md#series
 CONTACT_DAYS = 180  # before and after today; docs/spec/calendar.md#contact-range
 
 # Field that `q` searches -> the record attribute.
-_SEARCHED: Mapping[CalendarField, str] = MappingProxyType(
+SEARCHED: Mapping[CalendarField, str] = MappingProxyType(
     {
         CalendarField.TITLE: "title",
         CalendarField.DESCRIPTION: "description",
@@ -154,6 +156,21 @@ def contact_range(context: Context) -> TimeRange:
     return _near(window, now)
 
 
+def series_range(event: Event, context: Context) -> TimeRange:
+    """Return the days around an event, in the token's window; around today if it has no time."""
+    if event.start_utc is None or not _sees_times(context):
+        return contact_range(context)
+    near = timedelta(days=SERIES_DAYS)
+    bounds = timeframe.allowed_range(context.caller.grant, context.now())
+    return TimeRange(event.start_utc - near, event.start_utc + near).whole_days().clamp(bounds)
+
+
+def started(span: TimeRange, context: Context) -> TimeRange:
+    """Return the part of a range up to now; without the right to see times, up to midnight."""
+    elapsed = TimeRange(span.start, context.now())
+    return (elapsed if _sees_times(context) else elapsed.whole_days()).clamp(span)
+
+
 def searched(context: Context) -> frozenset[str]:
     """
     Return the attributes that `q` may look at.
@@ -161,9 +178,9 @@ def searched(context: Context) -> frozenset[str]:
     Raises:
         FieldNotVisible: None of them is visible.
     """
-    fields = frozenset(name for word, name in _SEARCHED.items() if not _conceals(context, word))
+    fields = frozenset(name for word, name in SEARCHED.items() if not _conceals(context, word))
     if not fields:
-        raise FieldNotVisible("The filter 'q'", *_SEARCHED, any_of=True)
+        raise FieldNotVisible("The filter 'q'", *SEARCHED, any_of=True)
     return fields
 
 

@@ -1,14 +1,15 @@
 """Root queries: `calendarEvents`, `calendarEvent`, `eventsByContact`, `freeBusy`, `calendars`."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, TypeVar
 
 import strawberry
 
 from graph.context import Context, Info
 from graph.events import filters, views
-from graph.events.types import CalendarList, EventAnswer, EventPage, FreeBusyAnswer
+from graph.events.types import Calendar, CalendarList, EventAnswer, EventPage, FreeBusyAnswer
 from graph.masking.guards import guarded
 from graph.scalars import Long
 from graph.warnings import all_failed_error, warnings
@@ -16,11 +17,11 @@ from policy import timeframe
 from policy.refusals import InvalidInput, NotFound, OutsideCalendars, OutsideTimeframe
 from policy.timeframe import TimeRange
 from policy.vocabulary import CalendarField, CalendarOp, Code, Surface
-from providers.calendar.merged_calendars import EventPage as FoundPage
+from providers.calendar.merged_events import EventPage as FoundPage
 from providers.failures import Missing
 from providers.fanout import AllFailed
 from providers.ports.calendar import EventNotVisible, EventQuery, NoSuchCalendar, Span
-from providers.records.calendar import Event
+from providers.records.calendar import Event, NamedCalendar
 
 Argument = strawberry.argument
 Result = TypeVar("Result")
@@ -30,7 +31,22 @@ _OFFSET = "The number of events to skip."
 _NO_EVENT = "No event with this id."
 
 
-@guarded(CalendarOp.VIEW_EVENTS, returns=EventPage, max_limit=filters.MAX_LIMIT)
+# Argument of a filter -> the fields that it would reveal.
+_REVEALING: Mapping[str, tuple[CalendarField, ...]] = MappingProxyType(
+    {"attendees": (CalendarField.ATTENDEES,), "includeCancelled": (CalendarField.STATUS,)}
+)
+_REVEALED_BY_SERIES = (CalendarField.RECURRENCE,)
+_REVEALED_BY_CONTACT = (CalendarField.ATTENDEES,)
+_REVEALED_BY_FREE_BUSY = (CalendarField.TIMES,)
+
+
+@guarded(
+    CalendarOp.VIEW_EVENTS,
+    returns=EventPage,
+    max_limit=filters.MAX_LIMIT,
+    revealing=_REVEALING,
+    searching={"q": tuple(filters.SEARCHED)},
+)
 async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
@@ -66,10 +82,10 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     skip = filters.offset(offset)
     span = filters.listed_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
-    if addresses:
-        context.caller.require_visible("The filter 'attendees'", CalendarField.ATTENDEES)
-    if include_cancelled:
-        context.caller.require_visible("The filter 'includeCancelled'", CalendarField.STATUS)
+    values = {"attendees": addresses, "includeCancelled": include_cancelled}
+    for argument, fields in _REVEALING.items():
+        if values[argument]:
+            context.caller.require_visible(f"The filter '{argument}'", *fields)
     query = EventQuery(
         span=Span(span.start, span.end),
         calendar_id=calendar_id,
@@ -97,9 +113,55 @@ async def calendar_event(
     context = info.context
     known = filters.event_id(event_id)
     mine = _my_email(context)
-    reading = context.calendars.event(
-        known, allowed=context.caller.grant.calendar_ids, wanted=filters.wanted_of_event(info)
+    event = await _read_event(context, known, filters.wanted_of_event(info))
+    return views.EventAnswerView(
+        event=event,
+        access_info=context.caller.access_info(Surface.CALENDAR),
+        current_user_calendar_email=mine,
     )
+
+
+@guarded(
+    CalendarOp.VIEW_EVENTS,
+    returns=EventPage,
+    max_limit=filters.MAX_LIMIT,
+    reveals=_REVEALED_BY_SERIES,
+)
+async def event_series(
+    info: Info,
+    event_id: Annotated[str, Argument(description="The UUID of an instance.")],
+    *,
+    limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
+    offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
+) -> views.EventPageView:
+    """
+    List the other instances of a recurring event that are near it, earliest first.
+
+    Near are 180 days before and after it, in the token's window; around today where times are
+    hidden. A single event has none.
+    """
+    context = info.context
+    known = filters.event_id(event_id)
+    size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
+    skip = filters.offset(offset)
+    context.caller.usable_connections(Surface.CALENDAR)
+    context.caller.require_visible("The series of an event", *_REVEALED_BY_SERIES)
+    event = await _read_event(context, known, frozenset({"series"}))
+    span = filters.series_range(event, context)
+    query = EventQuery(
+        span=Span(span.start, span.end), by_day=filters.coarse(context), limit=size, offset=skip
+    )
+    reading = context.calendars.instances(event, query, wanted=filters.wanted_of_event(info))
+    try:
+        page = await _translate_failures(reading)
+    except Missing as missing:
+        raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND) from missing
+    return _view(context, page, span, skip)
+
+
+async def _read_event(context: Context, event_id: str, wanted: frozenset[str]) -> Event:
+    """Read an event of the token's calendars and window."""
+    reading = context.loaders.event(event_id, context.caller.grant.calendar_ids, wanted)
     try:
         event = await _translate_failures(reading)
     except EventNotVisible as hidden:
@@ -109,21 +171,25 @@ async def calendar_event(
     except Missing as missing:
         raise NotFound(_NO_EVENT, code=Code.EVENT_NOT_FOUND) from missing
     _require_allowed(event, context)
-    return views.EventAnswerView(
-        event=event,
-        access_info=context.caller.access_info(Surface.CALENDAR),
-        current_user_calendar_email=mine,
-    )
+    return event
 
 
-@guarded(CalendarOp.VIEW_EVENTS, returns=EventPage, max_limit=filters.MAX_LIMIT)
-async def events_by_contact(
+@guarded(
+    CalendarOp.VIEW_EVENTS,
+    returns=EventPage,
+    max_limit=filters.MAX_LIMIT,
+    reveals=_REVEALED_BY_CONTACT,
+)
+async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     *,
     email: Annotated[
         str | None, Argument(description="Part of an attendee's or the organiser's address.")
     ] = None,
     name: Annotated[str | None, Argument(description="Part of an attendee's name.")] = None,
+    past: Annotated[
+        bool | None, Argument(description="True: only events that have started.")
+    ] = False,
     limit: Annotated[int | None, Argument(description=_LIMIT)] = 50,
     offset: Annotated[int | None, Argument(description=_OFFSET)] = 0,
 ) -> views.EventPageView:
@@ -146,10 +212,11 @@ async def events_by_contact(
     size = context.clamp_limit(limit, default=50, maximum=filters.MAX_LIMIT)
     skip = filters.offset(offset)
     context.caller.usable_connections(Surface.CALENDAR)
-    context.caller.require_visible("A search by contact", CalendarField.ATTENDEES)
+    context.caller.require_visible("A search by contact", *_REVEALED_BY_CONTACT)
     span = filters.contact_range(context)
+    searched = filters.started(span, context) if past else span
     query = EventQuery(
-        span=Span(span.start, span.end),
+        span=Span(searched.start, searched.end),
         allowed=context.caller.grant.calendar_ids,
         contact_email=address,
         contact_name=known_as,
@@ -165,7 +232,7 @@ async def events_by_contact(
     return _view(context, page, span, skip)
 
 
-@guarded(CalendarOp.VIEW_FREE_BUSY, returns=FreeBusyAnswer)
+@guarded(CalendarOp.VIEW_FREE_BUSY, returns=FreeBusyAnswer, reveals=_REVEALED_BY_FREE_BUSY)
 async def free_busy(
     info: Info,
     *,
@@ -176,18 +243,25 @@ async def free_busy(
     calendars: Annotated[
         str | None, Argument(description="Comma-separated calendar ids; all if absent.")
     ] = None,
+    account: Annotated[
+        str | None, Argument(description="The address of the only account to look at.")
+    ] = None,
 ) -> views.FreeBusyAnswerView:
     """Read when each calendar is busy and free; works at every access level."""
     context = info.context
     ids = filters.calendar_ids(calendars)
+    address = filters.text(account, "account")
+    if ids is not None and address is not None:
+        raise InvalidInput("calendars and account exclude each other.")
     span = filters.free_busy_range(from_, to, context)
     context.caller.usable_connections(Surface.CALENDAR)
-    context.caller.require_visible("Free and busy times", CalendarField.TIMES)
+    context.caller.require_visible("Free and busy times", *_REVEALED_BY_FREE_BUSY)
     result = await _translate_failures(
         context.calendars.free_busy(
             span,
             calendar_ids=ids,
             allowed=context.caller.grant.calendar_ids,
+            account=address,
             # The owner's own response is among the attendees' responses, so it is hidden with them.
             own_responses=filters.own_responses_count(context),
         )
@@ -211,6 +285,26 @@ async def calendars(info: Info) -> views.CalendarListView:
         calendars=listing.calendars,
         access_info=context.caller.access_info(Surface.CALENDAR),
         auth_warnings=warnings(context, Surface.CALENDAR, listing.warnings),
+    )
+
+
+@guarded(CalendarOp.LIST_CALENDARS, returns=Calendar)
+async def calendar(
+    info: Info, calendar_id: Annotated[Long, Argument(description="The calendar's id.")]
+) -> NamedCalendar:
+    """Read one of the calendars that the token may use."""
+    context = info.context
+    context.caller.usable_connections(Surface.CALENDAR)
+    listing = await _translate_failures(
+        context.loaders.calendars(context.caller.grant.calendar_ids)
+    )
+    for known in listing.calendars:
+        if known.calendar_id == calendar_id:
+            return known
+    raise OutsideCalendars(
+        f"No calendar with the id {calendar_id}.",
+        code=Code.CALENDAR_NOT_FOUND,
+        calendar_id=calendar_id,
     )
 
 

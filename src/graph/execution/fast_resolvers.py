@@ -6,8 +6,10 @@ graphql-core has parsed already, they only rename arguments, and they are most o
 a field. Here graphql-core passes the arguments under the resolver's names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
+from weakref import WeakSet
 
 from graphql import (
     GraphQLArgument,
@@ -21,6 +23,10 @@ from graphql import (
 
 from graph.context import Info
 from graph.coordinates import strawberry_field
+from graph.edges import edge_of
+
+# Metadata of a field that takes no arguments: its value depends on the caller alone.
+OF_CALLER: Mapping[str, bool] = MappingProxyType({"of_caller": True})
 
 
 def apply(schema: GraphQLSchema) -> None:
@@ -30,7 +36,7 @@ def apply(schema: GraphQLSchema) -> None:
             continue
         for field in type_.fields.values():
             resolver = strawberry_field(field).base_resolver
-            if resolver is not None and _takes_only_scalars(field):
+            if edge_of(field) is None and resolver is not None and _takes_only_scalars(field):
                 source = strawberry_field(field)
                 for argument, named in zip(field.args.values(), source.arguments, strict=True):
                     argument.out_name = named.python_name
@@ -57,6 +63,16 @@ def _is_scalar(argument: GraphQLArgument) -> bool:
 
 def _direct(resolver: Callable[..., Any], source: Any) -> Callable[..., Any]:
     def resolve(_source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
-        return resolver(info=Info(_raw_info=info, _field=source), **arguments)
+        return resolver(info=Info(info, source), **arguments)
 
+    if source.metadata.items() >= OF_CALLER.items():
+        _OF_CALLER.add(resolve)
     return resolve
+
+
+_OF_CALLER: WeakSet[Callable[..., Any]] = WeakSet()
+
+
+def is_of_caller(resolve: Callable[..., Any] | None) -> bool:
+    """Say whether *resolve* was made from a field whose value depends on the caller alone."""
+    return resolve in _OF_CALLER

@@ -24,6 +24,8 @@ async def delay(
     started: float,
     step: float,
     before: Callable[[], None] = lambda: None,
+    *,
+    are_all: bool = True,
 ) -> None:
     """
     Wait if any of *errors* is about a missing thing.
@@ -36,8 +38,10 @@ async def delay(
         started: When the request started, by `time.monotonic`.
         step: In seconds; 0 delays nothing.
         before: Called when the response has to wait.
+        are_all: Whether there are no further errors, which may be about a missing thing.
     """
-    if step and any(error["extensions"]["code"] in DELAYED for error in errors):
+    is_missing = any(error["extensions"]["code"] in DELAYED for error in errors)
+    if step and (is_missing or not are_all):
         before()
         rest = -(time.monotonic() - started) % step
         await asyncio.sleep(rest + _random.uniform(0, step))

@@ -3,7 +3,8 @@ The record attributes that a selection needs.
 
 A connector fetches the wanted attributes and no more, so a hidden field is never read upstream.
 The attributes depend only on the document, the variables of @skip and @include, and the mask, so
-a plan has them precomputed.
+a plan keeps them. What an edge leads to is another record: the record before it needs the
+attributes that fill the edge's arguments.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -25,8 +26,11 @@ from graphql.execution.collect_fields import (
     GroupedFieldSet,
     collect_subfields,
 )
+from graphql.pyutils import Path
 
 from graph.coordinates import field_at, record_attribute
+from graph.edges import edge_of
+from graph.masking.guards import requirement_of
 
 # Derived field -> the Email fields from which it is computed.
 _SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -47,12 +51,31 @@ def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
     """
     Return the needed attributes of the record behind *type_name*, below the field of *info*.
 
-    Hidden fields need no attribute. For root fields the plan has the result.
+    Hidden fields need no attribute. The plan has the result for root fields, and keeps it for
+    edges.
     """
     plan = info.context.plan
-    if plan is not None and info.path.prev is None:
-        planned: Mapping[str, frozenset[str]] = plan.wanted[info.path.key]
-        return planned.get(type_name, NOTHING)
+    if plan is None:
+        return _by_type(info).get(type_name, NOTHING)
+    key = info.path.key if info.path.prev is None else response_keys(info.path)
+    by_type: Mapping[str, frozenset[str]] | None = plan.wanted.get(key)
+    if by_type is None:
+        by_type = plan.wanted[key] = _by_type(info)
+    return by_type.get(type_name, NOTHING)
+
+
+def response_keys(path: Path | None) -> tuple[str, ...]:
+    """Return the response keys on *path*, the innermost first, without the indices of lists."""
+    keys: list[str] = []
+    while path is not None:
+        if isinstance(path.key, str):
+            keys.append(path.key)
+        path = path.prev
+    return tuple(keys)
+
+
+def _by_type(info: GraphQLResolveInfo[Any]) -> Mapping[str, frozenset[str]]:
+    """Return the attributes that the selection below the field of *info* needs, by type name."""
 
     def collect(owner: GraphQLObjectType, details: FieldDetailsList) -> GroupedFieldSet:
         return collect_subfields(
@@ -65,10 +88,9 @@ def wanted(info: GraphQLResolveInfo[Any], type_name: str) -> frozenset[str]:
         ).grouped_field_set
 
     details = [FieldDetails(node, None) for node in info.field_nodes]
-    by_type = attributes(
+    return attributes(
         info.schema, get_named_type(info.return_type), details, collect, info.context.hidden
     )
-    return by_type.get(type_name, NOTHING)
 
 
 def attributes(
@@ -83,17 +105,57 @@ def attributes(
         return {}
     by_type: dict[str, set[str]] = {}
     for coordinate in _coordinates(owner, details, collect, hidden):
+        edge = edge_of(field_at(schema, coordinate))
+        if edge is not None and coordinate not in hidden:
+            unseen = {
+                record_attribute(field_at(schema, source))
+                for source in edge.sources.values()
+                if source in hidden
+            }
+            by_type.setdefault(edge.owner, set()).update(set(edge.attributes) - unseen)
         for source in _SOURCES.get(coordinate, (coordinate,)):
             attribute = record_attribute(field_at(schema, source))
             if source not in hidden and attribute is not None:
                 by_type.setdefault(source.partition(".")[0], set()).add(attribute)
-    return {name: frozenset(names) for name, names in by_type.items()}
+    foreseen = _foreseen(schema, owner, details, collect, hidden)
+    return {**{name: frozenset(names) for name, names in by_type.items()}, **foreseen}
+
+
+def _foreseen(
+    schema: GraphQLSchema,
+    owner: GraphQLObjectType,
+    details: FieldDetailsList,
+    collect: Collect,
+    hidden: Container[str],
+) -> dict[str, frozenset[str]]:
+    """
+    Return the attributes by which a page above may answer edges, by their coordinates.
+
+    See `Edge.compared`. Edges that ask no provider are followed.
+    """
+    foreseen: dict[str, frozenset[str]] = {}
+    for group in collect(owner, details).values():
+        field = owner.fields.get(group[0].node.name.value)
+        below = get_named_type(field.type) if field is not None else None
+        if field is None or not is_object_type(below):
+            continue
+        edge = edge_of(field)
+        if edge is not None and edge.compared:
+            compared = {record_attribute(field_at(schema, name)) or "" for name in edge.compared}
+            selected = attributes(schema, below, group, collect, hidden).get(below.name, NOTHING)
+            seen = foreseen.get(edge.coordinate, NOTHING)
+            if not any(name in hidden for name in edge.compared):
+                foreseen[edge.coordinate] = seen | selected | compared
+        elif edge is None or requirement_of(field).surface is None:
+            for name, names in _foreseen(schema, below, group, collect, hidden).items():
+                foreseen[name] = foreseen.get(name, NOTHING) | names
+    return foreseen
 
 
 def _coordinates(
     owner: GraphQLObjectType, details: FieldDetailsList, collect: Collect, hidden: Container[str]
 ) -> set[str]:
-    """Collect the selected coordinates of *owner* and of every object below it."""
+    """Collect the selected coordinates of *owner* and of the objects below it, up to edges."""
     coordinates = set[str]()
     for group in collect(owner, details).values():
         name = group[0].node.name.value
@@ -103,6 +165,6 @@ def _coordinates(
         coordinate = f"{owner.name}.{name}"
         coordinates.add(coordinate)
         below = get_named_type(field.type)
-        if coordinate not in hidden and is_object_type(below):
+        if coordinate not in hidden and is_object_type(below) and edge_of(field) is None:
             coordinates |= _coordinates(below, group, collect, hidden)
     return coordinates

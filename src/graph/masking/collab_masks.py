@@ -57,6 +57,7 @@ WORDS: tuple[tuple[CollabField, tuple[str, ...]], ...] = (
             "DrivePermission.emailAddress",
             "DrivePermission.domain",
             "DrivePermission.displayName",
+            "DrivePermission.person",
         ),
     ),
     (
@@ -84,7 +85,10 @@ WORDS: tuple[tuple[CollabField, tuple[str, ...]], ...] = (
         CollabField.DOWNLOAD_LINK,
         ("DriveFile.downloadLink", "DriveFileLink.downloadUrl", "DriveFileLink.expiresAt"),
     ),
-    (CollabField.PARENT_FOLDER, ("DriveFile.parentFolderId", "DriveFile.parentFolderName")),
+    (
+        CollabField.PARENT_FOLDER,
+        ("DriveFile.parentFolderId", "DriveFile.parentFolderName", "DriveFile.parent"),
+    ),
     (
         CollabField.SENSITIVITY_LABEL,
         (
@@ -108,18 +112,28 @@ _RESULT = ("success", "errorMessage", "errorCode")
 # Type -> its structural fields.
 STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "DriveUser": ("email", "displayName", "role"),
+        "DriveUser": ("email", "displayName", "role", "person"),
         "FileLabels": ("sensitivityLabelId", "sensitivityLabelName"),
-        "DriveFile": ("id", "isFolder", "provider"),
+        "DriveFile": (
+            "id",
+            "isFolder",
+            "provider",
+            "children",
+            "drive",
+            "site",
+            "listItem",
+            "permissions",
+            "sensitivityLabel",
+        ),
         "DriveFilePage": ("files", *_PAGE, "authWarnings"),
         "DriveFileAnswer": ("file", "accessInfo"),
         "DriveFileLink": (*_RESULT, "exportLinks", "isGoogleWorkspaceFile"),
         "DrivePermission": ("id", "type", "role"),
         "DrivePermissionList": ("permissions", "accessInfo"),
         "DriveOperationResult": (*_RESULT, "fileId", "permissionId", "role"),
-        "CollabDrive": ("id", "rootFolderId"),
+        "CollabDrive": ("id", "rootFolderId", "files"),
         "CollabDrivePage": ("drives", *_PAGE),
-        "CollabSite": ("id", "isPersonalSite", "accessInfo"),
+        "CollabSite": ("id", "isPersonalSite", "accessInfo", "drives", "lists"),
         "CollabSitePage": ("sites", *_PAGE, "authWarnings"),
         "CollabColumn": (
             "name",
@@ -130,9 +144,9 @@ STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "required",
             "indexed",
         ),
-        "CollabList": ("id", "template", "hidden", "columns", "accessInfo"),
+        "CollabList": ("id", "template", "hidden", "columns", "accessInfo", "items"),
         "CollabListPage": ("lists", *_PAGE),
-        "CollabListItem": ("id", "accessInfo"),
+        "CollabListItem": ("id", "accessInfo", "list", "file"),
         "CollabListItemPage": ("items", *_PAGE, "authWarnings"),
         "CollabListItemDeletion": ("success",),
         "SensitivityLabel": (
@@ -147,7 +161,7 @@ STRUCTURAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "SensitivityLabelList": ("labels", "accessInfo"),
         "ItemSensitivityLabel": ("success", "errorMessage"),
-        "CollabSearchHit": ("entityType", "id", "summary"),
+        "CollabSearchHit": ("entityType", "id", "summary", "file", "listItem", "list", "site"),
         "CollabSearchPage": (
             "hits",
             "from",
@@ -164,6 +178,7 @@ QUERIES = (
     "collabFileLink",
     "collabFilePermissions",
     "collabDrives",
+    "collabDrive",
     "collabSites",
     "collabSite",
     "collabLists",

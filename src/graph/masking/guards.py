@@ -21,10 +21,11 @@ from strawberry.types.base import has_object_definition
 from strawberry.types.field import StrawberryField
 from strawberry.utils.str_converters import to_camel_case
 
-from graph import effects
+from graph import effects, kept_results
 from graph.coordinates import strawberry_field
 from graph.masking import wellformed
-from policy.vocabulary import WORD_TYPES, Operation, Surface
+from policy.caller import Caller
+from policy.vocabulary import WORD_TYPES, Field, Operation, Surface
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,16 +35,18 @@ R = TypeVar("R")
     locations=[Location.FIELD_DEFINITION],
     description=(
         "What the access token must allow: one operation, or any of several. A field with a "
-        "surface alone needs the surface to be open and no operation."
+        "surface alone needs the surface to be open and no operation; one with a setting needs "
+        "it to be true."
     ),
 )
 class Requires:
     operation: str | None = strawberry.UNSET
     any_of: list[str] | None = strawberry.UNSET
     surface: str | None = strawberry.UNSET
+    setting: str | None = strawberry.UNSET
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Requirement:
     """
     The surface and the operations that a root field requires of the token.
@@ -54,12 +57,41 @@ class Requirement:
         max_limit: What a higher `limit` is lowered to; 1 when the field takes none.
         member_operations: Members of the input object, by API name, and the operation that each
             of them needs.
+        revealing: Arguments, by API name, and the mask words that each of them would reveal. The
+            resolver refuses them; here they are declared for the shape of a token (`graph.shape`).
+            A member of the input object is named like an argument.
+        searching: Arguments and the mask words that they look at, one of which must be visible.
+        reveals: Mask words that every answer would reveal, in the same way.
+        shows: Mask words that every answer shows, which must be visible in every `maskMode`.
+        creates_children: Whether the token must be allowed to create child tokens.
     """
 
     surface: Surface | None
     operations: tuple[Operation, ...] = ()
     max_limit: int = 1
     member_operations: Mapping[str, Operation] = field(default_factory=dict)
+    revealing: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    searching: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    reveals: tuple[Field, ...] = ()
+    shows: tuple[Field, ...] = ()
+    creates_children: bool = False
+
+    def admit(self, caller: Caller, members: Mapping[str, object] = MappingProxyType({})) -> None:
+        """
+        Check the gates that need no parameters; a caller that has passed them passes again.
+
+        *members* are those of the input object; a refusal names the operation that they need.
+
+        Raises:
+            Refusal: The first gate that refuses (docs/spec/requests.md#order-of-checks).
+        """
+        if self.creates_children:
+            caller.require_children_allowed()
+        if self.surface is None or self in caller.bound:
+            return
+        caller.admit(self.surface, *self.operations_for(members))
+        if not self.member_operations:
+            caller.bound[self] = True
 
     def operations_for(self, members: Mapping[str, object]) -> tuple[Operation, ...]:
         """Return the operation that the first given member needs, or all alternatives."""
@@ -68,13 +100,21 @@ class Requirement:
                 return (operation,)
         return self.operations
 
+    def allowing_operation(self, caller: Caller, members: Mapping[str, object]) -> Operation | None:
+        """Return the operation by which *caller* may run the root field."""
+        return next(filter(caller.allows, self.operations_for(members)), None)
 
-def guarded(
+
+def guarded(  # noqa: PLR0913 - what a root field declares
     *operations: Operation,
     returns: object,
     surface: Surface | None = None,
     max_limit: int = 1,
     member_operations: Mapping[str, Operation] = MappingProxyType({}),
+    revealing: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
+    searching: Mapping[str, tuple[Field, ...]] = MappingProxyType({}),
+    reveals: tuple[Field, ...] = (),
+    shows: tuple[Field, ...] = (),
 ) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """
     Make a root field that runs only when the token allows one of *operations*.
@@ -82,33 +122,76 @@ def guarded(
     *returns* is the GraphQL type; the resolver returns records of the same shape. *surface* is
     needed only when there are no operations, which name theirs themselves. *max_limit* is what a
     higher `limit` argument is lowered to. *member_operations* names the operation that a member of
-    the input object needs, so that a refusal names it too.
+    the input object needs, so that a refusal names it too. *revealing*, *searching*, *reveals* and
+    *shows*: see `Requirement`.
     """
     opened = surface or WORD_TYPES[type(operations[0])].surface
-    requirement = Requirement(opened, operations, max_limit, member_operations)
+    requirement = Requirement(
+        opened,
+        operations,
+        max_limit,
+        member_operations,
+        revealing=revealing,
+        searching=searching,
+        reveals=reveals,
+        shows=shows,
+    )
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
         record_type: type[R] = resolver.__annotations__["return"]
 
         @wraps(resolver)
-        async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
-            info = cast("Any", kwargs["info"])
+        def admitted(*args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+            info: Any = kwargs["info"]
             context = info.context
-            alternatives = operations
-            if member_operations:
-                alternatives = requirement.operations_for(_input_members(kwargs))
-            context.caller.admit(opened, *alternatives)
+            members = _input_members(kwargs) if member_operations else _NO_MEMBERS
+            if requirement not in context.caller.bound:
+                requirement.admit(context.caller, members)
             wellformed.check(kwargs, called=info.argument_name)
-            if context.repeated is not None:
-                return cast("R", context.repeated.repeat(record_type))
-            result = await resolver(*args, **kwargs)
-            if context.delivery is not None:
-                context.effect = effects.of_record(result)
-            return result
+            if context.repeated is context.effect_request is context.delivery is None:
+                return resolver(*args, **kwargs)
+            allowed_by = requirement.allowing_operation(context.caller, members)
+            operation = effects.WriteOperation(
+                surface=requirement.surface, name=info.field_name, allowed_by=allowed_by
+            )
+            return _run_once(info, operation, record_type, lambda: resolver(*args, **kwargs))
 
         return _field(admitted, returns, requirement, [_directive(requirement)])
 
     return field
+
+
+async def _run_once(
+    info: Any,
+    operation: effects.WriteOperation,
+    record_type: type[R],
+    run: Callable[[], Awaitable[R]],
+) -> R:
+    """Run a mutation that is repeated, previewed or kept, and its edges, by *run*."""
+    context = info.context
+    if info.path.prev is not None:  # an edge below a mutation has no result of its own
+        return await run()
+    if context.repeated is not None:
+        repeated = cast("R", context.repeated.repeat(record_type))
+        context.held = getattr(repeated, "held", None) is not None
+        return repeated
+    if context.effect_request is not None:
+        result = await effects.run(
+            run,
+            record_type,
+            operation,
+            request=context.effect_request,
+            caller=context.caller,
+            signer=context.sealer,
+        )
+    else:
+        result = await run()
+    if context.delivery is not None:
+        context.kept_result = kept_results.of_record(result)
+    return result
+
+
+_NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 
 
 def _input_members(arguments: Mapping[str, Any]) -> Mapping[str, object]:
@@ -117,11 +200,30 @@ def _input_members(arguments: Mapping[str, Any]) -> Mapping[str, object]:
     return {to_camel_case(name): value for members in inputs for name, value in members.items()}
 
 
-def unguarded(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+def unguarded(
+    *, returns: object, max_limit: int = 1
+) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
     """Make a root field that is open to every valid token."""
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
-        return _field(resolver, returns, Requirement(None), [])
+        return _field(resolver, returns, Requirement(None, max_limit=max_limit), [])
+
+    return field
+
+
+def for_parents(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], StrawberryField]:
+    """Make a root field that is open to the tokens that may create child tokens."""
+    requirement = Requirement(None, creates_children=True)
+
+    def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
+        @wraps(resolver)
+        async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
+            info = cast("Any", kwargs["info"])
+            requirement.admit(info.context.caller)
+            wellformed.check(kwargs, called=info.argument_name)
+            return await resolver(*args, **kwargs)
+
+        return _field(admitted, returns, requirement, [Requires(setting="allowChildren")])
 
     return field
 

@@ -35,7 +35,7 @@ _EMAIL: tuple[tuple[EmailField, tuple[str, ...]], ...] = (
     (EmailField.CC, ("Email.cc",)),
     (EmailField.BCC, ("Email.bcc",)),
     (EmailField.BODY_PREVIEW, ("Email.bodyPreview",)),
-    (EmailField.BODY, ("Email.body", "Email.bodyType")),
+    (EmailField.BODY, ("Email.body", "Email.bodyType", "Email.links")),
     (EmailField.SENT_AT, ("Email.sentAt",)),
     (EmailField.RECEIVED_AT, ("Email.receivedAt", "Thread.lastMessageAt")),
     (EmailField.ATTACHMENTS, ("Email.attachments",)),
@@ -49,11 +49,11 @@ _CALENDAR: tuple[tuple[CalendarField, tuple[str, ...]], ...] = (
     (CalendarField.LOCATION, ("Event.location",)),
     (CalendarField.TIMES, ("Event.startUtc", "Event.endUtc", "Event.allDay")),
     (CalendarField.STATUS, ("Event.status",)),
-    (CalendarField.ORGANIZER, ("Event.organizer",)),
+    (CalendarField.ORGANIZER, ("Event.organizer", "Event.organizerPerson")),
     (CalendarField.ATTENDEES, ("Event.attendees",)),
     (CalendarField.JOIN_URL, ("Event.joinUrl",)),
     (CalendarField.LABELS, ("Event.labels",)),
-    (CalendarField.RECURRENCE, ("Event.isRecurringEvent",)),
+    (CalendarField.RECURRENCE, ("Event.isRecurringEvent", "Event.series")),
 )
 
 _TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
@@ -66,7 +66,7 @@ _TASKS: tuple[tuple[TaskField, tuple[str, ...]], ...] = (
     (TaskField.DESCRIPTION, ("TaskItem.description", "TaskBoard.description")),
     (TaskField.COMMENTS, ("TaskItem.comments",)),
     (TaskField.COLUMN_VALUES, ("TaskItem.columnValues",)),
-    (TaskField.SUB_ITEMS, ("TaskItem.subItems",)),
+    (TaskField.SUB_ITEMS, ("TaskItem.subItems", "TaskItem.parent")),
     (TaskField.CREATED_TIME, ("TaskItem.createdAt",)),
     (TaskField.MODIFIED_TIME, ("TaskItem.updatedAt",)),
     (TaskField.WEB_LINK, ("TaskItem.webUrl", "TaskBoard.webUrl")),
@@ -86,6 +86,8 @@ HIDDEN_WITH_ALL: Mapping[str, tuple[Field, ...]] = MappingProxyType(
     {"Thread.participants": (EmailField.FROM, EmailField.TO, EmailField.CC)}
 )
 
+_CHILD_TOKEN = ("id", "name", "keyId", "createdAt", "expiresAt", "lastUsedAt", "settings")
+
 # Type -> its structural fields. What stands below a masked field goes with it.
 ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -94,18 +96,26 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "email",
             "emailAttachment",
             "emailThread",
+            "emailThreads",
             "calendarEvents",
             "calendarEvent",
+            "eventSeries",
             "eventsByContact",
             "freeBusy",
             "calendars",
+            "calendar",
             "taskProviders",
             "taskBoards",
             "taskBoard",
             "taskItems",
             "taskItem",
             *collab.QUERIES,
+            "person",
+            "lastContact",
+            "links",
+            "related",
             "accessToken",
+            "childTokens",
         ),
         "Mutation": (
             "sendEmail",
@@ -114,11 +124,14 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "deleteEmail",
             "modifyEmail",
             "uploadEmailAttachment",
+            "deleteUploadedAttachment",
             "createTaskItem",
             "updateTaskItem",
             "deleteTaskItem",
             "addTaskComment",
             *collab.MUTATIONS,
+            "createChildToken",
+            "revokeChildToken",
         ),
         "EmailPage": (
             "emails",
@@ -129,9 +142,28 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "accessInfo",
             "authWarnings",
         ),
-        "Email": ("id", "threadId", "isRead", "hasAttachments", "provider", "accessInfo"),
+        "Email": ("id", "threadId", "thread", "isRead", "hasAttachments", "provider", "accessInfo"),
         "Thread": ("id", "messages", "messageCount", "provider", "accessInfo"),
-        "Participant": ("email", "name"),
+        "Participant": ("email", "name", "person"),
+        "Person": (
+            "email",
+            "emails",
+            "sent",
+            "received",
+            "threads",
+            "events",
+            "freeBusy",
+            "tasks",
+            "files",
+            "sharedFiles",
+            "lastContact",
+        ),
+        "ThreadPage": ("threads", "hasMore", "nextPageToken", "accessInfo", "authWarnings"),
+        "ThreadEntry": ("id", "thread"),
+        "Links": ("taskItems", "webUrls", "files"),
+        "TaskItemLink": ("url", "item"),
+        "Related": ("participants", "from", "to", "text", "emails", "links"),
+        "LastContact": ("address", "email", "event"),
         "Attachment": ("id", "name", "contentType", "size", "isInline"),
         # The root field is refused while `attachments` is hidden.
         "UploadedAttachment": ("handle", "name", "contentType", "size", "expiresAt"),
@@ -144,7 +176,14 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "downloadUrl",
             "expiresAt",
         ),
-        "EmailActionResult": ("success", "emailId", "threadId", "errorCode", "errorMessage"),
+        "EmailActionResult": (
+            "success",
+            "emailId",
+            "threadId",
+            "errorCode",
+            "errorMessage",
+            "held",
+        ),
         "EventPage": ("events", "accessInfo", "currentUserCalendarEmail", "authWarnings", "meta"),
         "EventPageMeta": (
             "count",
@@ -156,8 +195,8 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "to",
         ),
         "EventAnswer": ("event", "accessInfo", "currentUserCalendarEmail"),
-        "Event": ("id",),
-        "Attendee": ("email", "name", "response"),
+        "Event": ("id", "calendar", "related"),
+        "Attendee": ("email", "name", "response", "person"),
         "FreeBusyAnswer": ("calendars", "accessInfo", "authWarnings"),
         "FreeBusyCalendar": ("calendarId", "calendarName", "busy", "free"),
         "TimePeriod": ("startUtc", "endUtc", "durationMinutes"),
@@ -169,6 +208,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "accountEmail",
             "isPrimary",
             "timeZone",
+            "person",
         ),
         "TaskProvider": ("providerCode", "providerDisplayName", "connectionId", "status"),
         "TaskBoardPage": (
@@ -191,6 +231,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "groups",
             "columns",
             "tags",
+            "items",
         ),
         "TaskGroup": ("id", "title", "color"),
         "TaskColumn": ("id", "title", "type", "writable", "options"),
@@ -204,7 +245,7 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "accessInfo",
         ),
         "TaskItemAnswer": ("provider", "item", "accessInfo"),
-        "TaskItem": ("id", "boardId", "groupId", "groupName"),
+        "TaskItem": ("id", "boardId", "board", "groupId", "groupName"),
         "TaskColumnValue": ("columnId", "columnTitle", "type", "text", "value"),
         "TaskComment": ("id", "body", "authorName", "createdAt"),
         "TaskItemResult": (
@@ -228,7 +269,19 @@ ALWAYS_VISIBLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "effectiveCollabOperations",
             "connections",
         ),
-        "TokenConnection": ("id", "kind", "provider", "accountEmail", "status", "reconnectUrl"),
+        "ChildToken": _CHILD_TOKEN,
+        "CreatedChildToken": (*_CHILD_TOKEN, "token"),
+        "ChildTokenList": ("children",),
+        "RevokedChildToken": ("id",),
+        "TokenConnection": (
+            "id",
+            "kind",
+            "provider",
+            "accountEmail",
+            "status",
+            "reconnectUrl",
+            "person",
+        ),
         **collab.STRUCTURAL,
     }
 )
@@ -255,6 +308,11 @@ def _hidden(*visible: frozenset[Field]) -> frozenset[str]:
         if not any(word in seen[type(word)] for word in hiding_words)
     }
     return frozenset(single | together)
+
+
+def words_hiding(coordinate: str) -> str:
+    """Return the words that hide *coordinate*, separated by `, `."""
+    return ", ".join(HIDDEN_WITH_ALL.get(coordinate) or (MASKED[coordinate],))
 
 
 def by_type(hidden: Container[str], surfaces: Container[Surface]) -> dict[str, list[str]]:

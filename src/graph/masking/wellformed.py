@@ -28,11 +28,13 @@ def check(arguments: Mapping[str, object], *, called: Callable[[str], str]) -> N
     """
     Check the arguments of a root field, by Python name; *called* returns the GraphQL name.
 
+    The resolver's `info` may be among them.
+
     Raises:
         InvalidInput: `INVALID_PARAMETER` for a text, `VALIDATION_ERROR` for an input.
     """
     for name, value in arguments.items():
-        if type(value) in _SAFE_TYPES:
+        if type(value) in _SAFE_TYPES or name == "info":
             continue
         if isinstance(value, str):
             if "\0" in value and not name.endswith(_LOOKED_UP):
@@ -47,7 +49,7 @@ def _check_input(name: str, value: object) -> None:
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
         if any("\0" in item for item in level if isinstance(item, str)):
-            raise _invalid(name, "has a text with the character U+0000", Code.VALIDATION_ERROR)
+            raise _invalid(name, "has a string with the character U+0000", Code.VALIDATION_ERROR)
         level = [child for item in level for child in _children(item)]
         if not level:
             return

@@ -6,7 +6,7 @@ import strawberry
 
 from graph.context import Context, Info
 from graph.masking.guards import guarded
-from graph.tasks import read_arguments, routing, write_arguments
+from graph.tasks import previews, read_arguments, routing, write_arguments
 from graph.tasks.inputs import AddTaskCommentInput, CreateTaskItemInput, UpdateTaskItemInput
 from graph.tasks.queries import BoardId, ItemId, Provider
 from graph.tasks.types import TaskCommentResult, TaskItemResult, TaskOperationResult
@@ -45,7 +45,11 @@ async def create_task_item(
     group = _group(written.group_id, board)
     columns = write_arguments.confined(board.columns or (), routing.boards(context, account))
     accepted = write_arguments.settable(fields, columns, context, renames=False)
+    await routing.translate_failures(
+        write_arguments.require_recipients(accepted, columns, account, context), what=None
+    )
     new = NewItem(board_id=board_id, name=name, group_id=group, fields=accepted)
+    previews.describe_new_item(account, new, write_arguments.rejected(fields, accepted, ()))
     created = await routing.translate_failures(account.port.create(new), what="board", change=True)
     return TaskItemResultView(
         provider=account.connection.provider,
@@ -77,6 +81,11 @@ async def update_task_item(
     if not accepted:
         settable = write_arguments.writable(fields, confined)
         raise NoWritableFields(settable, rejected=fields)
+    await routing.translate_failures(
+        write_arguments.require_recipients(accepted, confined, account, context), what=None
+    )
+    rejected = write_arguments.rejected(fields, accepted, ())
+    await previews.describe_update(info, account, target, accepted, rejected)
     refused = await routing.translate_failures(
         account.port.update(target, accepted), what="item", change=True
     )
@@ -98,6 +107,7 @@ async def delete_task_item(
     code = routing.provider_code(provider, info.context)
     read_arguments.check_id(item_id, "itemId")
     account, target = await _target(info.context, code, item_id)
+    previews.describe_deletion(account, target)
     await routing.translate_failures(account.port.delete(target), what="item", change=True)
     return TaskOperationView(provider=account.connection.provider)
 
@@ -117,6 +127,7 @@ async def add_task_comment(
     body = write_arguments.check_comment(written.body)
     context.refuse_uncertain_retry()
     account, target = await _target(context, code, item_id)
+    previews.describe_comment(account, target, body)
     comment_id = await routing.translate_failures(
         account.port.comment(target, body), what="item", change=True
     )

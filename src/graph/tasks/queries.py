@@ -1,6 +1,7 @@
 """Root queries: `taskProviders`, `taskBoards`, `taskBoard`, `taskItems`, `taskItem`."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import strawberry
@@ -22,10 +23,20 @@ Provider = Annotated[
     str | None,
     Argument(description="The provider's code, in any case; `auto`: the default or only one."),
 ]
-PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the page before.")]
+PageToken = Annotated[str | None, Argument(description="`nextPageToken` of the previous page.")]
 Limit = Annotated[int | None, Argument(description="1 to 200; more is lowered to 200.")]
 BoardId = Annotated[str, Argument(description="The provider's id of the board.")]
 ItemId = Annotated[str, Argument(description="The provider's id of the item.")]
+
+# Argument of a filter -> the fields that it would reveal.
+_REVEALING: Mapping[str, tuple[TaskField, ...]] = MappingProxyType(
+    {
+        "q": (TaskField.NAME,),
+        "status": (TaskField.STATUS,),
+        "assignee": (TaskField.ASSIGNEES,),
+        "assigneeEmail": (TaskField.ASSIGNEES,),
+    }
+)
 
 
 @guarded(returns=list[types.TaskProvider], surface=Surface.TASKS)
@@ -92,7 +103,7 @@ async def task_board(
     account = routing.choose_account(code, context)
     routing.require_board(context, account, board_id)
     board = await routing.translate_failures(
-        account.port.board(board_id, wanted=wanted(info.raw, "TaskBoard")), what="board"
+        context.loaders.board(account, board_id, wanted(info.raw, "TaskBoard")), what="board"
     )
     return views.TaskBoardAnswerView(
         provider=account.connection.provider,
@@ -101,7 +112,7 @@ async def task_board(
     )
 
 
-@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemPage, max_limit=MAX_LIMIT)
+@guarded(TaskOp.VIEW_ITEMS, returns=types.TaskItemPage, max_limit=MAX_LIMIT, revealing=_REVEALING)
 async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     info: Info,
     board_id: BoardId,
@@ -111,6 +122,9 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     status: Annotated[str | None, Argument(description="The status, in any letter case.")] = None,
     assignee: Annotated[
         str | None, Argument(description="Part of an assignee's name, in any letter case.")
+    ] = None,
+    assignee_email: Annotated[
+        str | None, Argument(description="The whole address of an assignee, in any letter case.")
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     page_token: PageToken = None,
@@ -125,6 +139,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         text=read_arguments.text(q, "q"),
         status=read_arguments.text(status, "status"),
         assignee=read_arguments.text(assignee, "assignee"),
+        assignee_email=read_arguments.text(assignee_email, "assigneeEmail"),
         limit=context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT),
     )
     account = routing.choose_account(code, context)
@@ -134,6 +149,7 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
         "q": query.text,
         "status": query.status,
         "assignee": query.assignee,
+        "assigneeEmail": query.assignee_email,
     }
     after = _read_position(context, account, "taskItems", filters, page_token)
     routing.require_board(context, account, board_id)
@@ -165,7 +181,8 @@ async def task_item(
     if allowed is not None:
         await routing.read_target(context, account, item_id)
     item = await routing.translate_failures(
-        account.port.item(item_id, visibility=read_arguments.visibility(info, allowed)), what="item"
+        context.loaders.task_item(account, item_id, read_arguments.visibility(info, allowed)),
+        what="item",
     )
     return views.TaskItemAnswerView(
         provider=account.connection.provider,
@@ -175,13 +192,15 @@ async def task_item(
 
 
 def _require_visible_filters(query: ItemQuery, context: Context) -> None:
-    for name, value, field in (
-        ("q", query.text, TaskField.NAME),
-        ("status", query.status, TaskField.STATUS),
-        ("assignee", query.assignee, TaskField.ASSIGNEES),
-    ):
-        if value:
-            context.caller.require_visible(f"The filter '{name}'", field)
+    values = {
+        "q": query.text,
+        "status": query.status,
+        "assignee": query.assignee,
+        "assigneeEmail": query.assignee_email,
+    }
+    for name, fields in _REVEALING.items():
+        if values[name]:
+            context.caller.require_visible(f"The filter '{name}'", *fields)
 
 
 def _binding(account: TaskAccount, filters: Mapping[str, object]) -> dict[str, object]:

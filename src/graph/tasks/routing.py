@@ -161,7 +161,10 @@ async def read_target(
         NotFound: It does not exist, and the token has no board scope.
     """
     scoped = boards(context, account) is not None
-    reading = account.port.target(item_id, columns=columns)
+    if columns or change:
+        reading = account.port.target(item_id, columns=columns)
+    else:
+        reading = context.loaders.task_target(account, item_id)
     try:
         target = await translate_failures(reading, what="item", change=change and not scoped)
     except (refusals.NotFound, refusals.AccessDenied) as problem:
@@ -195,7 +198,7 @@ async def translate_failures(
         raise refusals.NotFound(f"No {what} with this id.") from missing
     except StalePosition as stale:
         raise refusals.InvalidInput(
-            "The pageToken is too old for so long a list: begin again without it.",
+            "The pageToken is too old for a list of this length: begin again without it.",
             code=Code.INVALID_PAGE_TOKEN,
         ) from stale
     except OutcomeUnknown:

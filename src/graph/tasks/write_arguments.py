@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import msgspec
 
 from graph.context import Context
+from policy.recipients import Recipient
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from providers.item_visibility import Column
 from providers.ports.tasks import NAME_COLUMN
 from providers.records.tasks import TaskColumn
+from providers.tasks.accounts import TaskAccount
 
 MAX_NAME = 1_000  # characters
 MAX_COMMENT = 20_000
@@ -96,6 +99,52 @@ def writable(
     return [column for column in fields if column in writable_ids]
 
 
+async def require_recipients(
+    fields: Mapping[str, str],
+    columns: Iterable[TaskColumn | Column],
+    account: TaskAccount,
+    context: Context,
+) -> None:
+    """
+    Check that the token may write to whoever the people columns among *fields* name.
+
+    Providers notify people of their new tasks. See docs/spec/recipients.md#people-columns.
+
+    Raises:
+        RecipientNotAllowed: The recipient rules exclude one, or nobody's address is known.
+    """
+    rules = context.caller.grant.recipients
+    if rules is None or rules.allows_everyone:
+        return
+    recipients: list[Recipient] = []
+    for column in (column.id for column in columns if column.type == "people"):
+        named = _named_people(fields[column]) if column in fields else []
+        path = f"input.fields.{column}"
+        recipients += [Recipient(name, path) for name in named if _is_address(name)]
+        others = [name for name in named if not _is_address(name)]
+        addresses = await account.port.people(others) if others else ()
+        # The caller learns of a person named by an id that the rules exclude one, and not whom.
+        recipients += [Recipient(None, path) for address in addresses if not rules.allows(address)]
+    context.caller.require_recipients(recipients)
+
+
+def _named_people(text: str) -> list[Any]:
+    """Return whom the value of a people column names: addresses, and JSON values."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        value = text
+    if value is None:  # clears the column
+        return []
+    people = value.split(",") if isinstance(value, str) else value
+    people = people if isinstance(people, list) else [people]
+    return [person for person in people if not isinstance(person, str) or person.strip()]
+
+
+def _is_address(person: object) -> bool:
+    return isinstance(person, str) and "@" in person
+
+
 def rejected(
     fields: Iterable[str], accepted: Iterable[str], refused: Iterable[str]
 ) -> tuple[str, ...] | None:
@@ -112,7 +161,7 @@ def _check_text(value: str, path: str, *, maximum: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _invalid(path, "It holds half of a character (a lone surrogate).") from None
+        raise _invalid(path, "It contains a lone surrogate, which is not a character.") from None
     return value
 
 

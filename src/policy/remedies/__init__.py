@@ -7,4 +7,5 @@ Modules, in reading order:
     settings   the remedies for each kind of refusal
     rules      the remedies for what collab rules block
     obstacles  sentences for refusals that no change of the token can remedy
+    sentences  general words for the token's holder
 """

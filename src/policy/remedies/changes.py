@@ -33,7 +33,8 @@ class AddEntry:
     entry: object
 
     def __str__(self) -> str:
-        return f"add {_json(self.entry)} to {self.setting}"
+        entry = f"'{self.entry}'" if isinstance(self.entry, str) else _json(self.entry)
+        return f"add {entry} to {self.setting}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class ExtendLifetime:
     expires_at: int
 
     def __str__(self) -> str:
-        return "let the token live for another day"
+        return "extend the lifetime of the token by a day"
 
 
 PolicyChange: TypeAlias = SetValue | AddEntry | AddAllowRule | RemoveRule | ExtendLifetime

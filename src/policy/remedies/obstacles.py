@@ -29,9 +29,9 @@ def describe_obstacle(
         return f"No connection can be used ({states}): reconnect one, or set it to active."
     if isinstance(problem, refusals.ReadOnlyConnection):
         states = _states(connections, surface)
-        return f"No connection that fits may write ({states}): connect one with write scopes."
+        return f"No suitable connection may write ({states}): connect one with write scopes."
     if problem.code is Code.CONNECTION_NOT_FOUND:
-        return "The token does not reach the connection that was named: name another."
+        return "The token does not reach the requested connection: use another one."
     if problem.layer is Layer.INPUT:
         return _WRONG_REQUEST
     return next(
@@ -42,14 +42,17 @@ def describe_obstacle(
 
 _WRONG_REQUEST = "The request itself is wrong; no setting of the token is the reason."
 _SENTENCES: tuple[tuple[type[refusals.Refusal], str], ...] = (
-    (refusals.Unauthenticated, "The token is revoked and stays so: make another."),
+    (refusals.Unauthenticated, "A revoked token stays revoked: create another one."),
     (refusals.TooManyRequests, "Too many requests came in a short time: wait."),
-    (refusals.NotFound, "The token's connections see nothing under this id."),
-    (refusals.Blocked, "No rule can be named that would let this through."),
+    (refusals.NotFound, "The token's connections see no resource with this id."),
+    (refusals.Blocked, "No rule would allow this call."),
+    (refusals.EffectChanged, "The call would do something else than its dry run showed."),
+    (refusals.ChildrenNotAllowed, "A token with three ancestors has no child tokens."),
+    (refusals.WiderThanParent, "A child token allows no more than the token: ask for less."),
     (
         refusals.AccessDenied,
         (
-            "What was named does not exist, or the account behind the connection may not do this: "
+            "The resource does not exist, or the account behind the connection may not do this: "
             "its provider decides that, or the scopes that it granted."
         ),
     ),

@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from policy import refusals, timeframe, vocabulary
+from policy.documents import ANY
 from policy.gates import Connection
 from policy.grants import Grant
+from policy.recipients import EVERYONE, RecipientRules, normalize, patterns_of
 from policy.remedies import rules
 from policy.remedies.changes import AddEntry, ExtendLifetime, PolicyChange, SetValue
 from policy.rule_facts import Rule
@@ -72,6 +74,15 @@ def _raise_quota(refusal: refusals.TooManyRequests, state: TokenState) -> Iterab
         yield (SetValue("quota", raised),)
 
 
+def _allow_document(refusal: refusals.DocumentNotAllowed, state: TokenState) -> Iterable[Remedy]:
+    """Allow the saved documents that the call runs, or every call if it runs none."""
+    stored = state.settings.get("documents")
+    if refusal.names and isinstance(stored, list):
+        for name in refusal.names:
+            yield (AddEntry("documents", name),)
+    yield (SetValue("documents", ANY),)
+
+
 def _open_surface(refusal: refusals.SurfaceNotEnabled, _: TokenState) -> Iterable[Remedy]:
     yield (SetValue(f"{refusal.surface}AccessEnabled", value=True),)
 
@@ -86,6 +97,11 @@ def _raise_access_level(refusal: refusals.AccessDenied, _: TokenState) -> Iterab
         yield (SetValue("calendarAccessLevel", vocabulary.CalendarAccessLevel.VIEW_FILTERED.value),)
 
 
+def _allow_children(refusal: refusals.ChildrenNotAllowed, _: TokenState) -> Iterable[Remedy]:
+    if not refusal.allowed:
+        yield (SetValue("allowChildren", value=True),)
+
+
 def _set_default_provider(refusal: refusals.InvalidInput, _: TokenState) -> Iterable[Remedy]:
     if refusal.code is vocabulary.Code.PROVIDER_REQUIRED:
         for provider in refusal.connected_providers:
@@ -98,6 +114,25 @@ def _show_fields(refusal: refusals.FieldNotVisible, _: TokenState) -> Iterable[R
         for field in refusal.fields
     ]
     return [(change,) for change in changes] if refusal.any_of else [tuple(changes)]
+
+
+def _allow_recipients(refusal: refusals.RecipientNotAllowed, state: TokenState) -> Iterable[Remedy]:
+    """Allow exactly the rejected addresses, or everyone if one of them cannot be told."""
+    stored = Grant.read(state.settings).recipients or RecipientRules(frozenset(), frozenset())
+    normal = [normalize(rejected.address or "") for rejected in refusal.rejected]
+    addresses = [address for address in normal if address is not None]
+    if len(addresses) < len(normal):
+        rules = {"allow": [EVERYONE], "block": []}
+    else:
+        blocking = {pattern for address in addresses for pattern in patterns_of(address)}
+        unmatched = [
+            address for address in addresses if patterns_of(address).isdisjoint(stored.allow)
+        ]
+        rules = {
+            "allow": sorted(stored.allow.union(unmatched)),
+            "block": sorted(stored.block - blocking),
+        }
+    yield (SetValue("recipientRules", rules),)
 
 
 def _change_rules(refusal: refusals.Blocked, state: TokenState) -> Iterable[Remedy]:
@@ -152,11 +187,16 @@ def _allow_connection(refusal: BaseException, state: TokenState) -> Iterable[Rem
             yield (AddEntry("allowedConnectionIds", connection.id),)
 
 
+def _nothing(_refusal: BaseException, _: TokenState) -> Iterable[Remedy]:
+    return ()
+
+
 # Class of refusal -> finder of its remedies; the most derived class wins.
 _FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = MappingProxyType(
     {
         refusals.Unauthenticated: _extend_lifetime,
         refusals.TooManyRequests: _raise_quota,
+        refusals.DocumentNotAllowed: _allow_document,
         refusals.SurfaceNotEnabled: _open_surface,
         refusals.OperationNotAllowed: _allow_operation,
         refusals.InvalidInput: _set_default_provider,
@@ -166,9 +206,12 @@ _FINDERS: Mapping[type, Callable[[Any, TokenState], Iterable[Remedy]]] = Mapping
         refusals.OutsideTimeframe: _widen_window,
         refusals.OutsideBoards: _allow_board,
         refusals.NoWritableFields: _allow_columns,
+        refusals.ChildrenNotAllowed: _allow_children,
+        refusals.WiderThanParent: _nothing,
         refusals.Blocked: _change_rules,
         refusals.NotFound: _allow_connection,
         refusals.OutsideCalendars: _allow_calendar,
+        refusals.RecipientNotAllowed: _allow_recipients,
         refusals.FieldNotVisible: _show_fields,
     }
 )

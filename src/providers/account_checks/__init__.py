@@ -7,5 +7,9 @@ docs/guides/real-accounts.md lists them.
     google     checks of Gmail and Google Calendar
     microsoft  checks of Outlook mail, Outlook calendars, and OneDrive and SharePoint
     tasks      checks of monday.com and Asana
+    mail_server
+               checks of mailboxes on own servers
+    calendar_server
+               checks of calendars on own servers
     catalogue  the checks of each kind and provider
 """

@@ -4,11 +4,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from providers.dry_run import dry_run
 from providers.failures import ProviderFailure
-from providers.http.client import Upstream
 from providers.ports.connection import ConnectionInfo
+
+if TYPE_CHECKING:  # a command that only reads the store needs the words, not the HTTP client
+    from providers.http.client import Upstream
 
 
 class Outcome(StrEnum):
@@ -51,7 +54,7 @@ Observation = tuple[Outcome, str]
 class Account:
     """The account that is checked."""
 
-    upstream: Upstream
+    upstream: "Upstream"
     info: ConnectionInfo
 
 

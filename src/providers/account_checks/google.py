@@ -47,8 +47,8 @@ async def _batch(account: Account) -> Observation:
         return Outcome.DIFFERS, f"A batch of {len(ids)} is throttled. {failure.message}"
     return expect(
         len(read) == len(ids),
-        f"A batch of {len(ids)} messages is read whole.",
-        f"Of a batch of {len(ids)} messages {len(read)} are read: the others are gone.",
+        f"A batch of messages is read whole (count: {len(ids)}).",
+        f"Of {len(ids)} messages in a batch, {len(ids) - len(read)} cannot be read any more.",
     )
 
 

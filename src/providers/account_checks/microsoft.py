@@ -13,9 +13,10 @@ from providers.account_checks.checks import (
     expect,
     own_address,
 )
-from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, read_addresses
+from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
 from providers.connectors.provider_b.batch import BATCH_WEIGHT
 from providers.failures import Broken, Missing, Refused, TimedOut
+from providers.microsoft_user import read_addresses
 from providers.odata import MAX_BATCH, call_batch
 from providers.ports.connection import ConnectionInfo
 
@@ -69,7 +70,10 @@ async def _page(account: Account) -> Observation:
     response = await account.upstream.call(
         "GET", *MESSAGES, params=params, headers=PREFER, retry=False
     )
-    return Outcome.AS_EXPECTED, f"A page of {len(response.decode(_Page).value)} messages is read."
+    return (
+        Outcome.AS_EXPECTED,
+        f"A page of messages is read (count: {len(response.decode(_Page).value)}).",
+    )
 
 
 async def _calendars(account: Account) -> Observation:
@@ -89,7 +93,7 @@ async def _search(account: Account) -> Observation:
     path = (*_drive(account.info), "search(q='report 05 2026')")
     response = await account.upstream.call("GET", *path, params=params)
     count = len(response.decode(_Page).value)
-    return Outcome.AS_EXPECTED, f"A search of the library answers, with {count} files."
+    return Outcome.AS_EXPECTED, f"A search of the library answers (files: {count})."
 
 
 async def _expanded_search(account: Account) -> Observation:
@@ -112,7 +116,7 @@ async def _order(account: Account) -> Observation:
     times = [item.lastModifiedDateTime for item in response.decode(_Page).value]
     return expect(
         times == sorted(times, reverse=True),
-        f"{len(times)} files come in the order of their changes.",
+        f"Files come in the order of their changes (count: {len(times)}).",
         "Files do not come in the order that was asked for: the gateway sorts them itself.",
     )
 

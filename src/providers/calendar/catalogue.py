@@ -15,6 +15,7 @@ from providers.fanout import ConnectionWarning, combined_failure, gather_results
 from providers.ports.calendar import CalendarKey, CalendarPort, NoSuchCalendar, PublicIdStore
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, NamedCalendar
+from providers.search_text import fold
 
 CALENDARS = "calendars"
 
@@ -60,6 +61,7 @@ class CalendarCatalogue:
         self._timeout_seconds = timeout_seconds
         self._locks = {info.id: asyncio.Lock() for info, _ in self._connections}
         self._calendars: dict[int, Sequence[Calendar] | ProviderFailure] = {}
+        self._recent: set[int] = set()  # those of `_calendars` that need not be of this request
 
     def port(self, connection: int) -> CalendarPort | None:
         """Return the port of a connection; None when the caller may not use it."""
@@ -83,7 +85,12 @@ class CalendarCatalogue:
                 raise NoSuchCalendar(calendar_id)
 
     async def find(
-        self, *, only: Collection[int] | None = None, allowed: AbstractSet[int] | None = None
+        self,
+        *,
+        only: Collection[int] | None = None,
+        allowed: AbstractSet[int] | None = None,
+        account: str | None = None,
+        recent: bool = False,
     ) -> tuple[list[CalendarSource], list[ConnectionWarning]]:
         """
         Find calendars, in the order of their ids, and the accounts that failed.
@@ -94,6 +101,8 @@ class CalendarCatalogue:
         Args:
             only: Requested ids; None: all.
             allowed: Ids that exist for the caller; None: all.
+            account: The address of the only account to call, any case; None: all accounts.
+            recent: As `CalendarPort.calendars`.
 
         Raises:
             NoSuchCalendar: The first id of *only* that does not exist for the caller.
@@ -103,8 +112,12 @@ class CalendarCatalogue:
             await self.require(only, allowed)
         visible = allowed if only is None else frozenset(only)
         holders = await self._holders(visible)
+        if account is not None:
+            holders = tuple(
+                holder for holder in holders if fold(holder[0].account_email) == fold(account)
+            )
         results = await gather_results(
-            [self._list_calendars(info.id, port) for info, port in holders]
+            [self._list_calendars(info.id, port, recent=recent) for info, port in holders]
         )
         warnings = [
             ConnectionWarning(info, result)
@@ -124,13 +137,16 @@ class CalendarCatalogue:
             _require_all(only, sources)
         return sources, warnings
 
-    async def _list_calendars(self, connection: int, port: CalendarPort) -> Sequence[Calendar]:
+    async def _list_calendars(
+        self, connection: int, port: CalendarPort, *, recent: bool
+    ) -> Sequence[Calendar]:
         """Return an account's calendars or raise its failure; calls it once per request."""
         async with self._locks[connection]:
-            if connection not in self._calendars:
+            if connection not in self._calendars or (connection in self._recent and not recent):
+                (self._recent.add if recent else self._recent.discard)(connection)
                 try:
                     self._calendars[connection] = await with_timeout(
-                        port.calendars(), self._timeout_seconds
+                        port.calendars(recent=recent), self._timeout_seconds
                     )
                 except ProviderFailure as failure:
                     self._calendars[connection] = without_frames(failure)

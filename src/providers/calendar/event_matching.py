@@ -29,11 +29,15 @@ def matching_events(events: Iterable[Event], query: EventQuery) -> list[Event]:
         events: With their times and the `needed_attributes`.
         query: The query.
     """
-    meets = query.span.meets
+    first, end = query.span
     in_range = [
         event
         for event in events
-        if event.start_utc and event.end_utc and meets(event.start_utc, event.end_utc)
+        # `Span.meets`, without a call for each event.
+        if (starts := event.start_utc)
+        and (ends := event.end_utc)
+        and starts < end
+        and (ends > first or starts >= first)
     ]
     if not (query.text or query.addresses or query.contact_email or query.contact_name):
         return in_range

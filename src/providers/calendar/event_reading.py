@@ -33,6 +33,8 @@ def reading_for(query: EventQuery) -> EventReading:
     page_size = None if filtered else max(MIN_PAGE_SIZE, needed + _SLACK)
 
     def enough(events: Sequence[Event]) -> bool:
+        if len(events) < needed:
+            return False
         return len({event.id for event in decided_events(events, query)}) >= needed
 
     return EventReading(page_size=page_size, newest_first=query.newest_first, enough=enough)

@@ -144,11 +144,13 @@ class FileLister:
 
 def needed_attributes(query: FileQuery) -> frozenset[str]:
     """Return the attributes that filtering and ordering look at."""
-    needed = {query.order.by} & _SORT_KEYS
-    if query.name is not None or query.names_only:
-        needed |= {"name"}
+    needed = set[str]({query.order.by} & _SORT_KEYS)
+    if query.name is not None or query.names_only or query.web_addresses:
+        needed.add("name")
+    if query.owner is not None:
+        needed.add("owners")
     if query.modified_after is not None or query.modified_before is not None:
-        needed |= {"modified_time"}
+        needed.add("modified_time")
     return frozenset(needed)
 
 
@@ -162,7 +164,20 @@ def passes(file: records.File, query: FileQuery) -> bool:
             return False
     if query.name is not None and query.name.casefold() not in (file.name or "").casefold():
         return False
+    if query.owner is not None and not _is_owned(file, query.owner):
+        return False
+    # The index finds addresses by their beginnings.
+    if query.web_addresses and not _is_last_part(file.name or "", query.web_addresses):
+        return False
     return _is_between(file.modified_time, query.modified_after, query.modified_before)
+
+
+def _is_owned(file: records.File, address: str) -> bool:
+    return any(owner.email.casefold() == address.casefold() for owner in file.owners or ())
+
+
+def _is_last_part(name: str, addresses: Sequence[str]) -> bool:
+    return any(name.casefold() == url.rpartition("/")[2].casefold() for url in addresses)
 
 
 def _name_matches(name: str, text: str) -> bool:

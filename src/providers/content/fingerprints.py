@@ -114,7 +114,7 @@ async def find_created(
         return [
             file
             async for file in _files(content, fingerprint)
-            if _file_matches(file, fingerprint, window, content)
+            if await _file_matches(file, fingerprint, window, content)
         ]
     return [
         row
@@ -143,7 +143,7 @@ def _names(fingerprint: FileFingerprint) -> Sequence[str]:
     return (fingerprint.name, *numbered)
 
 
-def _file_matches(
+async def _file_matches(
     file: File, fingerprint: FileFingerprint, window: TimeWindow, content: MergedContent
 ) -> bool:
     if file.is_folder is not fingerprint.is_folder or not window.contains(file.created_time):
@@ -152,7 +152,7 @@ def _file_matches(
         may_grow = fingerprint.name.lower().endswith(_GROWING)
         if not may_grow or file.size is None or file.size < fingerprint.size:
             return False
-    return content.may_have_created([owner.email for owner in file.owners or ()])
+    return await content.may_have_created([owner.email for owner in file.owners or ()])
 
 
 async def _rows(

@@ -14,7 +14,7 @@ from providers.content.merged_lists import MergedLists
 from providers.content.merged_sites import MergedResult
 from providers.content.routing import CONNECTION_KIND
 from providers.failures import ProviderFailure
-from providers.fanout import ConnectionWarning, combined_failure
+from providers.fanout import ConnectionWarning, combined_failure, with_timeout
 from providers.ports.collab import SearchPage, SearchQuery
 from providers.records import collab as records
 
@@ -27,16 +27,27 @@ class MergedContent(MergedFiles, MergedLists):
         """Whether any of the connections may change something."""
         return any(info.can_write for info, _ in self._router.connections)
 
-    def may_have_created(self, creators: Collection[str]) -> bool:
-        """Tell whether an object with these creators (addresses) may come from a connection."""
+    async def may_have_created(self, creators: Collection[str]) -> bool:
+        """
+        Tell whether an object with these creators (addresses) may come from a connection.
+
+        Raises:
+            ProviderFailure: The addresses of an account cannot be read.
+        """
         addresses = {creator.casefold() for creator in creators}
-        return any(
-            not addresses
-            if info.mode == "selected_sites"
-            else info.account_email.casefold() in addresses
-            for info, _ in self._router.connections
-            if info.can_write
-        )
+        for info, port in self._router.connections:
+            if not info.can_write:
+                continue
+            if info.mode == "selected_sites":
+                if not addresses:
+                    return True
+            elif info.account_email.casefold() in addresses:
+                return True
+            elif addresses:  # a connection may be named by an alias or by the sign-in name
+                own = await with_timeout(port.own_addresses(), self._router.timeout_seconds)
+                if not addresses.isdisjoint(own):
+                    return True
+        return False
 
     def exhaustive(self) -> "MergedContent":
         """

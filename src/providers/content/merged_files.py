@@ -161,6 +161,12 @@ class MergedFiles(MergedSites):
     async def permissions(self, key: ItemKey) -> tuple[records.Permission, ...]:
         return await self._router.first(lambda port: port.files.permissions(key))
 
+    async def permissions_of(
+        self, keys: Collection[ItemKey]
+    ) -> Mapping[ItemKey, tuple[records.Permission, ...] | Unknown | None]:
+        """Return the permissions of files, in batches; see `items`."""
+        return await self._router.merge(keys, lambda port, some: port.files.permissions_of(some))
+
     async def shared_with(self, key: ItemKey) -> tuple[records.DriveUser, ...]:
         return records.shared_with(await self.permissions(key))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import Any
 
 from providers.collab_ids import ListKey, RowKey
@@ -11,6 +12,7 @@ from providers.records import collab as records
 from providers.records.collab import Unknown
 
 _NOTHING: frozenset[str] = frozenset()
+_NOTHING_HIDDEN: Mapping[ListKey, AbstractSet[str]] = MappingProxyType({})
 
 
 class MergedLists(MergedSites):
@@ -34,10 +36,12 @@ class MergedLists(MergedSites):
         return await self._router.first(lambda port: port.lists.get(key))
 
     async def lists_by_id(
-        self, keys: Collection[ListKey]
+        self, keys: Collection[ListKey], *, columns: bool = False
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
         """Read lists by their ids, in batches; see `MergedFiles.items`."""
-        return await self._router.merge(keys, lambda port, some: port.lists.get_many(some))
+        return await self._router.merge(
+            keys, lambda port, some: port.lists.get_many(some, columns=columns)
+        )
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
         """Return the columns of a list, at most one minute old."""
@@ -64,11 +68,19 @@ class MergedLists(MergedSites):
         return row
 
     async def rows_by_id(
-        self, keys: Collection[RowKey], *, wanted: AbstractSet[str]
+        self,
+        keys: Collection[RowKey],
+        *,
+        wanted: AbstractSet[str],
+        hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
-        """Read list items by their ids, in batches; see `MergedFiles.items`."""
+        """
+        Read list items by their ids, in batches; see `MergedFiles.items`.
+
+        *hidden* as in `RowQuery`, by list.
+        """
         rows = await self._router.merge(
-            keys, lambda port, some: port.rows.get_many(some, wanted=wanted)
+            keys, lambda port, some: port.rows.get_many(some, wanted=wanted, hidden=hidden)
         )
         self._remember_row_files(rows.values())
         return rows

@@ -83,19 +83,35 @@ class MergedSites:
         """Read one site; Missing when no connection sees it."""
         return await self._router.first(lambda port: port.sites.get(site_id))
 
+    async def sites_by_id(
+        self, site_ids: Collection[str]
+    ) -> Mapping[str, records.Site | Unknown | None]:
+        """Read sites by their ids, in batches; see `MergedFiles.items`."""
+        return await self._router.merge(site_ids, lambda port, some: port.sites.get_many(some))
+
     async def drives(self, site_id: str) -> tuple[records.Drive, ...]:
-        """Return the libraries of a site; Missing when no connection sees any."""
+        """Return the libraries of a site; Missing when no connection sees the site."""
 
         async def read(port: "CollabConnection") -> tuple[records.Drive, ...]:
             drives = (await port.sites.drives((site_id,)))[site_id]
             if drives is UNKNOWN:
                 raise Broken
-            if not drives:
+            if drives is None:
                 raise Missing
             return drives
 
         drives = await self._router.first(read)
         self._remember_drives(drives)
+        return drives
+
+    async def drives_of(
+        self, site_ids: Collection[str]
+    ) -> Mapping[str, tuple[records.Drive, ...] | Unknown | None]:
+        """Return what `drives` returns for each site, in batches; see `MergedFiles.items`."""
+        drives = await self._router.merge(site_ids, lambda port, some: port.sites.drives(some))
+        for site_drives in drives.values():
+            if isinstance(site_drives, tuple):
+                self._remember_drives(site_drives)
         return drives
 
     async def all_drives(self) -> MergedResult[records.Drive]:
@@ -117,8 +133,8 @@ class MergedSites:
                 if site_drives is UNKNOWN:
                     failed.append(ConnectionWarning(info, Broken(), part="a site"))
                     continue
-                self._remember_drives(site_drives)
-                for drive in site_drives:
+                self._remember_drives(site_drives or ())
+                for drive in site_drives or ():
                     drives.setdefault(drive.drive, drive)
         positions = {site.site: position for position, site in enumerate(sites.items)}
         last = len(positions)
@@ -142,6 +158,15 @@ class MergedSites:
         )
         return drives
 
+    async def drive(self, drive_id: str) -> records.Drive:
+        """Read one library; Missing when no connection sees it."""
+        drive = (await self.drives_by_id([drive_id]))[drive_id]
+        if drive is UNKNOWN:
+            raise Broken
+        if drive is None:
+            raise Missing
+        return drive
+
     async def drive_sites(self, drive_ids: Collection[str]) -> Mapping[str, str | Unknown]:
         """Return the site of each library; UNKNOWN when it cannot be read."""
         unread = [drive for drive in dict.fromkeys(drive_ids) if drive not in self._drive_sites]
@@ -158,7 +183,9 @@ class MergedSites:
 
     @property
     def _is_cut(self) -> bool:
-        return any(port.sites.is_cut for _, port in self._router.connections)
+        return any(
+            isinstance(port.sites.shortfall, TooMuch) for _, port in self._router.connections
+        )
 
     async def _read_sites(self, *, most: int | None = None) -> MergedResult[records.Site]:
         answers, failed = await self._router.call_all(lambda port: port.sites.visible(most=most))
@@ -167,15 +194,15 @@ class MergedSites:
             self._visible_sites[info.id] = frozenset(site.site for site in sites)
             for site in sites:
                 merged.setdefault(site.site, site)
-        cut = tuple(
-            ConnectionWarning(info, TooMuch(), part="the list of sites")
+        shortfalls = tuple(
+            ConnectionWarning(info, shortfall, part="the list of sites")
             for info, port in self._router.connections
-            if port.sites.is_cut
+            if (shortfall := port.sites.shortfall) is not None
         )
         ordered = sorted(
             merged.values(), key=lambda site: ((site.display_name or "").casefold(), site.site)
         )
-        return MergedResult(tuple(ordered), failed + cut)
+        return MergedResult(tuple(ordered), failed + shortfalls)
 
     def _remember_file(self, file: records.File) -> records.File:
         self._ancestors.add(file)

@@ -15,6 +15,7 @@ from providers.first_holder import changed_nothing, read_from_first_holder, writ
 from providers.ports.collab import ReadOnlyContent
 from providers.ports.connection import ConnectionInfo
 from providers.records.collab import UNKNOWN, Unknown
+from providers.write_previews import current_preview
 
 if TYPE_CHECKING:  # connectors are the layer above
     from providers.connectors.collab.connection import CollabConnection
@@ -133,6 +134,8 @@ class ConnectionRouter:
         Raises:
             ReadOnlyContent: Only connections that may not write see it.
         """
+        if current_preview() is not None:  # it names the connection before it writes
+            return await write(await self.writer(lambda port: port.files.get(key, wanted=_NOTHING)))
         try:
             return await write_to_first_holder(self.connections, write, harmless=_changed_nothing)
         except Missing:

@@ -38,6 +38,40 @@ async def decompress(
         decompressor.finish()
 
 
+def decompressed(data: bytes, *, encoding: str, max_bytes: int | None) -> bytes:
+    """Decompress a body that has arrived; as `decompress`."""
+    decompressor = _decompressor(encoding) if encoding else None
+    if max_bytes is not None and len(data) > max_bytes:
+        raise Broken("The provider's answer is too large.")
+    if decompressor is None:
+        return data
+    chunks, size = [], 0
+    for chunk in decompressor.feed(data):
+        size += len(chunk)
+        if max_bytes is not None and size > max_bytes:
+            raise Broken("The provider's answer is too large.")
+        chunks.append(chunk)
+    decompressor.finish()
+    return b"".join(chunks)
+
+
+async def read_decompressed(
+    raw: AsyncIterable[bytes], *, encoding: str, max_bytes: int | None
+) -> bytes:
+    """Return the whole of what `decompress` yields; most bodies are one chunk as sent."""
+    chunks: list[bytes] = []
+    if _decompressor(encoding) is None:
+        size = 0
+        async for chunk in raw:
+            size += len(chunk)
+            if max_bytes is not None and size > max_bytes:
+                raise Broken("The provider's answer is too large.")
+            chunks.append(chunk)
+    else:
+        chunks = [chunk async for chunk in decompress(raw, encoding=encoding, max_bytes=max_bytes)]
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
 def _decompressor(encoding: str) -> "_Gunzip | None":
     match encoding.strip().lower():
         case "" | "identity":

@@ -5,7 +5,6 @@ Every call has a total deadline and a size limit, and every failure is a member 
 `providers.failures`. The numbers are those of docs/spec/limits.md#upstream-calls.
 """
 
-import asyncio
 from collections.abc import AsyncIterable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
@@ -14,15 +13,15 @@ from types import MappingProxyType
 import httpx
 import msgspec
 
-from providers.dry_run import forbid_writes, is_write
+from providers.dry_run import READ_METHODS, before_call, is_write
 from providers.failures import Throttled, TimedOut
-from providers.http import answers, call
-from providers.http.call import Call, Classify, Credentials
+from providers.http import answers, call, time_limit
+from providers.http.attempt import Call, Classify, Credentials
 from providers.http.origins import Origins
-from providers.http.resilience import Health
+from providers.http.request_headers import RequestHeaders
 from providers.http.response import Response, StreamedResponse
 from providers.http.urls import BaseUrl, origin_of
-from providers.write_fence import current_fence
+from providers.write_fence import WriteFence, current_fence
 
 __all__ = [
     "Classify",
@@ -90,12 +89,13 @@ class Upstream:
         self._origins = origins
         self._base_url = BaseUrl.parse(base_url)
         self._connection = connection
-        self._account = account
         self._name = name
         self._credentials = credentials
         self._classify = classify
-        self._concurrency = concurrency
+        self._shared = account, concurrency
         self._hosts = frozenset(hosts)
+        self._headers = RequestHeaders(origins.user_agent)
+        self._host = self._base_url.host
 
     async def call(  # noqa: PLR0913 - keyword-only, each with a default
         self,
@@ -175,6 +175,37 @@ class Upstream:
         return await call.perform(
             self._plan("GET", checked, headers, None, deadline, max_bytes=max_bytes), retry=True
         )
+
+    async def read_link(  # noqa: PLR0913 - keyword-only, each with a default
+        self,
+        method: str,
+        url: str,
+        *,
+        content: bytes | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        deadline: float | None = None,
+        max_bytes: int = MAX_BYTES,
+        accept: Collection[int] = (),
+    ) -> Response:
+        """
+        Call an address that upstream sent, by a method that changes nothing; otherwise as `call`.
+
+        Raises:
+            Broken: It does not lie under the base URL; nothing was called.
+            ProviderFailure: As with `call`.
+        """
+        checked = self._base_url.parse_page_link(url)
+        planned = self._plan(
+            method,
+            checked,
+            headers,
+            content,
+            deadline,
+            max_bytes=max_bytes,
+            accept=accept,
+            changes=False,
+        )
+        return await call.perform(planned, retry=True)
 
     def stream(  # noqa: PLR0913 - keyword-only, each with a default
         self,
@@ -266,7 +297,8 @@ class Upstream:
 
         *seconds*: as `Throttled.named`.
         """
-        throttle = self._health(self._base_url.origin).throttle
+        origin = self._base_url.origin
+        throttle = self._origins.health(self._connection, origin, self._shared).throttle
         throttle.take_back_reset()
         return throttle.extend(seconds)
 
@@ -300,35 +332,43 @@ class Upstream:
         changes: bool | None = None,
         weight: int = 1,
     ) -> Call:
-        forbid_writes(method, changes=changes)
-        fence = current_fence() if is_write(method, changes=changes) else None
+        fence = None
+        if method not in READ_METHODS or changes:
+            fence = self._confirm_write(method, changes=changes)
         if seconds is None:
-            is_read = method in ("GET", "HEAD")
+            is_read = method in READ_METHODS
             seconds, steps = (READ_SECONDS, _READ_TIMEOUTS) if is_read else (WRITE_SECONDS, steps)
         ends = deadline.get()
         if ends is not None:
             seconds = min(seconds, ends - self._origins.clock.monotonic())
         if seconds <= 0:
             raise TimedOut(sent=False)
-        origin = self._base_url.origin if authorised else origin_of(url)
-        is_foreign = origin != self._base_url.origin
+        limit = time_limit.sooner_than(seconds)
+        own_origin = self._base_url.origin
+        origin = own_origin if authorised else origin_of(url)
+        is_foreign = origin != own_origin
         return Call(
             method=method,
             url=url,
+            origin=origin,
+            host=url.netloc if is_foreign else self._host,
             headers=headers,
             content=content,
             accept=accept,
             max_bytes=max_bytes,
             credentials=self._credentials if authorised else None,
             classify=self._classify,
-            client=self._origins.client(origin),
-            health=self._health(_OTHER_ORIGINS if is_foreign else origin),
+            all_headers=self._headers,
+            transport=self._origins.transport_to(origin),
+            health=self._origins.health(
+                self._connection, _OTHER_ORIGINS if is_foreign else origin, self._shared
+            ),
             clock=self._origins.clock,
             step_timeouts=steps,
-            timeout=asyncio.timeout(seconds),
+            limit=time_limit.TimeLimit(seconds) if limit is None else limit,
+            owns_limit=limit is None,
             counts_timeout=seconds >= _MIN_FAIR_SECONDS,
             public=is_foreign and not self._origins.allow_private,
-            user_agent=self._origins.user_agent,
             upstream=self._name,
             listener=self._origins.listener,
             connection=self._connection if authorised else None,
@@ -336,7 +376,13 @@ class Upstream:
             weight=weight,
         )
 
-    def _health(self, origin: str) -> Health:
-        return self._origins.health(
-            self._connection, origin, account=self._account, concurrency=self._concurrency
-        )
+    def _confirm_write(self, method: str, *, changes: bool | None) -> WriteFence | None:
+        """
+        Return the fence of a call that may write; None when it does not.
+
+        Raises:
+            WriteAttempted: As `before_call`.
+        """
+        connection = self._connection if isinstance(self._connection, int) else None
+        before_call(method, changes=changes, connection=connection)
+        return current_fence() if is_write(method, changes=changes) else None

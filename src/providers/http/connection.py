@@ -13,6 +13,8 @@ from typing import cast
 import httptools
 import httpx
 
+from providers.http.step_timer import StepTimer
+
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
 _HIGH_WATER_BYTES = 256 * 1024  # buffered for a slow reader: reading from the socket pauses
@@ -34,6 +36,7 @@ class Exchange:
         "chunks",
         "complete",
         "headers",
+        "read_seconds",
         "received",
         "sent",
         "started",
@@ -51,6 +54,7 @@ class Exchange:
         self.chunks: deque[bytes] = deque()  # joined, one per read from the socket
         self.complete = False
         self.headers: list[tuple[bytes, bytes]] = []
+        self.read_seconds: float | None = None  # how long upstream may send nothing
         self.received = 0  # bytes of the body, as they were sent (compressed)
         self.sent = False  # the last byte of the request
         self.started = False  # a byte of the response arrived
@@ -58,13 +62,19 @@ class Exchange:
         self.trailer_count = 0
         self.until_eof = False
 
-    async def head(self, timeout_seconds: float | None) -> None:
-        """Wait for the status and the headers."""
-        while not self.status:
-            await self.event(timeout_seconds, httpx.ReadTimeout)
+    def whole(self) -> bytes | None:
+        """Return the body if all of it has arrived, and was not read; else None."""
+        if not self.complete:
+            return None
+        body = self.chunks[0] if len(self.chunks) == 1 else b"".join(self.chunks)
+        self.chunks.clear()
+        return body
 
-    async def chunk(self, timeout_seconds: float | None) -> bytes | None:
-        """Return the next chunk of the body, None at its end."""
+    def __aiter__(self) -> "Exchange":
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next chunk of the body."""
         while True:
             if self.chunks:
                 chunk = self.chunks.popleft()
@@ -73,8 +83,12 @@ class Exchange:
                     self._connection.resume(self)
                 return chunk
             if self.complete:
-                return None
-            await self.event(timeout_seconds, httpx.ReadTimeout)
+                raise StopAsyncIteration
+            await self.event(self.read_seconds, httpx.ReadTimeout)
+
+    async def aclose(self) -> None:
+        """Abandon what has not arrived."""
+        self._connection.give_back(self, reusable=False)
 
     async def event(
         self, timeout_seconds: float | None, expired: type[httpx.TimeoutException]
@@ -83,17 +97,16 @@ class Exchange:
         if self._failure is not None:
             kind, message = self._failure
             raise kind(message)
-        loop = asyncio.get_running_loop()
-        self._waiter = waiter = loop.create_future()
-        timer = None
-        if timeout_seconds is not None:
-            timer = loop.call_later(timeout_seconds, _expire, waiter, expired)
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        timer = None if timeout_seconds is None else self._connection.step_timer(timeout_seconds)
+        if timer is not None:
+            timer.start(waiter, expired)
         try:
             await waiter
         finally:
             self._waiter = None
             if timer is not None:
-                timer.cancel()
+                timer.stop(waiter)
 
     def wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -116,11 +129,6 @@ class Exchange:
         self._connection.give_back(self, reusable=False)
 
 
-def _expire(waiter: asyncio.Future[None], expired: type[httpx.TimeoutException]) -> None:
-    if not waiter.done():
-        waiter.set_exception(expired("The time for this step is over."))
-
-
 class Connection(asyncio.Protocol):
     """
     One socket.
@@ -130,11 +138,20 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(
-        self, *, released: Callable[["Connection"], None], lost: Callable[["Connection"], None]
+        self,
+        *,
+        released: Callable[["Connection"], None],
+        lost: Callable[["Connection"], None],
+        step_timer: Callable[[float], StepTimer],
     ) -> None:
-        """Call *released* at the end of every exchange, *lost* when the socket is closed."""
+        """
+        Call *released* at the end of every exchange, *lost* when the socket is closed.
+
+        *step_timer* returns the timer of steps of as many seconds.
+        """
         self._released = released
         self._lost = lost
+        self.step_timer = step_timer
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
@@ -157,11 +174,16 @@ class Connection(asyncio.Protocol):
         self._overhead = 0
         return exchange
 
-    async def send(
+    def send_whole(self, exchange: Exchange, data: bytes) -> None:
+        """Write a whole request."""
+        self._write(data)
+        exchange.sent = True
+
+    async def send_stream(
         self,
         exchange: Exchange,
         head: bytes,
-        body: AsyncIterable[bytes] | None,
+        body: AsyncIterable[bytes],
         *,
         length: int | None,
         timeout_seconds: float | None,
@@ -171,30 +193,29 @@ class Connection(asyncio.Protocol):
 
         Args:
             exchange: From `begin`.
-            head: Everything up to the body; when *body* is None also the body itself.
+            head: Everything up to the body.
             body: Sent chunk by chunk, as fast as upstream reads it.
             length: Content-Length of *body*; None: it is sent chunked.
             timeout_seconds: How long upstream may read nothing.
         """
         self._write(head)
-        if body is not None:
-            written = 0
-            async for chunk in body:
-                if exchange.status:
-                    return
-                if not chunk:
-                    continue
-                written += len(chunk)
-                if length is not None and written > length:
-                    raise httpx.LocalProtocolError("The body is longer than announced.")
-                self._write(chunk if length is not None else b"%x\r\n%b\r\n" % (len(chunk), chunk))
-                await self._drain(exchange, timeout_seconds)
+        written = 0
+        async for chunk in body:
             if exchange.status:
                 return
-            if length is None:
-                self._write(b"0\r\n\r\n")
-            elif written < length:
-                raise httpx.LocalProtocolError("The body is shorter than announced.")
+            if not chunk:
+                continue
+            written += len(chunk)
+            if length is not None and written > length:
+                raise httpx.LocalProtocolError("The body is longer than announced.")
+            self._write(chunk if length is not None else b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            await self._drain(exchange, timeout_seconds)
+        if exchange.status:
+            return
+        if length is None:
+            self._write(b"0\r\n\r\n")
+        elif written < length:
+            raise httpx.LocalProtocolError("The body is shorter than announced.")
         exchange.sent = True
 
     def resume(self, exchange: Exchange) -> None:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 import httpx
 
 from providers import failures
+from providers.http.messages import Request
 
 # Statuses after which the same call may succeed in a moment.
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
@@ -42,8 +43,6 @@ def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> failures
     return failures.Unreachable(sent=sent)
 
 
-def may_have_sent(request: httpx.Request, error: Exception | None = None) -> bool:
-    """Tell whether a byte of *request* may have left; True when the transport does not say."""
-    if isinstance(error, _BEFORE_SENDING):
-        return False
-    return bool(request.extensions.get("sent", True))
+def may_have_sent(request: Request, error: Exception | None = None) -> bool:
+    """Tell whether a byte of *request* may have left."""
+    return request.sent and not isinstance(error, _BEFORE_SENDING)

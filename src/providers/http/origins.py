@@ -1,4 +1,4 @@
-"""The process's HTTP clients by origin, and the state of connections and accounts at each."""
+"""The transports of the process by origin, and the state of connections and accounts at each."""
 
 import logging
 import ssl
@@ -11,6 +11,7 @@ import httpx
 
 from providers.bounded_map import BoundedMap
 from providers.http.events import CallListener
+from providers.http.messages import HttpxTransport, Transport
 from providers.http.proxies import Proxies
 from providers.http.resilience import Clock, Health, SystemClock
 from providers.http.slots import AccountSlots, SharedSlots, Slots
@@ -20,11 +21,11 @@ from providers.http.urls import origin_of, parse_url
 # Google compresses its answers only for agents that name gzip:
 # docs/spec/upstream/README.md#user-agent.
 USER_AGENT = "access-gateway (gzip)"
-_MAX_CLIENTS = 256  # upstreams choose some of the origins
+_MAX_ORIGINS = 256  # upstreams choose some of the origins
 
 
 class Origins:
-    """One `httpx.AsyncClient` per origin for the life of the process."""
+    """The transports to all origins, for the life of the process."""
 
     def __init__(  # noqa: PLR0913 - keyword-only, each with a default
         self,
@@ -70,41 +71,40 @@ class Origins:
         self.listener = listener
         self._processes = processes
         self._shared_slots = shared_slots
-        self._clients = BoundedMap[str, httpx.AsyncClient](_MAX_CLIENTS)
+        self._transports = BoundedMap[str, Transport](_MAX_ORIGINS)
         self._health: dict[tuple[object, str], Health] = {}
         # Each lives as long as a connection or a call of the account uses it.
         self._slots = WeakValueDictionary[tuple[object, str], AccountSlots]()
 
-    def client(self, origin: str) -> httpx.AsyncClient:
-        """Return the client of *origin*, written ``scheme://host:port``."""
-        client = self._clients.get(origin)
-        if client is None:
-            client = self._clients[origin] = _Client(
-                transport=self._transport_for(origin),
-                trust_env=False,
-                follow_redirects=False,
-                timeout=None,
-            )
-        return client
+    def transport_to(self, origin: str) -> Transport:
+        """
+        Return what carries the requests to *origin*, written ``scheme://host:port``.
+
+        Connections of different people share it, so it keeps nothing of a request; httpx's client
+        would keep cookies, and costs as much as the rest of a call.
+        """
+        transport = self._transports.get(origin)
+        if transport is None:
+            transport = self._transports[origin] = self._transport_for(origin)
+        return transport
 
     @property
     def in_process(self) -> frozenset[str]:
         """The origins that apps of this process serve."""
         return frozenset(origin_of(parse_url(url)) for url in self._apps)
 
-    def health(
-        self, connection: object, origin: str, *, account: object, concurrency: int
-    ) -> Health:
+    def health(self, connection: object, origin: str, shared: tuple[object, int]) -> Health:
         """
         Return the state of *connection* at *origin*.
 
-        Connections of one *account* share its slots there: *concurrency* of them, shared with the
-        other processes, or else this process's share of them, at least one. The slots of a
-        connection without an account (None) belong to this process.
+        *shared* are its account and the number of slots. Connections of one account share its
+        slots there, with the other processes, or else this process's share of them, at least one.
+        The slots of a connection without an account (None) belong to this process.
         """
         key = (connection, origin)
         health = self._health.get(key)
         if health is None:
+            account, concurrency = shared
             owner = connection if account is None else account
             slots = self._slots.get((owner, origin))
             if slots is None:
@@ -128,15 +128,16 @@ class Origins:
         self._health.clear()
 
     async def aclose(self) -> None:
-        """Close every client and every socket."""
-        self._clients.clear()
+        """Close every socket."""
+        self._transports.clear()
         await self.transport.aclose()
 
-    def _transport_for(self, origin: str) -> httpx.AsyncBaseTransport:
+    def _transport_for(self, origin: str) -> Transport:
         for url, app in self._apps.items():
             if origin_of(parse_url(url)) == origin:
-                return _InProcess(app=app)
-        return self.transport
+                return HttpxTransport(_InProcess(app=app))
+        transport = self.transport
+        return transport if isinstance(transport, Transport) else HttpxTransport(transport)
 
 
 class _InProcess(httpx.ASGITransport):
@@ -147,22 +148,3 @@ class _InProcess(httpx.ASGITransport):
             return await super().handle_async_request(request)
         except AssertionError:
             raise httpx.ReadError("The app did not answer.") from None
-
-
-class _Client(httpx.AsyncClient):
-    """
-    Client without cookies, authentication, redirects and hooks.
-
-    Connections of different people share it, so it must not keep anything; and what the general
-    client does around the transport costs as much as the rest of a call.
-    """
-
-    async def send(
-        self, request: httpx.Request, *, stream: bool = False, **_: object
-    ) -> httpx.Response:
-        """Send *request* as it is; read the response unless it is to be streamed."""
-        response = await self._transport.handle_async_request(request)
-        response.request = request
-        if not stream:
-            await response.aread()
-        return response

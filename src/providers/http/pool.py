@@ -18,6 +18,7 @@ import httpx
 
 from providers.http.connection import Connection
 from providers.http.proxies import Proxy, open_tunnel
+from providers.http.step_timer import StepTimer
 
 # NAT64, its networks for local use (RFC 8215), and the former IPv4-compatible addresses.
 _IPV4_AT_THE_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
@@ -109,6 +110,7 @@ class Pool:
         self._waiters: deque[asyncio.Future[Connection | None]] = deque()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._all_closed = asyncio.Event()
+        self._step_timers: dict[float, StepTimer] = {}  # of the few lengths that calls have
         self.taken = 0
 
     @property
@@ -141,13 +143,10 @@ class Pool:
         Returns:
             The connection, and whether it was used before.
         """
-        limit = self._idle_seconds if reuse_seconds is None else reuse_seconds
-        oldest = asyncio.get_running_loop().time() - limit
+        if not fresh and (idle := self.reuse(reuse_seconds)) is not None:
+            return idle, True
         while self._idle:
-            connection, _ = self._idle.popitem()
-            if connection.alive and not fresh and connection.idle_since > oldest:
-                return connection, True
-            connection.close()
+            self._idle.popitem()[0].close()
             self.taken -= 1
         if self.taken < self._max_connections:
             self.taken += 1
@@ -159,11 +158,29 @@ class Pool:
                 handed.close()
         return await self._connect(connect_seconds), False
 
+    def reuse(self, seconds: float | None) -> Connection | None:
+        """
+        Take a connection that has been idle for less than *seconds*; None: as long as any is kept.
+
+        Those that have been idle longer are closed.
+        """
+        limit = self._idle_seconds if seconds is None else seconds
+        oldest = asyncio.get_running_loop().time() - limit
+        while self._idle:
+            connection, _ = self._idle.popitem()
+            if connection.alive and connection.idle_since > oldest:
+                return connection
+            connection.close()
+            self.taken -= 1
+        return None
+
     async def aclose(self) -> None:
         """Close every connection, also the busy ones."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
+        for timer in self._step_timers.values():
+            timer.close()
         self.taken -= len(self._idle)
         self._idle.clear()
         while self._waiters:
@@ -236,7 +253,9 @@ class Pool:
     # --- sockets
 
     async def _connect(self, timeout_seconds: float | None) -> Connection:
-        connection = Connection(released=self._released, lost=self._lost)
+        connection = Connection(
+            released=self._released, lost=self._lost, step_timer=self._step_timer
+        )
         self._sockets.add(connection)
         self._all_closed.clear()
         try:
@@ -253,6 +272,12 @@ class Pool:
                 raise httpx.ConnectError("No connection could be made.") from failure
             raise
         return connection
+
+    def _step_timer(self, seconds: float) -> StepTimer:
+        timer = self._step_timers.get(seconds)
+        if timer is None:
+            timer = self._step_timers[seconds] = StepTimer(seconds)
+        return timer
 
     async def _open_socket(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()

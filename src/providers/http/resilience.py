@@ -33,11 +33,8 @@ class Clock(Protocol):
 class SystemClock:
     """The system's clock."""
 
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    def now(self) -> float:
-        return time.time()
+    monotonic = staticmethod(time.monotonic)
+    now = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -74,6 +71,7 @@ class CircuitBreaker:
         self._outcomes: deque[tuple[float, bool]] = deque()
         self._failures = 0
         self._generation = 0  # counts the changes between open and closed
+        self._permit = Permit(0, probe=False)  # of all calls while it is closed
         self._opened: float | None = None
         self._probing = False
 
@@ -89,7 +87,7 @@ class CircuitBreaker:
             CircuitOpen: The breaker is open and not ready for a probe.
         """
         if self._opened is None:
-            return Permit(self._generation, probe=False)
+            return self._permit
         if self._probing or self._clock.monotonic() < self._opened + self.REST:
             raise CircuitOpen
         self._probing = True
@@ -119,6 +117,7 @@ class CircuitBreaker:
 
     def _change(self, *, to_open: bool) -> None:
         self._generation += 1
+        self._permit = Permit(self._generation, probe=False)
         self._opened = self._clock.monotonic() if to_open else None
         self._outcomes.clear()
         self._failures = 0
@@ -146,18 +145,23 @@ class RetryBudget:
 
 
 class Throttle:
-    """Refuses calls until the time that upstream named in a 429 or 503."""
+    """
+    Refuses calls until the time that upstream named in a 429 or 503.
+
+    Attributes:
+        until: On the clock's scale; 0 before the first wait.
+    """
 
     MAX_GUESS = 60  # seconds; by then a per-minute quota is refilled
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._until = 0.0
+        self.until = 0.0
         self._guess = self._guess_before = 1
 
     def check(self) -> None:
         """Raise Throttled while the wait is not over."""
-        left = self._until - self._clock.monotonic()
+        left = self.until - self._clock.monotonic()
         if left > 0:
             raise Throttled(math.ceil(left))
 
@@ -170,12 +174,12 @@ class Throttle:
         """
         now = self._clock.monotonic()
         if seconds is None:
-            if now < self._until:
-                return Throttled(math.ceil(self._until - now))
+            if now < self.until:
+                return Throttled(math.ceil(self.until - now))
             seconds = self._guess
             self._guess = min(self.MAX_GUESS, self._guess * 2)
         seconds = max(1, min(seconds, MAX_SECONDS))
-        self._until = max(self._until, now + seconds)
+        self.until = max(self.until, now + seconds)
         return Throttled(seconds)
 
     def reset(self) -> None:

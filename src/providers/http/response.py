@@ -11,8 +11,7 @@ from providers.failures import Broken
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """
     A response that was read to its end.
 

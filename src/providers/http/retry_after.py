@@ -1,7 +1,8 @@
-"""Waits that upstreams name: in ``Retry-After``, in a text, or as the end of a day."""
+"""Waits that upstreams name: in headers, in a text, or as the end of a day."""
 
 import math
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
@@ -11,6 +12,8 @@ from providers.http.response import Response
 MAX_SECONDS = 24 * 3600  # a longer wait than a day's quota is a mistake
 _BEFORE_TIME = "retry after "  # in texts: "…  Retry after 2026-01-05T09:00:00.000Z"
 _MAX_TIME = 40  # characters
+BUDGET_HEADER = "ratelimit-remaining"
+RESERVED_SHARE = 0.02  # of a budget: what a batch of twenty listings costs, and a few calls beside
 
 
 def parse_retry_after(value: str | None, now_seconds: float) -> int | None:
@@ -42,6 +45,25 @@ def named_wait(response: Response, text: str = "") -> int | None:
     now_seconds = time.time()
     wait = parse_retry_after(response.headers.get("retry-after"), now_seconds)
     return wait or _wait_in_text(text, now_seconds)
+
+
+def wait_for_budget(headers: Mapping[str, str]) -> int | None:
+    """
+    Return the seconds until a budget is renewed, when the ``RateLimit`` headers say it is spent.
+
+    Upstream refuses calls over the budget and counts them as well, so the calls stop before it.
+    None: enough of it is left, or the headers say nothing.
+    """
+    if BUDGET_HEADER not in headers:
+        return None
+    limit, remaining, reset = (
+        headers.get(f"ratelimit-{name}", "").strip() for name in ("limit", "remaining", "reset")
+    )
+    if not all(text.isascii() and text.isdecimal() for text in (limit, remaining, reset)):
+        return None
+    if int(remaining[:10]) > int(limit[:10]) * RESERVED_SHARE:
+        return None
+    return max(1, min(int(reset[:10]), MAX_SECONDS))
 
 
 def seconds_until_midnight(zone: str) -> int:

@@ -6,13 +6,17 @@ The pool of httpx is quadratic in its connections and leaks those of cancelled r
 
 import functools
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import cast
 
 import httpx
 
 from providers.http.connection import Connection, Exchange
+from providers.http.messages import Request
 from providers.http.pool import Endpoint, Pool
 from providers.http.proxies import Proxies
+from providers.http.request_headers import serialized
+from providers.http.urls import origin_of
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_CONNECTIONS = 100  # connections per origin
@@ -36,7 +40,8 @@ class PooledTransport(httpx.AsyncBaseTransport):
     """
     HTTP/1.1 transport with one pool per origin.
 
-    With `request.extensions["public"]` it refuses hosts of this network. It sets
+    It carries the gateway's own requests and those of httpx. With
+    `request.extensions["public"]` it refuses hosts of this network. It sets
     `request.extensions["sent"]` to whether a byte of the request may have left, also when it
     raises. Errors are those of httpx: ReadError when the connection broke off,
     RemoteProtocolError when the response is not HTTP.
@@ -66,7 +71,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._write_reuse_seconds = write_reuse_seconds
         self._tls = tls
         self._proxies = proxies or Proxies()
-        self._pools: dict[tuple[str, str, int, bool], Pool] = {}
+        self._pools: dict[tuple[str, bool], Pool] = {}  # by origin, and whether it must be public
 
     @property
     def busy(self) -> int:
@@ -83,25 +88,55 @@ class PooledTransport(httpx.AsyncBaseTransport):
             await pool.aclose()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        extensions = request.extensions
-        extensions["sent"] = False
-        timeouts = extensions.get("timeout") or {}
-        pool = self._pool(request.url, public=bool(extensions.get("public")))
-        head = _head(request)
+        extensions, timeouts = request.extensions, request.extensions.get("timeout") or {}
+        own = Request(
+            method=request.method,
+            url=request.url,
+            origin=origin_of(request.url),
+            fields=request.headers.raw,
+            lines=serialized(request.headers.raw),
+            body=_content(request.stream),
+            timeouts=timeouts,
+            public=bool(extensions.get("public")),
+        )
+        try:
+            exchange = await self.send(own)
+        finally:
+            extensions["sent"] = own.sent
+        return httpx.Response(exchange.status, headers=exchange.headers, stream=_Body(exchange))
+
+    async def send(self, request: Request) -> Exchange:
+        """Send *request*; see `providers.http.messages.Transport`."""
+        request.sent = False
+        timeouts = request.timeouts
+        pool = self._pools.get((request.origin, request.public)) or self._open_pool(request)
+        head = b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (
+            request.method.encode(),
+            request.url.raw_path,
+            request.lines,
+        )
         safe = request.method in SAFE_METHODS
-        fresh = False
+        read_seconds, fresh = timeouts.get("read"), False
         while True:
-            connection, reused = await pool.acquire(
-                connect_seconds=timeouts.get("connect"),
-                wait_seconds=timeouts.get("pool"),
-                reuse_seconds=None if safe else self._write_reuse_seconds,
-                fresh=fresh,
-            )
+            connection = None if fresh else pool.reuse(None if safe else self._write_reuse_seconds)
+            reused = connection is not None
+            if connection is None:
+                connection, reused = await pool.acquire(
+                    connect_seconds=timeouts.get("connect"),
+                    wait_seconds=timeouts.get("pool"),
+                    reuse_seconds=None if safe else self._write_reuse_seconds,
+                    fresh=fresh,
+                )
             exchange = connection.begin(bodiless=request.method == "HEAD")
-            extensions["sent"] = True
+            exchange.read_seconds = read_seconds
+            request.sent = True
             try:
-                await _send(connection, exchange, request, head)
-                await exchange.head(timeouts.get("read"))
+                if request.body is None or isinstance(request.body, bytes):
+                    connection.send_whole(exchange, head + request.body if request.body else head)
+                else:
+                    await _send_stream(connection, exchange, request, head)
+                while not exchange.status:
+                    await exchange.event(read_seconds, httpx.ReadTimeout)
             except (httpx.ReadError, httpx.WriteError):
                 exchange.abandon()
                 if fresh or not (reused and safe and not exchange.started):
@@ -111,77 +146,54 @@ class PooledTransport(httpx.AsyncBaseTransport):
                 exchange.abandon()
                 raise
             else:
-                return httpx.Response(
-                    exchange.status,
-                    headers=exchange.headers,
-                    stream=_Body(exchange, timeouts.get("read")),
-                )
+                return exchange
 
-    def _pool(self, url: httpx.URL, *, public: bool) -> Pool:
+    def _open_pool(self, request: Request) -> Pool:
+        url = request.url
         tls = url.scheme == "https"
-        key = (url.scheme, url.host, url.port or (443 if tls else 80), public)
-        pool = self._pools.get(key)
-        if pool is None:
-            if url.scheme not in ("http", "https") or not url.host:
-                raise httpx.UnsupportedProtocol("Only http and https are spoken.")
-            context = (self._tls or tls_context()) if tls else None
-            proxy = self._proxies.proxy_for(key[1], key[2]) if tls else None
-            endpoint = Endpoint(host=key[1], port=key[2], tls=context, public=public, proxy=proxy)
-            if len(self._pools) >= _MAX_POOLS:
-                self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
-            pool = Pool(
-                endpoint, max_connections=self._max_connections, idle_seconds=self._idle_seconds
-            )
-            self._pools[key] = pool
+        if url.scheme not in ("http", "https") or not url.host:
+            raise httpx.UnsupportedProtocol("Only http and https are spoken.")
+        host, port = url.host, url.port or (443 if tls else 80)
+        context = (self._tls or tls_context()) if tls else None
+        proxy = self._proxies.proxy_for(host, port) if tls else None
+        endpoint = Endpoint(host=host, port=port, tls=context, public=request.public, proxy=proxy)
+        if len(self._pools) >= _MAX_POOLS:
+            self._pools = {key: pool for key, pool in self._pools.items() if pool.taken}
+        pool = self._pools[request.origin, request.public] = Pool(
+            endpoint, max_connections=self._max_connections, idle_seconds=self._idle_seconds
+        )
         return pool
 
 
 class _Body(httpx.AsyncByteStream):
     """Body of a response, as a stream of httpx."""
 
-    def __init__(self, exchange: Exchange, read_timeout: float | None) -> None:
+    def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._read_timeout = read_timeout
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        piece = await self._exchange.chunk(self._read_timeout)
-        if piece is None:
-            raise StopAsyncIteration
-        return piece
+        return self._exchange
 
     async def aclose(self) -> None:
-        self._exchange.abandon()
+        await self._exchange.aclose()
 
 
-def _head(request: httpx.Request) -> bytes:
-    """Serialise the request line and the headers."""
-    lines = [b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
-    lines += [b"%b: %b" % header for header in request.headers.raw]
-    head = b"\r\n".join(lines)
-    if head.count(b"\n") != len(lines) - 1 or head.count(b"\r") != len(lines) - 1 or b"\0" in head:
-        raise httpx.LocalProtocolError("A header holds a line break.")
-    return head + b"\r\n\r\n"
-
-
-async def _send(
-    connection: Connection, exchange: Exchange, request: httpx.Request, head: bytes
-) -> None:
-    stream = request.stream
-    timeout = (request.extensions.get("timeout") or {}).get("write")
+def _content(stream: object) -> bytes | AsyncIterable[bytes]:
     if isinstance(stream, httpx.ByteStream):
-        content = request.content
-        await connection.send(exchange, head + content, None, length=None, timeout_seconds=timeout)
-        return
+        return b"".join(stream)
     if not isinstance(stream, httpx.AsyncByteStream):
         raise httpx.LocalProtocolError("The body cannot be read without blocking.")
-    declared = request.headers.get("content-length")
-    await connection.send(
+    return stream
+
+
+async def _send_stream(
+    connection: Connection, exchange: Exchange, request: Request, head: bytes
+) -> None:
+    lengths = [int(value) for name, value in request.fields if name.lower() == b"content-length"]
+    await connection.send_stream(
         exchange,
         head,
-        stream,
-        length=None if declared is None else int(declared),
-        timeout_seconds=timeout,
+        cast("AsyncIterable[bytes]", request.body),
+        length=lengths[0] if lengths else None,
+        timeout_seconds=request.timeouts.get("write"),
     )

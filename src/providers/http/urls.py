@@ -4,9 +4,11 @@ Upstream URLs: built from path segments, or sent by upstream and checked before 
 The rules are those of docs/spec/reliability.md#id-injection and #server-side-request-forgery.
 """
 
+import ipaddress
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 from urllib.parse import quote, unquote
 
 import httpx
@@ -44,6 +46,15 @@ def parse_url(text: str) -> httpx.URL:
     return url
 
 
+class SharedParams(tuple[tuple[str, str], ...]):  # noqa: SLOT001 - it keeps its text
+    """Parameters that many requests have in common, and nothing of a caller: encoded once."""
+
+    @cached_property
+    def encoded(self) -> str:
+        """The query."""
+        return _encoded(self)
+
+
 @dataclass(frozen=True, slots=True)
 class BaseUrl:
     """
@@ -73,6 +84,20 @@ class BaseUrl:
             raise ValueError("A base URL has no dot segments.")
         return cls(origin_of(url), prefix)
 
+    @property
+    def host(self) -> bytes:
+        """The header of that name."""
+        return _host_of(self.origin)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the host is this machine, by its name."""
+        host = httpx.URL(self.origin).host
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
     def join(self, segments: Sequence[str], params: Sequence[tuple[str, str]]) -> httpx.URL:
         """
         Build a URL; each of *segments* is percent-encoded to exactly one path segment.
@@ -85,11 +110,17 @@ class BaseUrl:
         for segment in segments:
             if segment in ("", ".", ".."):
                 raise Missing
+            if segment.isascii():
+                path += "/" + segment.translate(_QUOTED)
+                continue
             try:
-                path += "/" + _quoted(segment)
+                path += "/" + quote(segment, safe="")
             except UnicodeEncodeError:
                 raise Missing from None
-        query = _query(params) if params else None
+        if type(params) is SharedParams:
+            query: str | None = params.encoded
+        else:
+            query = encode_query(params) if params else None
         if len(self.origin) + len(path) + len(query or "") >= _MAX_LENGTH:
             raise Missing
         return _assembled(self.origin, path or "/", query)
@@ -137,14 +168,22 @@ class BaseUrl:
         return url
 
 
-def _query(params: Sequence[tuple[str, str]]) -> str:
+def encode_query(params: Sequence[tuple[str, str]]) -> str:
     """Return ``urlencode(params, quote_via=quote)``, but faster."""
+    if isinstance(params, SharedParams):
+        return params.encoded
+    return _encoded(params)
+
+
+def _encoded(params: Sequence[tuple[str, str]]) -> str:
     return "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in params])
 
 
 def _quoted(text: str) -> str:
     """Return ``quote(text, safe="")``, but faster for ASCII text."""
-    return text.translate(_QUOTED) if text.isascii() else quote(text, safe="")
+    if not text.isascii():
+        return quote(text, safe="")
+    return text if text.isalnum() else text.translate(_QUOTED)
 
 
 def _assembled(origin: str, path: str, query: str | None) -> httpx.URL:
@@ -153,15 +192,23 @@ def _assembled(origin: str, path: str, query: str | None) -> httpx.URL:
 
     httpx would check every character once more, which costs more than the rest of a call.
     """
-    url = httpx.URL(_origin_url(origin))
-    parts = url._uri_reference  # noqa: SLF001 - there is no public way around its parser
-    url._uri_reference = parts._replace(path=path, query=query)  # noqa: SLF001 - as above
+    url = httpx.URL.__new__(httpx.URL)
+    scheme, userinfo, host, port, *_ = parts = _origin_parts(origin)
+    # Without the Python functions that named tuples are made by.
+    url._uri_reference = tuple.__new__(  # noqa: SLF001 - see above
+        type(parts), (scheme, userinfo, host, port, path, query, None)
+    )
     return url
 
 
 @lru_cache(maxsize=256)
-def _origin_url(origin: str) -> httpx.URL:
-    return httpx.URL(origin)
+def _origin_parts(origin: str) -> Any:
+    return httpx.URL(origin)._uri_reference  # noqa: SLF001 - no public way around its parser
+
+
+@lru_cache(maxsize=256)
+def _host_of(origin: str) -> bytes:
+    return httpx.URL(origin).netloc
 
 
 def _has_no_dot_segments(path: str) -> bool:

@@ -6,6 +6,15 @@ Several mailboxes read as one, and what mail connectors share.
     scanning         reading a mailbox page by page until enough messages match
     lazy_records     messages mapped to records only when they are read
     query_matching   the meaning of every mail filter
+    outgoing         new messages, replies and forwards as outgoing messages
+    compose          serialisation of outgoing messages
+    original_message parsing of a raw message that is forwarded
+    reply_recipients derivation of the recipients of a reply
+    reply_headers    participants and Message-IDs of an original
+    addresses, dates parsing of address and date headers
+    header_fields    attributes that are read from headers
+    charsets         decoding of text by its character set
     quoting          bodies and subjects of replies and forwards
+    change_previews  what a change of a message changes, for previews
     delivery         sends whose response is lost
 """

@@ -17,6 +17,7 @@ from providers.http.client import deadline
 from providers.outcomes import may_have_happened
 from providers.ports.mail import OutgoingFile, SendAttempt, StoredContent
 from providers.write_fence import TakenOver, fenced
+from providers.write_previews import current_preview
 
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.\[\]:-]+")
@@ -102,6 +103,41 @@ async def poll(look_up: Callable[[], Awaitable[T | None]]) -> T | None:
         if result is not None:
             return result
     return None
+
+
+def note_resumed() -> None:
+    """Note that an earlier attempt made the draft, after its effect was confirmed."""
+    preview = current_preview()
+    if preview is not None:
+        preview.confirmed = True
+
+
+async def find_created(
+    attempt: SendAttempt,
+    failure: failures.ProviderFailure,
+    look_up: Callable[[], Awaitable[T | None]],
+) -> T:
+    """
+    Return the draft to be held whose creation failed with *failure*, if it was made all the same.
+
+    Raises:
+        OutcomeUnknown: It may have been made.
+        ProviderFailure: It was not made.
+    """
+    if is_ambiguous(failure):
+        looked_up: list[T | None] = []
+
+        async def look() -> T | None:
+            looked_up.append(await look_up())
+            return looked_up[-1]
+
+        draft = await poll(look)
+        if draft is not None:
+            return draft
+        if not (isinstance(failure, failures.Broken) and failure.failed and looked_up):
+            raise failures.OutcomeUnknown from failure
+    await attempt.store(None)
+    raise not_sent(failure)
 
 
 def not_sent(failure: failures.ProviderFailure) -> failures.ProviderFailure:

@@ -21,9 +21,9 @@ class LazyRecords(Sequence[Email], Generic[M]):
     """
 
     def __init__(
-        self, messages: Sequence[M], to_records: Callable[[Sequence[M]], Sequence[Email]]
+        self, messages: Sequence[M], to_records: Callable[[Sequence[M], str], Sequence[Email]]
     ) -> None:
-        """Take messages and the function that maps some of them."""
+        """Take messages and the function that maps some of them, with a prefix of their ids."""
         self.messages = messages
         self._to_records = to_records
 
@@ -35,8 +35,12 @@ class LazyRecords(Sequence[Email], Generic[M]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self._to_records(self.messages[index])
-        return self._to_records([self.messages[index]])[0]
+            return self._to_records(self.messages[index], "")
+        return self._to_records([self.messages[index]], "")[0]
+
+    def first(self, count: int, *, prefix: str) -> Sequence[Email]:
+        """Return the first *count* records, with *prefix* before the ids of emails and threads."""
+        return self._to_records(self.messages[:count], prefix)
 
     def __iter__(self) -> Iterator[Email]:
         return iter(self[:])

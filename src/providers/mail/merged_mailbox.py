@@ -5,18 +5,27 @@ Each mailbox is read from a position of its own. So no message is lost or repeat
 arrives between two pages, or when a mailbox fails on one: docs/spec/email.md#merging.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
+import msgspec
+
 from providers import fanout, ids
+from providers.dry_run import in_dry_run
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure
-from providers.first_holder import read_from_first_holder, write_to_first_holder
+from providers.first_holder import (
+    read_from_first_holder,
+    read_many_from_first_holders,
+    write_to_first_holder,
+)
 from providers.mail import delivery, merging
 from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
+from providers.write_previews import current_preview
 
 T = TypeVar("T")
 Pair = tuple[ConnectionInfo, mail.MailPort]
@@ -35,6 +44,9 @@ class MergedMailbox:
     ) -> None:
         """Take the usable connections and their ports; the timeout is that of each mailbox."""
         self._connections = tuple(sorted(connections, key=_connection_id))
+        self._by_provider: dict[str, list[Pair]] = {}
+        for pair in self._connections:
+            self._by_provider.setdefault(pair[0].provider, []).append(pair)
         self._timeout_seconds = timeout_seconds
 
     async def search(
@@ -58,10 +70,13 @@ class MergedMailbox:
         distinct = self._distinct()
         before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
         unread = [(info, port) for info, port in distinct if not before[info.id].exhausted]
+        asked = query
+        if query.may_be_short != (len(unread) > 1):
+            asked = msgspec.structs.replace(query, may_be_short=len(unread) > 1)
         results = await fanout.gather_results(
             [
                 fanout.with_timeout(
-                    port.search(query, after=before[info.id].after, wanted=wanted),
+                    port.search(asked, after=before[info.id].after, wanted=wanted),
                     self._timeout_seconds,
                 )
                 for info, port in unread
@@ -86,12 +101,24 @@ class MergedMailbox:
         Raises:
             Missing: The id is not one of ours, or no mailbox of its provider has it.
         """
+        provider, native, candidates = self._candidates(email_id)
+        if len(candidates) == 1:
+            email = await candidates[0][1].get(native, wanted=wanted)
+        else:
+            email = await read_from_first_holder(
+                candidates, lambda port: port.get(native, wanted=wanted)
+            )
+        return merging.with_prefixed_ids((email,), provider, wanted)[0]
 
-        async def read(port: mail.MailPort, native: str) -> mail_records.Email:
-            return await port.get(native, wanted=wanted)
-
-        provider, email = await self._first_holder(email_id, read)
-        return merging.with_prefixed_ids([email], provider, wanted)[0]
+    async def get_many(
+        self, email_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> dict[str, mail_records.Email | ProviderFailure]:
+        """Read messages by their prefixed ids; one entry per id, a failure as `get`'s."""
+        return await self._first_holders(
+            email_ids,
+            lambda port, natives: port.get_many(natives, wanted=wanted),
+            lambda provider, email: merging.with_prefixed_ids([email], provider, wanted)[0],
+        )
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """
@@ -100,15 +127,19 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when nothing but drafts and trash is left of it.
         """
+        provider, thread = await self._first_holder(
+            thread_id, lambda port, native: port.thread(native, wanted=wanted)
+        )
+        return _prefixed_thread(provider, thread, wanted)
 
-        async def read(port: mail.MailPort, native: str) -> mail_records.Thread:
-            return await port.thread(native, wanted=wanted)
-
-        provider, thread = await self._first_holder(thread_id, read)
-        return mail_records.Thread(
-            id=ids.join_mail_id(provider, thread.id),
-            provider=provider,
-            messages=tuple(merging.with_prefixed_ids(thread.messages, provider, wanted)),
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> dict[str, mail_records.Thread | ProviderFailure]:
+        """Read conversations by their prefixed ids; one entry per id, a failure as `thread`'s."""
+        return await self._first_holders(
+            thread_ids,
+            lambda port, natives: port.threads(natives, wanted=wanted),
+            lambda provider, thread: _prefixed_thread(provider, thread, wanted),
         )
 
     async def attachment(self, email_id: str, attachment_id: str) -> mail.AttachmentFile:
@@ -118,11 +149,9 @@ class MergedMailbox:
         Raises:
             Missing: As `get`; also when the message has no such attachment.
         """
-
-        async def find(port: mail.MailPort, native: str) -> mail.AttachmentFile:
-            return await port.attachment(native, attachment_id)
-
-        _, file = await self._first_holder(email_id, find)
+        _, file = await self._first_holder(
+            email_id, lambda port, native: port.attachment(native, attachment_id)
+        )
         return file
 
     async def send(self, connection_id: int, draft: mail.Draft) -> mail_records.SentMessage:
@@ -136,6 +165,8 @@ class MergedMailbox:
         pairs = [pair for pair in self._connections if pair[0].id == connection_id]
         for info, port in _of_attempt(draft.attempt, pairs):
             with delivery.time_limit(draft.files):
+                if in_dry_run() and current_preview() is not None:
+                    await _probe(port)
                 sent = await port.send(replace(draft, attempt=_bound(draft.attempt, info)))
             return _sent(sent, info.provider)
         raise Missing
@@ -208,14 +239,40 @@ class MergedMailbox:
         if parts is None:
             raise Missing
         provider, native = parts
-        candidates = [pair for pair in self._connections if pair[0].provider == provider]
-        return provider, native, candidates
+        return provider, native, self._by_provider.get(provider, [])
 
     async def _first_holder(
         self, mail_id: str, read: Callable[[mail.MailPort, str], Awaitable[T]]
     ) -> tuple[str, T]:
         provider, native, candidates = self._candidates(mail_id)
         return provider, await read_from_first_holder(candidates, lambda port: read(port, native))
+
+    async def _first_holders(
+        self,
+        mail_ids: Sequence[str],
+        read: Callable[[mail.MailPort, Sequence[str]], Awaitable[Mapping[str, T]]],
+        prefixed: Callable[[str, T], T],
+    ) -> dict[str, T | ProviderFailure]:
+        """Read objects of all providers at once; one entry per id."""
+        results: dict[str, T | ProviderFailure] = {mail_id: Missing() for mail_id in mail_ids}
+        natives: dict[str, dict[str, str]] = {}  # provider -> native id -> prefixed id
+        for mail_id in mail_ids:
+            parts = ids.split_mail_id(mail_id)
+            if parts is not None:
+                natives.setdefault(parts[0], {})[parts[1]] = mail_id
+
+        async def read_provider(provider: str, mail_id_by_native: Mapping[str, str]) -> None:
+            candidates = self._by_provider.get(provider, [])
+            read_results = await read_many_from_first_holders(
+                candidates, list(mail_id_by_native), read
+            )
+            for native, result in read_results.items():
+                results[mail_id_by_native[native]] = (
+                    result if isinstance(result, ProviderFailure) else prefixed(provider, result)
+                )
+
+        await asyncio.gather(*(read_provider(*entry) for entry in natives.items()))
+        return results
 
     async def _write(
         self,
@@ -236,6 +293,16 @@ class MergedMailbox:
                         raise mail.ReadOnlyMailbox from None
             raise
         return _sent(sent, provider)
+
+
+def _prefixed_thread(
+    provider: str, thread: mail_records.Thread, wanted: AbstractSet[str]
+) -> mail_records.Thread:
+    return mail_records.Thread(
+        id=ids.join_mail_id(provider, thread.id),
+        provider=provider,
+        messages=tuple(merging.with_prefixed_ids(thread.messages, provider, wanted)),
+    )
 
 
 def _connection_id(pair: Pair) -> int:
@@ -272,6 +339,14 @@ def _bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
     )
 
 
+async def _probe(port: mail.MailPort) -> None:
+    """Read for a dry run of a send, which reads nothing; fail as the creation of a draft fails."""
+    try:
+        await port.probe()
+    except ProviderFailure as failure:
+        raise delivery.not_sent(failure) from failure
+
+
 async def _has(port: mail.MailPort, native: str) -> bool:
     try:
         await port.get(native, wanted=frozenset({"id"}))
@@ -284,4 +359,5 @@ def _sent(sent: mail_records.SentMessage, provider: str) -> mail_records.SentMes
     return mail_records.SentMessage(
         email_id=sent.email_id and ids.join_mail_id(provider, sent.email_id),
         thread_id=sent.thread_id and ids.join_mail_id(provider, sent.thread_id),
+        held=sent.held,
     )

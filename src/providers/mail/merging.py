@@ -6,18 +6,17 @@ nothing past the point it was read to is returned: docs/spec/email.md#merging.
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import itemgetter
 
+import msgspec
 from msgspec.structs import replace
 
 from providers import ids
 from providers.fanout import ConnectionWarning
-from providers.mail.lazy_records import unmapped
+from providers.mail.lazy_records import LazyRecords, unmapped
 from providers.mail.scanning import end_of_millisecond, position
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPosition, MailSlice
@@ -29,8 +28,7 @@ Entry = tuple[Rank, int, "MailboxSlice"]  # ordered by rank, then by connection 
 _BEFORE_ALL: Rank = (-(2**63), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionPosition:
+class ConnectionPosition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     Position of one connection between two pages of a search.
 
@@ -49,8 +47,7 @@ class ConnectionPosition:
     total_exact: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailPage:
+class MailPage(msgspec.Struct, frozen=True, kw_only=True):
     """
     One page over all mailboxes.
 
@@ -71,8 +68,7 @@ class MailPage:
     warnings: tuple[ConnectionWarning, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PageEnd:
+class PageEnd(msgspec.Struct, frozen=True):
     """The last message of a page: its position in the mailbox of *info*."""
 
     position: MailPosition
@@ -90,8 +86,7 @@ class PageEnd:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxSlice:
+class MailboxSlice(msgspec.Struct, frozen=True):
     """
     One connection's answer, ready to be merged.
 
@@ -120,9 +115,15 @@ class MailboxSlice:
         for message in unmapped(self.answer.emails):
             yield self._rank(position(message)), self.info.id, self
 
-    def emails(self, count: int, wanted: AbstractSet[str]) -> list[mail_records.Email]:
-        """Return the first *count* of its messages, with prefixed ids."""
-        return with_prefixed_ids(self.answer.emails[:count], self.info.provider, wanted)
+    def emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
+        """Return the first *count* of its messages as `with_prefixed_ids` does."""
+        emails, provider = self.answer.emails, self.info.provider
+        if isinstance(emails, LazyRecords):
+            records = emails.first(count, prefix=ids.join_mail_id(provider, ""))
+            if "received_at" in wanted:
+                return records
+            return [replace(record, received_at=None) for record in records]
+        return with_prefixed_ids(emails[:count], provider, wanted)
 
     def position_after(self, count: int, end: PageEnd | None) -> ConnectionPosition:
         """
@@ -131,17 +132,17 @@ class MailboxSlice:
         *end* is the end of the page; None when the page is empty.
         """
         old, answer = self.before, self.answer
-        all_used = count == len(answer.emails)
+        size = len(answer.emails)
         total, exact = old.total, old.total_exact
         if not exact and answer.exhausted:
-            total, exact = old.returned + len(answer.emails), True
+            total, exact = old.returned + size, True
         elif not exact and (answer.total_exact or not total):
             total, exact = old.returned + answer.total, answer.total_exact
         return ConnectionPosition(
             after=self._consumed_to(count, end),
-            exhausted=answer.exhausted and all_used,
+            exhausted=answer.exhausted and count == size,
             returned=old.returned + count,
-            total=max(total, old.returned + len(answer.emails)),
+            total=max(total, old.returned + size),
             total_exact=exact,
         )
 
@@ -156,7 +157,7 @@ class MailboxSlice:
         own = self.position_at(count)
         if count == len(emails) and self.answer.scanned_to is not None:
             own = self.answer.scanned_to
-        if end is None:
+        if end is None or end.info is self.info:
             return own
         reached = end.seen_from(self.info)
         if own is not None and own.rank >= reached.rank:
@@ -208,7 +209,7 @@ def build_page(
         warnings: Of the connections that failed; their positions stay.
         wanted: Attributes of `records.Email`.
     """
-    counts = Counter([mailbox_slice.info.id for mailbox_slice in chosen])
+    counts = _counts(chosen, slices)
     end = _end(chosen[-1], counts) if chosen else None
     emails_by_connection: dict[int, Iterator[mail_records.Email]] = {}
     positions = dict(before)
@@ -218,14 +219,38 @@ def build_page(
         positions[connection] = mailbox_slice.position_after(count, end)
         if count:
             emails_by_connection[connection] = iter(mailbox_slice.emails(count, wanted))
+    total, total_exact, has_more = 0, True, False
+    for after in positions.values():
+        total += max(after.total, after.returned)
+        total_exact = total_exact and after.total_exact
+        has_more = has_more or not after.exhausted
     return MailPage(
-        emails=tuple([next(emails_by_connection[chosen_slice.info.id]) for chosen_slice in chosen]),
+        emails=_in_order(chosen, emails_by_connection),
         positions=positions,
-        total=sum(max(after.total, after.returned) for after in positions.values()),
-        total_exact=all(after.total_exact for after in positions.values()),
-        has_more=not all(after.exhausted for after in positions.values()),
+        total=total,
+        total_exact=total_exact,
+        has_more=has_more,
         warnings=tuple(warnings),
     )
+
+
+def _counts(chosen: Sequence[MailboxSlice], slices: Sequence[MailboxSlice]) -> Mapping[int, int]:
+    """Return the number of chosen messages of each connection."""
+    if len(slices) == 1:
+        return {slices[0].info.id: len(chosen)}
+    counts = dict.fromkeys([mailbox_slice.info.id for mailbox_slice in slices], 0)
+    for mailbox_slice in chosen:
+        counts[mailbox_slice.info.id] += 1
+    return counts
+
+
+def _in_order(
+    chosen: Sequence[MailboxSlice], emails_by_connection: Mapping[int, Iterator[mail_records.Email]]
+) -> tuple[mail_records.Email, ...]:
+    if len(emails_by_connection) == 1:
+        (emails,) = emails_by_connection.values()
+        return tuple(emails)
+    return tuple([next(emails_by_connection[chosen_slice.info.id]) for chosen_slice in chosen])
 
 
 def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:

@@ -13,12 +13,15 @@ from providers.records import mail as mail_records
 from providers.search_text import WORD, fold, fold_label, html_to_text, is_unspaced_script, terms
 
 FOLDER_LABELS = frozenset({"TRASH", "SPAM", "DRAFT"})
+_NOTHING = frozenset[str]()
 TEXT_FIELDS = frozenset({"subject", "body_preview", "body", "from_", "to", "cc"})
 
 
 def folder_label(query: MailQuery) -> str | None:
     """Return "TRASH", "SPAM" or "DRAFT" when the query's label names that folder, else None."""
-    name = fold_label(query.label or "").upper()
+    if not query.label:
+        return None
+    name = fold_label(query.label).upper()
     return name if name in FOLDER_LABELS else None
 
 
@@ -30,10 +33,12 @@ def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
         query: The query.
         text: As in `matches`.
     """
+    if not restricts(query, text=text):
+        return _NOTHING
     by_part = {
-        "from_": query.sender,
-        "to": query.recipient,
-        "cc": query.recipient if query.recipient_in_cc else None,
+        "from_": query.sender or query.participant,
+        "to": query.recipient or query.participant,
+        "cc": query.recipient_in_cc and (query.recipient or query.participant),
         "subject": query.subject,
         "labels": None if folder_label(query) else query.label,
         "is_read": "yes" if query.unread else None,
@@ -53,6 +58,7 @@ def restricts(query: MailQuery, *, text: bool) -> bool:
         query.subject,
         query.sender,
         query.recipient,
+        query.participant,
         query.after,
         query.before,
         query.unread,
@@ -87,6 +93,8 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
         return False
     if query.recipient and not _is_among(query.recipient, _recipients(email, query)):
         return False
+    if query.participant and not _is_among(query.participant, _participants(email, query)):
+        return False
     if query.label and not folder_label(query) and not _has_label(email, query.label):
         return False
     return not (text and query.text) or _has_terms(email, query.text, query.text_fields)
@@ -94,10 +102,11 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
 
 def can_match(query: MailQuery) -> bool:
     """Tell whether any message can match: each text of the query has a word to find."""
-    texts = (query.subject, query.sender, query.recipient)
-    return all(not text or WORD.search(text) for text in texts) and (
-        not query.text or bool(terms(query.text))
-    )
+    texts = (query.subject, query.sender, query.recipient, query.participant)
+    for text in filter(None, texts):
+        if not WORD.search(text):
+            return False
+    return not query.text or bool(terms(query.text))
 
 
 def is_address(value: str) -> bool:
@@ -106,8 +115,18 @@ def is_address(value: str) -> bool:
     return bool(local and at and domain) and "@" not in domain and not re.search(r"\s", value)
 
 
+def addresses(value: str) -> tuple[str, ...]:
+    """Split a filter that lists whole addresses, separated by commas; any other value is one."""
+    parts = tuple(part.strip() for part in value.split(","))
+    return parts if all(map(is_address, parts)) else (value.strip(),)
+
+
 def _is_among(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
-    value = fold(wanted.strip())
+    return any(_is_person(value, people) for value in addresses(wanted))
+
+
+def _is_person(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
+    value = fold(wanted)
     if is_address(value):
         return any(fold(person.email) == value for person in people)
     if value.startswith("@"):
@@ -129,6 +148,12 @@ def _recipients(
     email: mail_records.Email, query: MailQuery
 ) -> tuple[mail_records.Participant, ...]:
     return (*(email.to or ()), *((email.cc or ()) if query.recipient_in_cc else ()))
+
+
+def _participants(
+    email: mail_records.Email, query: MailQuery
+) -> tuple[mail_records.Participant, ...]:
+    return (*((email.from_,) if email.from_ else ()), *_recipients(email, query))
 
 
 def _has_label(email: mail_records.Email, label: str) -> bool:

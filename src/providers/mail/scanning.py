@@ -8,21 +8,25 @@ The limits: docs/spec/paging.md#page-filling.
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, gt
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from providers.failures import Throttled, TimedOut
 from providers.ports.mail import MailPosition
-from providers.records.base import EPOCH, to_epoch_ms
+from providers.records.base import EPOCH, from_epoch_ms, to_epoch_ms
 
 MAX_PAGES = 5  # of upstream, per call
 MAX_SECONDS = 8.0  # no page is requested later, so that a call ends within its 15 seconds
 
+_FEW = 4  # messages that are not worth a call: at most those that `first_page_size` adds
+
 # Sorts after every id: with it, a position comes after all messages of its millisecond.
 _LAST_ID = "~"
 _ID = attrgetter("id")
+_RECEIVED_AT = attrgetter("received_at")
 
 
 class Positioned(Protocol):
@@ -40,8 +44,7 @@ class Positioned(Protocol):
 M = TypeVar("M", bound=Positioned)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[M]):
+class Page(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
     """
     One page of upstream.
 
@@ -60,8 +63,7 @@ class Page(Generic[M]):
     is_budget_spent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanResult(Generic[M]):
+class ScanResult(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
     """
     Result of `scan`.
 
@@ -89,6 +91,12 @@ def first_page_size(limit: int, after: MailPosition | None) -> int:
     return limit + 2 if after is None else limit + 4
 
 
+def size_of_whole_calls(size: int, per_call: int) -> int:
+    """Return *size* without the last few messages, where a call of its own would read them."""
+    rest = size % per_call
+    return size - rest if size > per_call and rest <= _FEW else size
+
+
 def position(message: Positioned) -> MailPosition:
     """Return the position of a message in its mailbox."""
     received = message.received_at
@@ -102,12 +110,23 @@ def end_of_millisecond(received_ms: int) -> MailPosition:
 
 def sorted_after(emails: Iterable[M], after: MailPosition | None) -> list[M]:
     """Return the messages that come strictly after a position, in order."""
-    ordered: list[M] = sorted(emails, key=_ID)
-    ordered.sort(key=_received, reverse=True)  # stable: ids stay in order
+    ordered = list(emails)
+    if not _are_newest_first(ordered):
+        ordered.sort(key=_ID)
+        ordered.sort(key=_received, reverse=True)  # stable: ids stay in order
     if after is None:
         return ordered
     start = after.rank
     return [email for email in ordered if position(email).rank > start]
+
+
+def _are_newest_first(messages: Sequence[Positioned]) -> bool:
+    """Say quickly whether each message was received before the one in front of it."""
+    times = list(map(_RECEIVED_AT, messages))
+    try:
+        return all(map(gt, times, times[1:]))
+    except TypeError:  # a message without a received time
+        return False
 
 
 def _received(message: Positioned) -> datetime:
@@ -119,7 +138,8 @@ async def scan(
     *,
     after: MailPosition | None,
     limit: int,
-    keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]],
+    enough: int | None = None,
+    keep: Callable[[Sequence[M]], Awaitable[Sequence[M]]] | None,
 ) -> ScanResult[M]:
     """
     Read pages until *limit* messages match, all is read, or a bound is reached.
@@ -131,27 +151,31 @@ async def scan(
             page allows: it is put in order if it is read in the same call. Needs no closing.
         after: Messages up to here are skipped.
         limit: Number of messages to return.
-        keep: Returns the messages that match, of some that are in order.
+        enough: No page is read when more than so many match; None: *limit*.
+        keep: Returns the messages that match, of some that are in order; None: all match.
 
     Raises:
         Throttled, TimedOut: Before anything was read; later they end the page early.
         ProviderFailure: From *pages* and *keep*.
     """
-    reader = _Reader[M](after)
+    reader: _Reader[M] = _Reader(after)
     matching: list[M] = []
     last = False
-    while not last and len(matching) <= limit and not reader.limit_reached:
+    enough = limit if enough is None else enough
+    while not last and len(matching) <= enough and not reader.limit_reached:
         try:
             page = await anext(pages, None)
             last = page is None or page.last
-            matching += await keep(reader.take(page) if page else reader.rest())
+            ready = reader.take(page) if page else reader.rest()
+            matching += ready if keep is None else await keep(ready)
             reader.settle()
         except (Throttled, TimedOut):
             if not reader.moved:
                 raise
             last = False
             break
-    matching = sorted_after(matching, after)
+    if reader.pages > 1:  # one page is in order already
+        matching = sorted_after(matching, after)
     whole = last and len(matching) <= limit
     return ScanResult(
         emails=tuple(matching[:limit]),
@@ -170,7 +194,7 @@ class _Reader(Generic[M]):
         self._held: list[M] = []
         self._seen: set[str] = set()
         self._floor: int | None = None
-        self._pages = 0
+        self.pages = 0
         self._is_budget_spent = False
         self._started = time.monotonic()
         self._complete = after
@@ -182,8 +206,10 @@ class _Reader(Generic[M]):
 
     @property
     def limit_reached(self) -> bool:
+        if not self.moved:
+            return False
         late = time.monotonic() - self._started > MAX_SECONDS
-        return self.moved and (late or self._pages >= MAX_PAGES or self._is_budget_spent)
+        return late or self.pages >= MAX_PAGES or self._is_budget_spent
 
     def settle(self) -> None:
         """Mark the messages taken so far as consumed."""
@@ -195,22 +221,23 @@ class _Reader(Generic[M]):
 
     def take(self, page: Page[M]) -> list[M]:
         """Add a page; return, in order, the messages that are complete now."""
-        self._pages += 1
+        self.pages += 1
         self._is_budget_spent = page.is_budget_spent
         fresh = {email.id: email for email in page.emails if email.id not in self._seen}
-        self._seen |= fresh.keys()
         self._held += fresh.values()
         if page.last:
             return self.rest()
+        self._seen |= fresh.keys()
         floors = [floor for floor in (self._floor, page.floor_ms) if floor is not None]
         if not floors:
             return []
         self._floor = min(floors)
         complete = end_of_millisecond(self._floor + 1)
+        floor = from_epoch_ms(self._floor)
         held, self._held = self._held, []
         ready: list[M] = []
         for email in held:
-            (ready if position(email).rank < complete.rank else self._held).append(email)
+            (ready if _received(email) > floor else self._held).append(email)
         if self._after is None or complete.rank > self._after.rank:
             self._complete = complete
         return sorted_after(ready, self._after)

@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from providers.failures import Missing
+from providers.http.response import Response
 from providers.records.calendar import Calendar, Event
 
 ROOMS = "rooms"
 MAX_EVENTS = 5000  # of one calendar and range; a warning tells of more
+CALENDARS_PER_CALL = 10  # of `CalendarPort.first_pages`
 
 
 class Span(NamedTuple):
@@ -70,6 +74,13 @@ class EventQuery:
     offset: int = 0
 
 
+class EventName(NamedTuple):
+    """The native ids of a calendar and of an event in it."""
+
+    calendar: str
+    event: str
+
+
 @dataclass(frozen=True, slots=True)
 class EventList:
     """
@@ -109,30 +120,54 @@ class EventReading:
 READ_ALL = EventReading()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSelection:
+    """
+    The events to read of a calendar.
+
+    Attributes:
+        wanted: Attributes of `Event`.
+    """
+
+    span: Span
+    include_cancelled: bool
+    wanted: AbstractSet[str]
+    reading: EventReading = READ_ALL
+
+
 class CalendarPort(Protocol):
     """The calendars of one account. Ids are native."""
 
-    async def calendars(self) -> Sequence[Calendar]:
-        """List every calendar that the account may read."""
+    async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
+        """
+        List every calendar that the account may read.
+
+        *recent*: a list that was read up to a minute ago serves.
+        """
 
     async def events(
-        self,
-        calendar: str,
-        span: Span,
-        *,
-        include_cancelled: bool,
-        wanted: AbstractSet[str],
-        reading: EventReading = READ_ALL,
+        self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
         """
-        List the events that may overlap *span*, in any order; series as single occurrences.
+        List the events that may overlap the span, in any order; series as single occurrences.
 
-        Pages are read one after another until *reading* has enough.
+        Pages are read one after another until the reading has enough; *first* is the first of
+        them, when `first_pages` has read it.
 
         The result may hold events outside the span, which the caller filters out.
 
         Raises:
             Missing: There is no such calendar.
+        """
+
+    async def first_pages(
+        self, calendars: Sequence[str], selection: EventSelection
+    ) -> Mapping[str, Response]:
+        """
+        Read the first page of the events of several calendars in one call, by native id.
+
+        A page serves `events` with the same selection. A calendar whose part of the call failed is
+        left out; so are all of them where upstream has no such call.
         """
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
@@ -141,6 +176,21 @@ class CalendarPort(Protocol):
 
         Raises:
             Missing: The calendar has no such event.
+        """
+
+    async def events_by_id(
+        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+    ) -> Mapping[EventName, Event]:
+        """Read events together; those that are gone are left out."""
+
+    async def instances(
+        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+    ) -> EventList:
+        """
+        List the instances of a series that may overlap *span*, in any order, not cancelled ones.
+
+        Raises:
+            Missing: The calendar has no such series.
         """
 
     async def busy_together(
@@ -179,7 +229,7 @@ class CalendarKey(NamedTuple):
     calendar: str
 
 
-class EventKey(NamedTuple):
+class EventKey(msgspec.Struct, frozen=True, gc=False):
     """Internal key of an event: its calendar's public id and key, and its native id."""
 
     calendar_id: int

@@ -124,6 +124,10 @@ class FileQuery:
         names_only: Whether *text* is matched against names alone, word by word.
         mime_type: Tells whether a media type, in lower case, is wanted; folders never match.
         name: Substring, any case.
+        owner: The whole address of an owner, any case.
+        shared_with: The address of somebody with whom it is shared, or `@domain`; upstream's index
+            decides.
+        web_addresses: Where it is, decoded: one of them; upstream's index decides.
         modified_after, modified_before: Exclusive.
         limit: How many files are wanted; a page may hold more or fewer.
     """
@@ -132,6 +136,9 @@ class FileQuery:
     names_only: bool = False
     mime_type: Callable[[str], bool] | None = None
     name: str | None = None
+    owner: str | None = None
+    shared_with: str | None = None
+    web_addresses: tuple[str, ...] = ()
     modified_after: datetime | None = None
     modified_before: datetime | None = None
     order: Order = Order()

@@ -6,7 +6,7 @@ requests nothing else from upstream, beyond what it needs to filter and to order
 raises members of `providers.failures`, and the exceptions below where it says so.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -31,13 +31,17 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
         sender, recipient: A whole address is matched exactly, "@host" by domain, anything else
             as the beginning of the address or of a word of the name. *recipient* also looks in cc.
             Where upstream finds whole words only, whole words are found.
-        recipient_in_cc: False when cc is hidden: then *recipient* looks at `to` alone.
+        participant: Like *sender* or *recipient*: one of the two must match it. Whole addresses,
+            separated by commas: one of them must match.
+        recipient_in_cc: False when cc is hidden: then recipients are looked for in `to` alone.
         subject: Words that stand in the subject one after another, the last perhaps incomplete.
         label: Equal to one label, any case; TRASH, SPAM and DRAFT name those folders.
         unread: True restricts to unread mail; False restricts nothing.
         after, before: Strictly later, strictly earlier than the received time.
         has_attachment: True or False restrict; None does not.
         limit: Number of messages to return, 1 to 50.
+        may_be_short: Whether a few messages less will do where they would cost one more call;
+            other mailboxes are read too.
     """
 
     text: str | None = None
@@ -45,6 +49,7 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
     text_beyond: bool = True
     sender: str | None = None
     recipient: str | None = None
+    participant: str | None = None
     recipient_in_cc: bool = True
     subject: str | None = None
     label: str | None = None
@@ -53,6 +58,7 @@ class MailQuery(msgspec.Struct, frozen=True, kw_only=True):
     before: datetime | None = None
     has_attachment: bool | None = None
     limit: int = 20
+    may_be_short: bool = False
 
 
 class MailPosition(msgspec.Struct, frozen=True):
@@ -97,7 +103,9 @@ class MailSlice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WITHDRAWN = ""  # in place of a draft's id, while the draft is being deleted
+CREATING = "?"  # in place of it, while a draft that is to be held is being created
 
+CheckRecipients = Callable[[Sequence[mail_records.Participant]], None]
 StoreDraft = Callable[[str | None], Awaitable[None]]
 
 
@@ -107,18 +115,22 @@ class SendAttempt:
     One of the attempts to send a message once: docs/spec/email.md#sending-once.
 
     Attributes:
-        message_id: Message-ID of a new draft, without angle brackets; another one in each attempt.
-            Without a domain until `MergedMailbox` adds that of the sending account.
+        message_id: Message-ID of a new draft, without angle brackets; another one in each attempt,
+            but the same one in all when *hold* is set. Without a domain until `MergedMailbox` adds
+            that of the sending account.
+        hold: Whether the draft is left for a person to send: docs/spec/email.md#draft-mode.
         maybe_sent: Whether an earlier attempt may have reached the provider.
         draft_id: The draft that an earlier attempt stored; None: there is none, and what an earlier
             attempt may have drafted was not sent. `WITHDRAWN`: the attempt broke off while it
-            deleted its draft, so whether that was sent is unknown.
+            deleted its draft, so whether that was sent is unknown. `CREATING`: an attempt broke off
+            while it created the draft.
         store_draft: Commits `draft_id` for later attempts. It raises when another attempt has
             begun (`write_fence.TakenOver`), or when the commit may have failed. None: there is no
             later attempt.
     """
 
     message_id: str
+    hold: bool = False
     maybe_sent: bool = False
     draft_id: str | None = None
     store_draft: StoreDraft | None = field(default=None, compare=False, repr=False)
@@ -161,10 +173,12 @@ class StoredContent:
     The bytes of a file that are read when they are sent.
 
     Attributes:
+        handle: Identifies the bytes, which never change.
         size: Bytes.
         chunks: Returns the bytes from the start; they raise `Missing` when they are gone.
     """
 
+    handle: str
     size: int
     chunks: Callable[[], AsyncIterator[bytes]]
 
@@ -196,7 +210,10 @@ class Reply:
 
     Attributes:
         quote: Whether to quote the original: docs/spec/email.md#quoting.
-        hidden: Attributes of `Email` that neither the quotation nor the recipients must reveal.
+        hidden: Attributes of `Email` that the quotation must not reveal.
+        to_is_hidden: Whether the recipients must not reveal the original To.
+        check_recipients: Called with the derived recipients, To and Cc, before anything is written.
+            It raises when the caller may not write to one of them; None: the caller may.
     """
 
     body: str
@@ -204,6 +221,8 @@ class Reply:
     reply_all: bool = False
     quote: bool = True
     hidden: AbstractSet[str] = frozenset()
+    to_is_hidden: bool = False
+    check_recipients: CheckRecipients | None = field(default=None, compare=False, repr=False)
     files: tuple[OutgoingFile, ...] = ()
     attempt: SendAttempt
 
@@ -311,6 +330,11 @@ class MailPort(Protocol):
             Missing: Upstream does not know the id.
         """
 
+    async def get_many(
+        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Email]:
+        """Read messages as `get`, in few calls; those that upstream does not know are left out."""
+
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """
         Read a conversation, oldest message first, without drafts and trashed messages.
@@ -318,6 +342,11 @@ class MailPort(Protocol):
         Raises:
             Missing: Upstream does not know the id, or no message is left.
         """
+
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Thread]:
+        """Read conversations as `thread`, in few calls; those that are missing are left out."""
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
         """
@@ -329,7 +358,7 @@ class MailPort(Protocol):
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """
-        Send a new message once.
+        Send a new message once; with `SendAttempt.hold` leave it as a draft once.
 
         Raises:
             OutcomeUnknown: It may have been sent, and looking it up did not settle that.

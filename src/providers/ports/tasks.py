@@ -5,11 +5,12 @@ Reads take the attributes of records that are wanted, and request nothing else f
 what locating an item needs. Every method raises members of `providers.failures` and nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from providers.failures import ProviderFailure
 from providers.item_visibility import Column
 from providers.records.tasks import TaskBoard, TaskItem
 
@@ -85,17 +86,20 @@ class ItemQuery:
         text: Part of the name, any case.
         status: Equal, any case.
         assignee: Part of an assignee's name, any case.
+        assignee_email: The whole address of an assignee, any case.
     """
 
     group_id: str | None = None
     text: str | None = None
     status: str | None = None
     assignee: str | None = None
+    assignee_email: str | None = None
     limit: int = 50
 
     @property
     def filtered(self) -> bool:
-        return any((self.group_id, self.text, self.status, self.assignee))
+        people = self.assignee or self.assignee_email
+        return any((self.group_id, self.text, self.status, people))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,11 @@ class TaskPort(Protocol):
             Missing: There is none, or the account may not see it.
         """
 
+    async def boards_by_id(
+        self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, TaskBoard | ProviderFailure]:
+        """Read boards, together where upstream can; per id the board, or what `board` raises."""
+
     async def items(
         self,
         board_id: str,
@@ -195,6 +204,14 @@ class TaskPort(Protocol):
             Missing: There is none, it was deleted, or the account may not see it.
         """
 
+    async def items_by_id(
+        self, item_ids: Sequence[str], *, visibility: ItemVisibility
+    ) -> Mapping[str, TaskItem | ProviderFailure]:
+        """Read items, together where upstream can; per id the item, or what `item` raises."""
+
+    async def targets(self, item_ids: Sequence[str]) -> Mapping[str, TaskTarget | ProviderFailure]:
+        """Locate items, without columns; per id the target, or what `target` raises."""
+
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """
         Locate an item, with *columns* also its board's columns; none of its content is read.
@@ -210,6 +227,15 @@ class TaskPort(Protocol):
         Raises:
             OutcomeUnknown: It may have been created.
             Missing: There is no such board.
+        """
+
+    async def people(self, values: Sequence[Any]) -> Sequence[str | None]:
+        """
+        Return the addresses of all people whom *values* name otherwise than by an address.
+
+        *values* are decoded from a people column as it would be written. The ids among them are
+        looked up together. None stands for somebody who is named in another way, whom the account
+        does not know or who has no address.
         """
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:

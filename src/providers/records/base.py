@@ -1,13 +1,15 @@
 """Base class of all records, and times in whole milliseconds."""
 
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 SPARE_NULLS = 64  # attributes `null_0`, `null_1`, … of every record, all None
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # GraphQL's scalar of that name
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -20,6 +22,17 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     is_record: ClassVar[msgspec.UnsetType] = msgspec.UNSET
+
+
+class Mark:
+    """
+    Base of marks: empty classes, one for each type of records that the JSON encoder may write.
+
+    Such records are passed on instead of copied (`graph.execution.plan.whole_records`), and their
+    attributes are not checked again. So they must be built of values of exactly the declared types.
+    """
+
+    __slots__ = ()
 
 
 for _number in range(SPARE_NULLS):

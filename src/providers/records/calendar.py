@@ -5,16 +5,23 @@ Times are UTC. A whole-day event lasts from 00:00 UTC to 00:00 UTC, whatever its
 """
 
 from datetime import datetime
+from typing import Literal
 
-from providers.records.base import Record
+from providers.records.base import Mark, Record
+
+AttendeeResponse = Literal["accepted", "declined", "tentative", "needsAction"]
 
 
-class Attendee(Record, frozen=True):
-    """An invited person. *response*: "accepted", "declined", "tentative" or "needsAction"."""
+class AttendeeMark(Mark):
+    __slots__ = ()
+
+
+class Attendee(Record, AttendeeMark, frozen=True):
+    """An invited person."""
 
     email: str
     name: str | None = None
-    response: str | None = None
+    response: AttendeeResponse | None = None
 
 
 class Event(Record, frozen=True):
@@ -23,12 +30,16 @@ class Event(Record, frozen=True):
 
     Attributes:
         id: The native id in a connector's records, the public UUID in those of `MergedCalendars`.
+        calendar_id: The public id of its calendar; None in a connector's records.
         start_utc, end_utc: Always set by connectors, because events are ordered by them.
         status: "confirmed", "tentative" or "cancelled".
         organizer: An address.
+        series: The native id of the series that it is an instance of, or that it is itself; None
+            for a single event.
     """
 
     id: str
+    calendar_id: int | None = None
     title: str | None = None
     description: str | None = None
     location: str | None = None
@@ -41,6 +52,17 @@ class Event(Record, frozen=True):
     join_url: str | None = None
     labels: tuple[str, ...] | None = None
     is_recurring_event: bool | None = None
+    series: str | None = None
+
+    @property
+    def recurring_id(self) -> str | None:
+        """Its id if it belongs to a series."""
+        return self.id if self.series else None
+
+    @property
+    def guests(self) -> str | None:
+        """The addresses of its attendees, separated by commas; None without any."""
+        return ",".join(attendee.email for attendee in self.attendees or ()) or None
 
 
 class Calendar(Record, frozen=True):

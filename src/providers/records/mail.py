@@ -2,19 +2,27 @@
 
 from datetime import datetime
 
-from providers.records.base import Record
+from providers.records.base import Long, Mark, Record
 
 
-class Participant(Record, frozen=True):
+class ParticipantMark(Mark):
+    __slots__ = ()
+
+
+class Participant(Record, ParticipantMark, frozen=True):
     email: str
     name: str | None = None
 
 
-class Attachment(Record, frozen=True):
+class AttachmentMark(Mark):
+    __slots__ = ()
+
+
+class Attachment(Record, AttachmentMark, frozen=True, rename="camel"):
     id: str
     name: str
     content_type: str | None = None
-    size: int = 0
+    size: Long = 0
     is_inline: bool = False
 
 
@@ -54,7 +62,13 @@ class Thread(Record, frozen=True):
 
 
 class SentMessage(Record, frozen=True):
-    """Ids of a message just sent or changed; None where upstream does not tell them."""
+    """
+    Ids of a message just sent or changed; None where upstream does not tell them.
+
+    Attributes:
+        held: Whether it is a draft, which a person is to send.
+    """
 
     email_id: str | None = None
     thread_id: str | None = None
+    held: bool = False

@@ -6,7 +6,7 @@ Ids are native. A board is whatever the provider groups its items in.
 
 from datetime import datetime
 
-from providers.records.base import Record
+from providers.records.base import Mark, Record
 
 
 class TaskGroup(Record, frozen=True):
@@ -41,9 +41,16 @@ class TaskTag(Record, frozen=True):
 
 
 class TaskBoard(Record, frozen=True):
-    """One board; *state* is "active", "archived" or "deleted"."""
+    """
+    One board.
+
+    Attributes:
+        provider: The code of its provider.
+        state: "active", "archived" or "deleted".
+    """
 
     id: str
+    provider: str
     name: str | None = None
     description: str | None = None
     state: str | None = None
@@ -57,7 +64,11 @@ class TaskBoard(Record, frozen=True):
     tags: tuple[TaskTag, ...] | None = None
 
 
-class TaskColumnValue(Record, frozen=True):
+class TaskColumnValueMark(Mark):
+    __slots__ = ()
+
+
+class TaskColumnValue(Record, TaskColumnValueMark, frozen=True, rename="camel"):
     """
     Value of an item in a column.
 
@@ -87,13 +98,17 @@ class TaskItem(Record, frozen=True):
     One item.
 
     Attributes:
+        provider: The code of its provider.
         board_id: Its board; of a sub-item, that of its parent.
+        parent_id: Of a sub-item, its parent; None also where a caller may not see the parent.
         comments: Newest first, at most 25.
         sub_items: One level deep: theirs are None.
     """
 
     id: str
+    provider: str
     board_id: str
+    parent_id: str | None = None
     group_id: str | None = None
     group_name: str | None = None
     name: str | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from policy.vocabulary import Surface
 from rest_compat.documents import root_members
 from rest_compat.errors import RESULT_OBJECTS, ResultObject
-from rest_compat.openapi.schema_values import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema, nullable, schema_ref
 from rest_compat.table import Endpoint
 
 _MEANINGS: Mapping[int, str] = MappingProxyType(
@@ -19,7 +19,7 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
         404: "The resource does not exist for this token.",
         408: "The request body did not arrive in time.",
         409: "The idempotency key is in use or was used with another request.",
-        412: "The resource has changed since it was read.",
+        412: "The resource has changed since it was read, or the write would have another effect.",
         413: "The body is too large.",
         416: "The range begins after the end of the file.",
         422: "The surface is not enabled for the token, or no account of this kind is connected.",
@@ -32,6 +32,9 @@ _MEANINGS: Mapping[int, str] = MappingProxyType(
 )
 
 
+# Not "Error": generated Python has a variable of this name beside that of the member `error`.
+ERROR = "ApiError"
+
 # Surfaces whose query parameters name calendars or folders, which may not exist.
 _RESOURCES_IN_QUERIES = frozenset({Surface.CALENDAR, Surface.COLLAB})
 
@@ -41,6 +44,8 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
     statuses = {400, 401, 429, 500, 503}
     if endpoint.surface is not None:
         statuses |= {403, 422, 502, 504}
+    elif endpoint.method == "POST":  # of a child token
+        statuses |= {403, 422}
     names_resource = "{" in endpoint.path or endpoint.surface in _RESOURCES_IN_QUERIES
     if names_resource or (endpoint.surface is not None and endpoint.method == "POST"):
         statuses.add(404)
@@ -48,7 +53,7 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
         statuses.add(409)
     if endpoint.streams:
         statuses.add(416)
-    if "if-match" in endpoint.headers:
+    if endpoint.method != "GET":
         statuses.add(412)
     if endpoint.method in {"POST", "PATCH"}:
         statuses |= {408, 413}
@@ -57,7 +62,12 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
 
 def error_name(endpoint: Endpoint) -> str:
     """Return the component name of the endpoint's error bodies."""
-    return f"{endpoint.result}Error" if endpoint.result else "Error"
+    return _union_name(endpoint.result) if endpoint.result else ERROR
+
+
+def _union_name(result: str) -> str:
+    """Return "DriveOperationError" for "DriveOperationResult"."""
+    return f"{result.removesuffix('Response').removesuffix('Result')}Error"
 
 
 def response_name(endpoint: Endpoint, status: int) -> str:
@@ -79,7 +89,7 @@ def describe_error_response(status: int, schema: str) -> JsonSchema:
     headers = dict(COMMON_HEADERS)
     for name in _ERROR_HEADERS.get(status, ()):
         headers[name] = header_ref(name.replace("-", "").removeprefix("X"))
-    body = {"schema": {"$ref": f"#/components/schemas/{schema}"}}
+    body = {"schema": schema_ref(schema)}
     return {
         "description": _MEANINGS[status],
         "headers": headers,
@@ -88,16 +98,18 @@ def describe_error_response(status: int, schema: str) -> JsonSchema:
 
 
 def error_schemas(endpoints: Iterable[Endpoint]) -> dict[str, JsonSchema]:
-    """Describe the error body, and its combinations with the result objects in use."""
+    """Describe the error body, its parts, and its combinations with the result objects in use."""
     documents: dict[str, list[str]] = {}
     for endpoint in endpoints:
         if endpoint.result:
             documents.setdefault(endpoint.result, []).append(endpoint.document)
     unions = {
-        f"{name}Error": _union(name, RESULT_OBJECTS[name], documents[name])
+        _union_name(name): _union(name, RESULT_OBJECTS[name], documents[name])
         for name in sorted(documents)
     }
-    return {"Error": _ERROR, **unions}
+    codes = {code for name in documents for code in RESULT_OBJECTS[name].known_codes or ()}
+    named = {_TASK_CODE: {"type": "string", "enum": sorted(codes)}} if codes else {}
+    return {ERROR: _ERROR, **_ERROR_PARTS, **named, **unions}
 
 
 def _union(name: str, result: ResultObject, documents: Iterable[str]) -> JsonSchema:
@@ -109,16 +121,16 @@ def _union(name: str, result: ResultObject, documents: Iterable[str]) -> JsonSch
     }
     members |= {member: {"const": value} for member, value in result.constants.items()}
     if result.known_codes is not None:
-        code = members["errorCode"]
-        members["errorCode"] = {**code, "enum": [*sorted(result.known_codes), None]}
+        members["errorCode"] = nullable(schema_ref(_TASK_CODE))
     required = [member for member in members if all(member in names for names in selections)]
     own = {"type": "object", "properties": members, "required": required}
     return {
-        "description": f"An error that can be read as an Error and as a {name}.",
-        "allOf": [{"$ref": "#/components/schemas/Error"}, own],
+        "description": f"An error that can be read as an {ERROR} and as a {name}.",
+        "allOf": [schema_ref(ERROR), own],
     }
 
 
+_TASK_CODE = "TaskErrorCode"  # the codes that the result objects of tasks know
 _NULLABLE_STRING: JsonSchema = {"type": ["string", "null"]}
 _MADE: JsonSchema = {
     **_NULLABLE_STRING,
@@ -161,20 +173,7 @@ _ERROR: JsonSchema = {
             "description": "The id of this request in the gateway's logs; also the "
             "header X-Request-Id.",
         },
-        "details": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "field": {
-                        "type": "string",
-                        "description": "The parameter or the member: `to[0].email`; `$` the body.",
-                    },
-                    "message": {"type": "string"},
-                },
-                "required": ["field", "message"],
-            },
-        },
+        "details": {"type": "array", "items": schema_ref("ErrorDetail")},
         "requiredOperation": {
             "type": "string",
             "description": "The missing flag; the first that would do, where one of several would.",
@@ -185,14 +184,31 @@ _ERROR: JsonSchema = {
             "description": "The flags of which one would do.",
         },
         "reason": {
-            "type": "string",
-            "enum": ["MISSING_HEADER", "MALFORMED_HEADER", "UNKNOWN_TOKEN", "REVOKED", "EXPIRED"],
+            **schema_ref("UnauthenticatedReason"),
             "description": "Why the credential was refused (401 only).",
         },
         "connectedProviders": {"type": "array", "items": {"type": "string"}},
         "accessInfo": {"type": "string", "description": "The token's restrictions in words."},
     },
     "required": ["error", "message", "requestId"],
+}
+_ERROR_PARTS: Mapping[str, JsonSchema] = {
+    "ErrorDetail": {
+        "type": "object",
+        "description": "One reason of an error.",
+        "properties": {
+            "field": {
+                "type": "string",
+                "description": "The parameter or the member: `to[0].email`; `$` the body.",
+            },
+            "message": {"type": "string"},
+        },
+        "required": ["field", "message"],
+    },
+    "UnauthenticatedReason": {
+        "type": "string",
+        "enum": ["MISSING_HEADER", "MALFORMED_HEADER", "UNKNOWN_TOKEN", "REVOKED", "EXPIRED"],
+    },
 }
 
 _INTEGER: JsonSchema = {"type": "integer"}
@@ -265,8 +281,15 @@ PARAMETERS: Mapping[str, JsonSchema] = {
         "name": "Prefer",
         "in": "header",
         "description": "`handling=strict`: unknown query parameters are refused. "
-        "`partial=fail`: no answer with some providers missing.",
+        "`partial=fail`: no answer with some providers missing. "
+        "`dry-run`: a write is described and not made.",
         "schema": _STRING,
+    },
+    "IfEffect": {
+        "name": "If-Effect",
+        "in": "header",
+        "description": "The `digest` of the effect of a dry run; any other effect is answered 412.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
     "Range": {
         "name": "Range",

@@ -6,6 +6,7 @@ are its selection, and statuses follow from the row of the table.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +18,7 @@ import msgspec
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
 from rest_compat.documents import document
-from rest_compat.endpoint import OMITTED_WHEN_EMPTY
-from rest_compat.multipart import FORM
-from rest_compat.openapi import overview
+from rest_compat.openapi import graphql_paths, overview
 from rest_compat.openapi.components import (
     BEARER,
     COMMON_HEADERS,
@@ -31,9 +30,18 @@ from rest_compat.openapi.components import (
     header_ref,
     response_name,
 )
+from rest_compat.openapi.effects import DRY_RUN_MEMBERS, SCHEMAS
+from rest_compat.openapi.forms import (
+    BYTES,
+    FILE_FORM,
+    FORM_SCHEMA,
+    OPTIONAL_IN_FORMS,
+    UPLOAD_CONTENT,
+)
 from rest_compat.openapi.json_schemas import Components, parameter
-from rest_compat.openapi.schema_values import JsonSchema
+from rest_compat.openapi.schema_values import JsonSchema, schema_ref
 from rest_compat.table import Endpoint
+from rest_compat.translation.to_graphql import EXPLORER
 from rest_compat.uploads import FILE_NAME
 
 _EXAMPLES = Path(__file__).with_name("examples.json")  # written by `./run examples`
@@ -49,13 +57,29 @@ TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """
+    A description, and what each part of it describes.
+
+    Attributes:
+        document: As OpenAPI has it.
+        rows: The endpoint and the root field of each operation, by path and method.
+        coordinates: Schema component -> member -> its coordinate in the GraphQL schema.
+    """
+
+    document: Mapping[str, Any]
+    rows: Mapping[tuple[str, str], tuple[Endpoint, str]]
+    coordinates: Mapping[str, Mapping[str, str]]
+
+
 def build_openapi(
     endpoints: Sequence[Endpoint],
     schema: graphql.GraphQLSchema,
     *,
     flags: Mapping[str, Sequence[str]],
     version: str,
-) -> dict[str, Any]:
+) -> Description:
     """
     Describe *endpoints*.
 
@@ -68,23 +92,28 @@ def build_openapi(
     components = Components()
     paths: dict[str, dict[str, Any]] = {}
     tags: dict[Surface | None, None] = {}
+    rows: dict[tuple[str, str], tuple[Endpoint, str]] = {}
     for endpoint in endpoints:
         tags[endpoint.surface] = None
         row = OperationDescription(endpoint, schema)
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = row.describe(
-            components, flags
-        )
-    components.schemas.update(error_schemas(endpoints))
-    return {
+        method = endpoint.method.lower()
+        paths.setdefault(endpoint.path, {})[method] = row.describe(components, flags)
+        rows[endpoint.path, method] = (endpoint, row.root.name.value)
+    paths |= graphql_paths.paths()
+    tag_texts = [*(TAGS[tag] for tag in tags), graphql_paths.TAG]
+    components.schemas.update(error_schemas(endpoints), **graphql_paths.SCHEMAS)
+    components.schemas.update({**SCHEMAS, FILE_FORM: FORM_SCHEMA})
+    document = {
         "openapi": "3.1.0",
         "info": {
             "title": "access-gateway",
             "version": version,
             "description": overview.TEXT,
+            "contact": {"name": "The operator of this gateway"},
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/", "description": "This gateway."}],
-        "tags": [{"name": TAGS[tag][0], "description": TAGS[tag][1]} for tag in tags],
+        "tags": [{"name": name, "description": text} for name, text in tag_texts],
         "security": [{"accessToken": []}],
         "paths": paths,
         "components": {
@@ -97,34 +126,20 @@ def build_openapi(
             "schemas": dict(sorted(components.schemas.items())),
         },
     }
-
-
-_BYTES: JsonSchema = {"type": "string", "format": "binary"}
-_UPLOAD_CONTENT: JsonSchema = {
-    "application/octet-stream": {"schema": _BYTES},
-    FORM: {
-        "schema": {
-            "description": "One file part, of any name, and nothing else.",
-            "type": "object",
-            "properties": {"file": _BYTES},
-            "required": ["file"],
-            "additionalProperties": False,
-        }
-    },
-}
-_OPTIONAL_IN_FORMS: JsonSchema = {
-    "required": False,
-    "description": "1 to 255 characters; required unless the file part of a form has a file name.",
-}
+    return Description(document, rows, components.coordinates)
 
 
 class OperationDescription:
     """Describes one row of the table with its document."""
 
-    def __init__(self, endpoint: Endpoint, schema: graphql.GraphQLSchema) -> None:
+    def __init__(
+        self, endpoint: Endpoint, schema: graphql.GraphQLSchema, text: str | None = None
+    ) -> None:
+        """*text* is the document of *endpoint*; None: that of the table."""
         self.endpoint = endpoint
         self.schema = schema
-        self.document: graphql.DocumentNode = graphql.parse(document(endpoint.document))
+        text = document(endpoint.document) if text is None else text
+        self.document: graphql.DocumentNode = graphql.parse(text)
         self.operation = next(
             node
             for node in self.document.definitions
@@ -144,33 +159,69 @@ class OperationDescription:
         field = self._field()
         described: dict[str, Any] = {
             "operationId": self._name(),
-            "tags": [TAGS[self.endpoint.surface][0]],
-            **_summary(field.description or ""),
+            "tags": [self._tag()],
+            **self._texts(field, flags.get(self.root.name.value, ())),
         }
         needed = flags.get(self.root.name.value, ())
         if needed:
             described["x-required-operations"] = list(needed)
         described["parameters"] = [
-            *self._parameters(field),
+            *self._parameters(field, components),
             *self._headers(field),
             *self._preferences(),
         ]
         if INPUT in self.variables:
             described["requestBody"] = self._body(components)
         described["responses"] = {
+            **self._dry_run(needed),
             **self._successes(field, components),
             **{
                 str(status): {
                     "$ref": f"#/components/responses/{response_name(self.endpoint, status)}"
                 }
-                for status in error_statuses(self.endpoint)
+                for status in self.error_statuses()
             },
         }
         return described
 
+    @property
+    def operation_name(self) -> str:
+        """The name of the operation in its document."""
+        return self.operation.name.value if self.operation.name else ""
+
+    def translation(self) -> dict[str, Any]:
+        """Return the document of the call, and the variables of its example."""
+        values = self.example.get("parameters", {})
+        variables = {name: values[name] for name in self.variables if name in values}
+        if INPUT in self.variables and "body" in self.example:
+            variables[INPUT] = self.example["body"]
+        return {"document": document(self.endpoint.document), "variables": variables}
+
+    def _texts(self, field: graphql.GraphQLField, needed: Sequence[str]) -> JsonSchema:
+        """Return the first sentence of *field* as summary, and all that follows from the row."""
+        text = " ".join((self.endpoint.summary or field.description or "").split())
+        sentence, _, rest = text.partition(". ")
+        required = " or ".join(f"`{operation}`" for operation in needed) or "no operation"
+        facts = (
+            f"Requires {required}. In GraphQL and in the decision log: `{self.root.name.value}`."
+        )
+        # Not `externalDocs`: its address must be absolute, and the document names no host.
+        link = f"[Open in the explorer](..{EXPLORER}#operation={self.operation_name})"
+        return {
+            "summary": sentence.rstrip(".").replace("`", ""),
+            "description": "\n\n".join([*filter(None, [rest]), facts, link]),
+        }
+
     def _name(self) -> str:
-        name = self.operation.name.value if self.operation.name else ""
+        name = self.operation_name
         return name[:1].lower() + name[1:]
+
+    def _tag(self) -> str:
+        return TAGS[self.endpoint.surface][0]
+
+    def error_statuses(self) -> list[int]:
+        """Return the error statuses, in order."""
+        return error_statuses(self.endpoint)
 
     def _field(self) -> graphql.GraphQLField:
         root = (
@@ -183,22 +234,22 @@ class OperationDescription:
         field: graphql.GraphQLField = root.fields[self.root.name.value]
         return field
 
-    def _parameters(self, field: graphql.GraphQLField) -> list[JsonSchema]:
+    def _parameters(self, field: graphql.GraphQLField, components: Components) -> list[JsonSchema]:
         parameters = []
         named_headers = set(self.endpoint.headers.values())
         for name, node in self.variables.items():
             if name == INPUT or name in named_headers:
                 continue
             in_path = f"{{{name}}}" in self.endpoint.path
-            argument = field.args[name]
-            schema = self._parameter(node, argument.description)
+            description = self._argument_description(field, name)
+            schema = self._parameter(node, description, components)
             parameters.append(
                 {
                     "name": name,
                     "in": "path" if in_path else "query",
                     "required": in_path or name in self.endpoint.required or self._required(node),
-                    "description": argument.description or "",
-                    **(_OPTIONAL_IN_FORMS if self._may_be_in_form(name) else {}),
+                    "description": description,
+                    **(OPTIONAL_IN_FORMS if self._may_be_in_form(name) else {}),
                     "schema": schema,
                     **self._parameter_example(name),
                 }
@@ -222,18 +273,21 @@ class OperationDescription:
             {
                 "name": header.title(),
                 "in": "header",
-                "description": field.args[name].description or "",
+                "description": self._argument_description(field, name),
                 "schema": {"type": "string"},
             }
             for header, name in self.endpoint.headers.items()
         ]
 
+    def _argument_description(self, field: graphql.GraphQLField, variable: str) -> str:
+        return field.args[variable].description or ""
+
     def _parameter(
-        self, node: graphql.VariableDefinitionNode, description: str | None
+        self, node: graphql.VariableDefinitionNode, description: str, components: Components
     ) -> JsonSchema:
         kind = graphql.type_from_ast(self.schema, node.type)
         default = graphql.value_from_ast_untyped(node.default_value) if node.default_value else None
-        return parameter(kind, description, default)  # type: ignore[arg-type]  # a variable's type
+        return parameter(components, kind, description, default)  # type: ignore[arg-type]  # a variable's type
 
     def _required(self, node: graphql.VariableDefinitionNode) -> bool:
         return node.type.kind == "non_null_type" and node.default_value is None
@@ -247,11 +301,13 @@ class OperationDescription:
             names = ["Range", "IfRange", *names]
         if self.endpoint.method == "POST":
             names.append("IdempotencyKey")
+        if self.endpoint.method != "GET":
+            names.append("IfEffect")
         return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
     def _body(self, components: Components) -> JsonSchema:
         if self.endpoint.body == "upload":
-            return {"required": True, "content": _UPLOAD_CONTENT}
+            return {"required": True, "content": UPLOAD_CONTENT}
         kind = graphql.type_from_ast(self.schema, self.variables[INPUT].type)
         schema = components.input_schema(kind)  # type: ignore[arg-type]  # a variable's type
         content = {"schema": schema, **_example(self.example.get("body"))}
@@ -260,37 +316,66 @@ class OperationDescription:
     def _parameter_example(self, name: str) -> JsonSchema:
         return _example(self.example.get("parameters", {}).get(name))
 
+    def _dry_run(self, needed: Sequence[str]) -> JsonSchema:
+        """Describe the answer of a dry run where that of the real call has no body."""
+        if self.endpoint.status != 204 or not needed:
+            return {}
+        effect = {"allowedBy": {"operation": needed[0]}, "digest": "pT3…"}
+        content = {
+            "schema": schema_ref("DryRunAnswer"),
+            "example": {"success": True, "dryRun": True, "effect": effect},
+        }
+        return {
+            "200": {
+                "description": "The answer of a dry run.",
+                "headers": dict(COMMON_HEADERS),
+                "content": {"application/json": content},
+            }
+        }
+
     def _successes(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
         if not self.endpoint.streams:
-            return {str(self.endpoint.status): self._success(field, components)}
+            success = self._success(field, components)
+            held = {"202": {**success, "description": "Left as a draft for a person to send."}}
+            return {str(self.endpoint.status): success, **(held if self._may_hold() else {})}
         headers = {
             **COMMON_HEADERS,
             "Content-Disposition": header_ref("ContentDisposition"),
             "Accept-Ranges": header_ref("AcceptRanges"),
             "ETag": header_ref("ETag"),
         }
-        content = {"*/*": {"schema": _BYTES}}
+        content = {"application/octet-stream": {"schema": BYTES}, "*/*": {"schema": BYTES}}
         ranged = {**headers, "Content-Range": header_ref("ContentRange")}
         return {
             "200": {"description": "The file.", "headers": headers, "content": content},
             "206": {"description": "The range.", "headers": ranged, "content": content},
         }
 
+    def _may_hold(self) -> bool:
+        """Whether the result can be a draft that a person is to send."""
+        selected = self.root.selection_set
+        return selected is not None and any(
+            isinstance(node, graphql.FieldNode) and node.name.value == "held"
+            for node in selected.selections
+        )
+
+    def _takes_limit(self, _field: graphql.GraphQLField) -> bool:
+        return "limit" in self.variables
+
     def _success(self, field: graphql.GraphQLField, components: Components) -> JsonSchema:
         headers = dict(COMMON_HEADERS)
-        if "limit" in self.variables:
+        if self._takes_limit(field):
             headers["X-Applied-Limit"] = header_ref("AppliedLimit")
         if self.endpoint.method == "POST":
             headers["Idempotent-Replayed"] = header_ref("IdempotentReplayed")
         if self.endpoint.status == 204:
             return {"description": "Done; the body is empty.", "headers": headers}
-        name = self._name()
         schema = components.response_schema(
             field.type,
             self.root.selection_set,
             document=self.document,
-            name=f"{name[:1].upper()}{name[1:]}Response",
-            optional=frozenset(OMITTED_WHEN_EMPTY),
+            place=self._name(),
+            **({} if self.endpoint.method == "GET" else {"extra": DRY_RUN_MEMBERS}),
         )
         schema = schema.get("anyOf", [schema])[0]  # a success body is never null
         return {
@@ -304,14 +389,6 @@ class OperationDescription:
 
 def _example(value: Any) -> JsonSchema:
     return {} if value is None else {"example": value}
-
-
-def _summary(description: str) -> JsonSchema:
-    """Return the first sentence as summary, and the description where it has more."""
-    text = " ".join(description.split())
-    sentence = text.partition(". ")[0].rstrip(".")
-    texts = {"summary": sentence.replace("`", "")}
-    return texts if text.rstrip(".") == sentence else {**texts, "description": text}
 
 
 @cache

@@ -1,5 +1,6 @@
 """JSON Schemas of GraphQL selections and input types, as OpenAPI 3.1 components."""
 
+import json
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,7 +8,9 @@ from typing import Any
 
 import graphql
 
-from rest_compat.openapi.schema_values import JsonSchema, nullable
+from rest_compat.documents import OMITTED_WHEN_EMPTY
+from rest_compat.openapi.model_names import NAMES
+from rest_compat.openapi.schema_values import JsonSchema, nullable, schema_ref
 
 _SCALARS: Mapping[str, JsonSchema] = MappingProxyType(
     {
@@ -19,8 +22,10 @@ _SCALARS: Mapping[str, JsonSchema] = MappingProxyType(
         "Float": {"type": "number"},
         "DateTime": {"type": "string", "format": "date-time"},
         "JSON": {},
+        "FileContent": {"type": "string", "contentEncoding": "base64"},
     }
 )
+_NOTHING: Mapping[str, JsonSchema] = MappingProxyType({})
 _RANGE = re.compile(r"(\d[\d,]*) to (\d[\d,]*)\b")
 
 
@@ -28,12 +33,16 @@ class Components:
     """
     The named schemas of one description.
 
-    The first selection of a type has the type's name; other selections of the type are named after
-    the member that holds them.
+    A selection has the name of its type, unless `model_names` has another.
+
+    Attributes:
+        schemas: By name.
+        coordinates: By the same name: member -> its coordinate in the GraphQL schema.
     """
 
     def __init__(self) -> None:
         self.schemas: dict[str, JsonSchema] = {}
+        self.coordinates: dict[str, dict[str, str]] = {}
 
     def response_schema(
         self,
@@ -41,75 +50,80 @@ class Components:
         selection: graphql.SelectionSetNode | None,
         *,
         document: graphql.DocumentNode,
-        name: str,
-        optional: frozenset[str] = frozenset(),
+        place: str,
+        extra: Mapping[str, JsonSchema] = _NOTHING,
     ) -> JsonSchema:
         """
-        Describe the value of a *selection* of type *kind*.
+        Describe the value of a *selection* of type *kind* at *place*, a key of `model_names`.
 
-        *name* is used when another selection has the type's own name; *optional* are the members
-        that may be absent.
+        *extra* are optional members beside those of the selection.
         """
         if isinstance(kind, graphql.GraphQLNonNull):
-            return self._non_null_schema(kind.of_type, selection, document, name, optional)
-        return nullable(self._non_null_schema(kind, selection, document, name, optional))
+            return self._non_null_schema(kind.of_type, selection, document, place, extra)
+        return nullable(self._non_null_schema(kind, selection, document, place, extra))
 
     def _non_null_schema(
         self,
         kind: Any,
         selection: graphql.SelectionSetNode | None,
         document: graphql.DocumentNode,
-        name: str,
-        optional: frozenset[str],
+        place: str,
+        extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
         if isinstance(kind, graphql.GraphQLList):
-            items = self.response_schema(kind.of_type, selection, document=document, name=name)
+            items = self.response_schema(kind.of_type, selection, document=document, place=place)
             return {"type": "array", "items": items}
         if isinstance(kind, graphql.GraphQLObjectType):
-            return self._object(kind, _fields(selection, document), document, name, optional)
+            return self._object(kind, selection, document, place, extra)
         return self._leaf(kind)
 
     def _object(
         self,
         kind: graphql.GraphQLObjectType,
-        selected: list[graphql.FieldNode],
+        selection: graphql.SelectionSetNode | None,
         document: graphql.DocumentNode,
-        name: str,
-        optional: frozenset[str],
+        place: str,
+        extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
-        members = {}
-        for node in selected:
+        name = NAMES.get(place, kind.name)
+        members, coordinates, optional = {}, {}, set(extra)
+        for node in _fields(selection, document):
             field = kind.fields[node.name.value]
             key = node.alias.value if node.alias else node.name.value
             schema = self.response_schema(
-                field.type,
-                node.selection_set,
-                document=document,
-                name=f"{kind.name}{key[0].upper()}{key[1:]}",
+                field.type, node.selection_set, document=document, place=f"{name}.{key}"
             )
             members[key] = with_description(schema, field.description)
+            coordinates[key] = f"{kind.name}.{node.name.value}"
+            if key in OMITTED_WHEN_EMPTY and "." not in place:
+                optional.add(key)
         schema = {
             "type": "object",
             "description": kind.description or "",
-            "properties": members,
+            "properties": {**members, **extra},
             "required": [key for key in members if key not in optional],
         }
-        return self.register(kind.name, schema, otherwise=name)
+        self.coordinates[name] = coordinates
+        return self._register(name, schema)
 
-    def input_schema(self, kind: graphql.GraphQLInputType) -> JsonSchema:
-        """Describe the input values of type *kind*."""
+    def input_schema(self, kind: graphql.GraphQLInputType, *, nested: bool = False) -> JsonSchema:
+        """Describe the input values of type *kind*; *nested* is one of another input."""
         if isinstance(kind, graphql.GraphQLNonNull):
             kind = kind.of_type
         if isinstance(kind, graphql.GraphQLList):
-            return {"type": "array", "items": self.input_schema(kind.of_type)}
+            return {"type": "array", "items": self.input_schema(kind.of_type, nested=nested)}
         if not isinstance(kind, graphql.GraphQLInputObjectType):
             return self._leaf(kind)
         members = {}
         for name, member in kind.fields.items():
-            schema = with_description(self.input_schema(member.type), member.description)
+            description = member.description or ""
             if member.default_value not in {graphql.Undefined, None}:
-                schema = {**schema, "default": _text(member.default_value)}
-            members[name] = schema
+                # Generators of TypeScript make a request's member with a "default" required.
+                description += f" Default: `{json.dumps(member.default_value)}`."
+            schema = self.input_schema(member.type, nested=True)
+            if not isinstance(member.type, graphql.GraphQLNonNull):
+                schema = nullable(schema)  # null counts as absent
+            members[name] = with_description(schema, description.strip())
         schema = {
             "type": "object",
             "description": kind.description or "",
@@ -122,33 +136,32 @@ class Components:
             ],
             "additionalProperties": False,
         }
-        return self.register(
-            kind.name.removesuffix("Input") + "Request", schema, otherwise=kind.name
-        )
-
-    def register(self, name: str, schema: JsonSchema, *, otherwise: str) -> JsonSchema:
-        """Store *schema* under *name*, or *otherwise* when *name* is taken; return a reference."""
-        if self.schemas.setdefault(name, schema) != schema:
-            name = otherwise
-            if self.schemas.setdefault(name, schema) != schema:
-                raise ValueError(f"two schemas want the name {name}")
-        return {"$ref": f"#/components/schemas/{name}"}
+        name = kind.name if nested else f"{kind.name.removesuffix('Input')}Request"
+        self.coordinates[name] = {member: f"{kind.name}.{member}" for member in members}
+        return self._register(name, schema)
 
     def _leaf(self, kind: graphql.GraphQLNamedType) -> JsonSchema:
-        if isinstance(kind, graphql.GraphQLEnumType):
-            return {"type": "string", "enum": list(kind.values)}
-        return dict(_SCALARS[kind.name])
+        if not isinstance(kind, graphql.GraphQLEnumType):
+            return dict(_SCALARS[kind.name])
+        schema = {"type": "string", "enum": list(kind.values)}
+        return self._register(kind.name, with_description(schema, kind.description))
+
+    def _register(self, name: str, schema: JsonSchema) -> JsonSchema:
+        """Store *schema* under *name*; return a reference."""
+        if self.schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas want the name {name}; see model_names")
+        return schema_ref(name)
 
 
 def parameter(
-    kind: graphql.GraphQLInputType, description: str | None, default: object
+    components: Components, kind: graphql.GraphQLInputType, description: str | None, default: object
 ) -> JsonSchema:
     """
     Describe a path or query parameter; a description that starts "1 to 50" sets its range.
 
     A maximum to which larger values are lowered is none: a client may send them.
     """
-    schema = Components().input_schema(kind)
+    schema = components.input_schema(kind)
     match = _RANGE.match(description or "")
     if match and schema.get("type") == "integer":
         low, high = (int(number.replace(",", "")) for number in match.groups())

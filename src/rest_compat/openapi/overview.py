@@ -12,6 +12,16 @@ and operations work, which resources exist for it, and which fields it may read.
 /api/access/token` returns the token's own settings. A missing, unknown, revoked or expired token
 is answered 401 with a `reason`.
 
+`GET /api/access/openapi.json` describes the part of this reference that your token can use, and
+`GET /api/access/schema.graphql` that part of the GraphQL schema. Masked fields are marked in both.
+
+## GraphQL of a call
+
+With `Prefer: graphql` a call answers the GraphQL document that it runs, its variables, and the
+address that opens them in the explorer, and does nothing else; so does
+`GET /api/access/graphql-of?method=GET&path=…`. `POST /graphql/rest-of` takes a document and names
+the REST call that equals it, and `POST /graphql/explain` says why a document is refused.
+
 ## Masked fields
 
 A field that the token may not see is null in every answer, and is not requested from the
@@ -53,6 +63,13 @@ counted per client address and surface; a token may have a quota of its own.
 A `POST` with an `Idempotency-Key` (1 to 255 visible ASCII characters) runs once, however often it
 is sent within 24 hours. A retry gets the first answer again with `Idempotent-Replayed: true`. The
 same key with other arguments is 409 `IDEMPOTENCY_KEY_REUSED`.
+
+## Dry run
+
+With `Prefer: dry-run` a write is checked and described, and nothing is written: the answer has the
+members of the real one, `dryRun: true` and `effect`. A write that answers 204 answers 200 then.
+Send `effect.digest` as `If-Effect` with the real call: it is refused with 412 `EFFECT_CHANGED` when
+it would do anything else.
 
 ## Times, ids, versions
 

@@ -7,6 +7,7 @@ Ids are derived from names, so the same content gets the same ids. Nothing is st
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -62,10 +63,12 @@ class ContentBuilder:
             used_numbers = [row.number for row in self.store.rows(list_id)]
         self._numbers[list_id] = max(used_numbers, default=0)
 
-    def people(self, people: Mapping[str, str]) -> None:
-        """Add people to the directory: e-mail address -> name."""
+    def people(
+        self, people: Mapping[str, str], *, sign_in_names: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Add people to the directory: e-mail address -> name; -> sign-in name where it differs."""
         for email, name in people.items():
-            self.add(r.Person(email=email, name=name))
+            self.add(r.Person(email=email, name=name, sign_in_name=sign_in_names.get(email, "")))
 
     def site(self, host: str, path: str, title: str, **more: Any) -> r.Site:
         """Add a site."""

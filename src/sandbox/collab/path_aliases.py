@@ -28,6 +28,7 @@ def _resolve_alias(call: CollabCall, segments: tuple[str, ...]) -> tuple[str, ..
     match segments:
         case ("users", user, *rest) if user.casefold() in (
             call.account.casefold(),
+            call.store.sign_in_name(call.account).casefold(),
             person_id(call.account),
         ):
             return ("me", *rest)

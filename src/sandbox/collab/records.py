@@ -10,10 +10,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Person(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A person in the directory."""
+    """
+    A person in the directory.
+
+    Attributes:
+        sign_in_name: The user principal name; "" when it is the address.
+    """
 
     email: str
     name: str
+    sign_in_name: str = ""
 
 
 class Site(Record, frozen=True, kw_only=True, omit_defaults=True):

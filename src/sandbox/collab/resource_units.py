@@ -20,7 +20,6 @@ class ResourceUnitMeter:
 
     def __init__(self, store: ContentStore) -> None:
         self._store = store
-        self._spent: dict[str, deque[tuple[float, int]]] = {}
 
     def charge(self, account: str, request: Request) -> dict[str, str]:
         """
@@ -33,7 +32,7 @@ class ResourceUnitMeter:
         if budget is None:
             return {}
         now = self._store.now_seconds()
-        spent = self._spent.setdefault(account, deque())
+        spent = self._store.spent_units.setdefault(account, deque())
         while spent and spent[0][0] <= now - WINDOW:
             spent.popleft()
         spent.append((now, units(request)))

@@ -8,7 +8,7 @@ command) has written to the database, `ContentStore.refresh` reloads the records
 import re
 import secrets
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +51,9 @@ _decoders = {kind: msgspec.json.Decoder(cls).decode for kind, cls in _KINDS.item
 R = TypeVar("R", bound=r.Record)
 
 
+UNITS = 6000  # resource units per minute, of a tenant with more than 50,000 licences
+
+
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """
@@ -74,9 +77,9 @@ class Settings:
     wraps_labels: bool = False
     link_seconds: int = 3600
     session_seconds: int = 15 * 60
-    units: int | None = None
+    units: int | None = UNITS
     doubles_hits: bool = False
-    repeats_sites: bool = False
+    repeats_sites: bool = True
     stamps_office_files: bool = False
 
 
@@ -88,6 +91,7 @@ class ContentStore:
         blobs: The uploaded bytes.
         changes: Number of changes so far; the version of anything derived from all records.
         settings: In memory only: reset by a restart.
+        spent_units: Account -> (Unix time, resource units) of each call of the last minute.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class ContentStore:
         self.changes = 0
         self.blobs = BlobStore(folder)
         self.settings = Settings()
+        self.spent_units: dict[str, deque[tuple[float, int]]] = {}
         self._clear()
         db.define(_TABLE)
 
@@ -252,6 +257,23 @@ class ContentStore:
     def shares(self, item: r.Item) -> list[r.Share]:
         """Return the permissions on the item itself, without inherited ones."""
         return list(self._shares.get((item.drive_id, item.id), {}).values())
+
+    def person(self, name: str) -> r.Person | None:
+        """Return the person with this address or sign-in name, in any case of letters."""
+        folded = name.casefold()
+        return next(
+            (
+                person
+                for person in self.every(r.Person)
+                if folded in {person.email.casefold(), person.sign_in_name.casefold()}
+            ),
+            None,
+        )
+
+    def sign_in_name(self, email: str) -> str:
+        """Return the user principal name of a person: the address when the directory has none."""
+        person = self.get(r.Person, email)
+        return (person.sign_in_name if person is not None else "") or email
 
     def display_name(self, email: str) -> str:
         """Return a person's name; derived from the address when the directory has none."""

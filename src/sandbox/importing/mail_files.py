@@ -23,6 +23,12 @@ _YEAR = re.compile(rb"\d{4}")
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _PLAIN_FROM = re.compile(rb"^From ", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
+# Other text has lines with a colon too, but hardly these.
+_MAIL_HEADER = re.compile(
+    rb"^(?:from|to|date|subject|message-id|received|return-path|mime-version|content-type)[ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HEAD_BYTES = 64 * 1024
 _BLANK = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d+)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _FLAGS = re.compile(r"[:;!]2,([A-Za-z]*)$")
@@ -107,7 +113,8 @@ def _message(
         return SkippedMessage(name, "empty")
     if len(raw) > MAX_MESSAGE_BYTES:
         return SkippedMessage(name, _too_large())
-    if _HEADER_LINE.match(raw) is None:
+    head = _BLANK.split(raw[:_HEAD_BYTES], maxsplit=1)[0]
+    if _HEADER_LINE.match(raw) is None or _MAIL_HEADER.search(head) is None:
         return SkippedMessage(name, "no header lines")
     return StoredMessage(name=name, raw=raw, flags=flags, box=box, container_ms=container_ms)
 

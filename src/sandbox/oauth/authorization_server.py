@@ -8,7 +8,9 @@ from urllib.parse import unquote_plus
 
 import orjson
 
+from sandbox.collab.store import ContentStore
 from sandbox.http import Request, parse_query
+from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Account, MailStore
 from sandbox.oauth.authorization_codes import AuthorizationCodes, Consent
 from sandbox.oauth.clients import ClientRegistry
@@ -48,17 +50,24 @@ class AuthorizationServer:
     codes: AuthorizationCodes
     tokens: TokenStore
     mails: MailStore
+    content: ContentStore
 
     @classmethod
     def create(cls, name: str, state: SandboxState) -> "AuthorizationServer":
         """Create the server *name* over the sandbox's database."""
         codes = AuthorizationCodes(state.database, clock=state.clock)
-        return cls(name, ClientRegistry(state.database), codes, state.tokens, state.mails)
+        clients = ClientRegistry(state.database)
+        return cls(name, clients, codes, state.tokens, state.mails, state.content)
 
     def account_of(self, mailbox: str, address: str) -> Account:
         """Return the account that signs in by *address*: the mailbox's owner, or another one."""
         owner = self.mails.account(mailbox)
-        return owner if owner.has_address(address) else Account(address, "")
+        if owner.has_address(address):
+            return owner
+        person = self.content.person(address) if mailbox == PROVIDER_B else None
+        if person is None:
+            return Account(address, "")
+        return Account(person.email, person.name, person.sign_in_name)
 
     def authenticate_client(self, form: Mapping[str, str]) -> str:
         """

@@ -1,9 +1,10 @@
 """Endpoints of the user and of the master list of categories."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
-from sandbox.http import Response
+from sandbox.http import Request, Response
 from sandbox.mail.ids import PROVIDER_B
 from sandbox.mail.store import Account, Label
 from sandbox.provider_b.endpoint import USER, UserCall, UserEndpoints
@@ -54,6 +55,39 @@ def user_id(email: str) -> str:
     return str(uuid5(NAMESPACE_DNS, email))
 
 
+def write_user(request: Request, account: Account) -> Response:
+    """
+    Return the user as Graph does, with the members that ``$select`` names.
+
+    Raises:
+        GraphError: The token may not read the user.
+    """
+    if not _has_any(request, _READ_USER):
+        raise GraphError(
+            403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."
+        )
+    options = query_options.parse(request.query, _USER, expandable={})
+    given_name, _, surname = account.name.rpartition(" ")
+    record: dict[str, Any] = {
+        "@odata.context": f"{request.public}/v1.0/$metadata#users/$entity",
+        "businessPhones": [],
+        "displayName": account.name,
+        "givenName": given_name or None,
+        "jobTitle": None,
+        "mail": account.email,
+        "mobilePhone": None,
+        "officeLocation": None,
+        "preferredLanguage": None,
+        "surname": surname or None,
+        "userPrincipalName": account.principal_name,
+        "id": user_id(account.email),
+    }
+    if "proxyAddresses" in request.first("$select"):  # not among the default members
+        addresses = [f"smtp:{address}" for address in account.aliases]
+        record["proxyAddresses"] = [f"SMTP:{account.email}", *addresses]
+    return ok(query_options.select_members(record, options.select, always=()))
+
+
 class DirectoryEndpoints:
     """The endpoints of the user and of the user's categories."""
 
@@ -71,33 +105,7 @@ class DirectoryEndpoints:
 
     def user(self, call: UserCall) -> Response:
         """``GET /me`` and ``GET /users/{id}``."""
-        if not _has_any(call, _READ_USER):
-            raise GraphError(
-                403,
-                "Authorization_RequestDenied",
-                "Insufficient privileges to complete the operation.",
-            )
-        options = query_options.parse(call.request.query, _USER, expandable={})
-        account = self._account(call)
-        given_name, _, surname = call.user.name.rpartition(" ")
-        record: dict[str, Any] = {
-            "@odata.context": f"{call.request.public}/v1.0/$metadata#users/$entity",
-            "businessPhones": [],
-            "displayName": call.user.name,
-            "givenName": given_name or None,
-            "jobTitle": None,
-            "mail": account.email,
-            "mobilePhone": None,
-            "officeLocation": None,
-            "preferredLanguage": None,
-            "surname": surname or None,
-            "userPrincipalName": account.principal_name,
-            "id": user_id(account.email),
-        }
-        if "proxyAddresses" in call.request.first("$select"):  # not among the default members
-            addresses = [f"smtp:{address}" for address in account.aliases]
-            record["proxyAddresses"] = [f"SMTP:{account.email}", *addresses]
-        return ok(query_options.select_members(record, options.select, always=()))
+        return write_user(call.request, replace(self._account(call), name=call.user.name))
 
     def _account(self, call: UserCall) -> Account:
         """Return the account that the token was issued to, or the one of the path."""
@@ -151,7 +159,7 @@ class DirectoryEndpoints:
         return {"id": label.id, "displayName": label.name, "color": color}
 
 
-def _has_any(call: UserCall, scopes: tuple[str, ...]) -> bool:
-    grant = call.request.grant
+def _has_any(request: Request, scopes: tuple[str, ...]) -> bool:
+    grant = request.grant
     have = {scope.rsplit("/", 1)[-1] for scope in (grant.scopes if grant else ())}
     return bool(have.intersection(scopes))

@@ -1,14 +1,30 @@
-"""The two demo accounts on a given day, and the people and moments that their mail names."""
+"""The demo accounts: their sign-in names, and the people and moments that their mail names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
+from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from sandbox.mail.ids import PROVIDER_A, PROVIDER_B
 from sandbox.world.chance import chance, pick
-from sandbox.world.people import MAILING_LISTS, PEOPLE, STUDIO_ACCOUNT, YARD_ACCOUNT, Person
+from sandbox.world.people import (
+    MAILING_LISTS,
+    PARTNER_ACCOUNT,
+    PEOPLE,
+    STUDIO_ACCOUNT,
+    YARD_ACCOUNT,
+    Person,
+)
 
+# Address -> the user principal name of the same account.
+SIGN_IN_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        STUDIO_ACCOUNT: "n.lindqvist@harbourlight.onmicrosoft.example",
+        PARTNER_ACCOUNT: "h.aalto@harbourlight.onmicrosoft.example",
+    }
+)
 _STRANGERS = (  # charset, transfer encoding, style
     ("utf-8", "quoted-printable", "plain"),
     ("utf-8", "base64", "html"),

@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 YARD_ACCOUNT = "nora.lindqvist@harbourlight.example"
 STUDIO_ACCOUNT = "nora@harbourlight-studio.example"
-STUDIO_SIGN_IN_NAME = "n.lindqvist@harbourlight.onmicrosoft.example"  # of the same account
 PARTNER_ACCOUNT = "henrik@harbourlight-studio.example"  # the second operator, who has no mailbox
 
 

@@ -100,6 +100,8 @@ async def test_a_call_is_recorded_once_without_its_content(world):
         "upstreamCalls": 1,
         "upstreamStatus": 200,
         "actor": None,
+        "parentId": None,
+        "dryRun": False,
     }
 
 
@@ -418,14 +420,14 @@ async def test_filters_and_pages(world):
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("outcome=perhaps", "outcome must be one of 'allowed', 'refused' or 'failed'."),
-        ("since=yesterday", "since must be a time."),
+        ("outcome=perhaps", "outcome must be one of 'allowed', 'held', 'refused' or 'failed'."),
+        ("since=yesterday", "since must be a time, such as 2026-11-20T12:00:00Z."),
         ("tokenId=0", "tokenId must be at least 1."),
         ("layer=none", None),
         (
             "word=x",
-            "word is not known here (known: actor, code, layer, limit, operation, outcome, "
-            "pageToken, requestId, since, surface, tokenId, until).",
+            "'word' is not known (known: 'actor', 'code', 'layer', 'limit', 'operation', "
+            "'outcome', 'pageToken', 'requestId', 'since', 'surface', 'tokenId', 'until').",
         ),
     ],
 )
@@ -450,7 +452,7 @@ async def test_the_log_is_for_the_admin_alone(client, token):
 
 
 async def test_the_call_is_described(admin):
-    document = await admin.get("/openapi.json")
+    document = await admin.get("/api/management/openapi.json")
     described = document.json()["paths"][DECISIONS]["get"]
     assert "#/$defs/" not in document.text
 

@@ -228,9 +228,13 @@ async def test_no_days_no_log(database):
     ids=["nobody knows how", "the client hung up", "the process ends", "a bug"],
 )
 async def test_a_call_without_an_answer_has_failed(decisions, failure, expected):
-    caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
+    caller = SimpleNamespace(token_id=1, operator_id="op", parent_id=None, policy_rev=3)
     context = SimpleNamespace(
-        caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
+        caller=caller,
+        request_id="r",
+        request_log=recorder.begin(EntryPoint.REST, 1),
+        is_dry_run=False,
+        held=False,
     )
 
     recorder.Recorder(decisions).record_rest(SimpleNamespace(context=context), None, None, failure)
@@ -248,9 +252,13 @@ async def test_a_call_without_an_answer_has_failed(decisions, failure, expected)
     ],
 )
 async def test_a_replayed_refusal_is_recorded_by_the_code_in_its_body(decisions, word, expected):
-    caller = SimpleNamespace(token_id=1, operator_id="op", policy_rev=3)
+    caller = SimpleNamespace(token_id=1, operator_id="op", parent_id=None, policy_rev=3)
     context = SimpleNamespace(
-        caller=caller, request_id="r", request_log=recorder.begin(EntryPoint.REST, 1)
+        caller=caller,
+        request_id="r",
+        request_log=recorder.begin(EntryPoint.REST, 1),
+        is_dry_run=False,
+        held=False,
     )
     answer = RestResponse(status=404, body=f'{{"error":{word}}}'.encode())
 

@@ -236,3 +236,15 @@ async def test_rows_wait_for_the_database_and_the_oldest_are_dropped(
     assert (error.connection_id, error.provider, error.text) == (7, "tokens", "no")
     (lost,) = await provider_errors.of_request(database, Keyring(["another key " * 2]), "b")
     assert lost.text is None
+
+
+@pytest.mark.asyncio
+async def test_a_row_that_can_never_be_stored_takes_no_other_along(database, keyring, caplog):
+    log = ProviderErrorLog(database, keyring, days=30)
+    for request_id, status in (("a", 403), ("b", 2**70), ("c", 403)):
+        answer = FailedAnswer(upstream="tokens", connection=7, status=status, text="no")
+        log.write(request_id, "PROVIDER_ERROR", [answer])
+    await log.flush()
+
+    assert await rows(database) == ["a", "c"]
+    assert caplog.messages == ["answers of providers cannot be stored"]

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from counting_reader import CountingReader
 
 from gateway.auth import authenticator, token_format
 from gateway.auth.authenticator import Authenticator
@@ -15,20 +16,6 @@ from policy import grants
 from policy.vocabulary import RuleType
 
 TEXT = token_format.generate()
-
-
-class CountingReader:
-    """Counts the rows of rules that an authenticator reads."""
-
-    def __init__(self, reader):
-        self._reader = reader
-        self.rules_read = 0
-
-    async def rows(self, query, values):
-        rows = await self._reader.rows(query, values)
-        if "FROM collab_rules" in query:
-            self.rules_read += len(rows)
-        return rows
 
 
 @pytest.fixture

@@ -326,6 +326,22 @@ async def test_reasons_of_a_401(first, header, reason):
     assert refusal.value.reason == reason
 
 
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        pytest.param(b"Bearer ", id="one blank"),
+        pytest.param(b"Bearer  ", id="two blanks"),
+        pytest.param(b"Bearer     ", id="five blanks"),
+        pytest.param(b"bEARER  ", id="two blanks, another case"),
+    ],
+)
+async def test_blanks_may_stand_between_scheme_and_credential(first, text, scheme):
+    for _ in ("read from the store", "known"):
+        caller = await first.callers.authenticate([(b"authorization", scheme + text.encode())])
+
+        assert caller.token_id == 1
+
+
 async def test_a_mistyped_token_reads_no_storage(clock):
     class Nothing:
         async def rows(self, query, values):

@@ -334,7 +334,7 @@ def _code(response):
     return body.get("error")
 
 
-@pytest.mark.parametrize("worlds", [8, pytest.param(WORLDS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("worlds", [1, pytest.param(WORLDS, marks=pytest.mark.slow)])
 async def test_tokens_reach_the_accounts_of_their_operators_alone(
     admin, client, sandbox, upstream_accounts, worlds
 ):

@@ -1,16 +1,19 @@
 """Commands run in this process over a store of the test's own; PostgreSQL when slow."""
 
 import asyncio
+import json
 import os
 import secrets
 
 import pytest
 import typer
+from pydantic_settings.sources import EnvSettingsSource, PydanticBaseEnvSettingsSource
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 from typer import testing
 
 from gateway.cli.main import app
+from gateway.settings import Settings
 from gateway.store.database import Database
 from gateway.store.tables import OperatorResource
 
@@ -39,6 +42,34 @@ def postgres():
         pytest.skip("no PostgreSQL answers")
     yield f"{SERVER}/{name}"
     asyncio.run(_sql(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _variables_of_settings():
+    """Find the variables of each setting, and how to read them, once: each command does it."""
+    find, found = PydanticBaseEnvSettingsSource._extract_field_info, {}
+
+    def remembered(source, field, name, model_config=None):
+        if source.settings_cls is not Settings or model_config is not None:
+            return find(source, field, name, model_config)
+        key = (type(source), name)
+        if key not in found:
+            found[key] = find(source, field, name)
+        return found[key]
+
+    read, known = EnvSettingsSource._field_is_complex, {}
+
+    def remembered_kind(source, field):
+        if source.settings_cls is not Settings:
+            return read(source, field)
+        if id(field) not in known:
+            known[id(field)] = field, read(source, field)
+        return known[id(field)][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PydanticBaseEnvSettingsSource, "_extract_field_info", remembered)
+        patch.setattr(EnvSettingsSource, "_field_is_complex", remembered_kind)
+        yield
 
 
 @pytest.fixture
@@ -105,6 +136,18 @@ def run(command, monkeypatch):
 def rows(deployed):
     """Write rows into the deployment's store, and read them."""
     return Rows(deployed)
+
+
+@pytest.fixture
+def apply(run, deployed, tmp_path):
+    """Apply a policy document; further words are options of the command."""
+
+    def applying(wanted, *words, command="apply"):
+        file = tmp_path / "policy.json"
+        file.write_text(json.dumps(wanted))
+        return run("policy", command, file, "--json", *words)
+
+    return applying
 
 
 class Rows:

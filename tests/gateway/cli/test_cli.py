@@ -141,7 +141,7 @@ def test_a_setting_that_cannot_be_read_is_named(environment, monkeypatch):
     result = run("token", "list")
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("AGW_PORT: Input should be a valid integer")
+    assert result.stderr.startswith("AGW_PORT must be a whole number.")
 
 
 def test_a_weak_key_is_refused(environment, monkeypatch):

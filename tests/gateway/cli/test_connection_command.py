@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -23,15 +24,7 @@ def place(tmp_path_factory):
     """A demo, and the settings with which commands work on its store."""
     folder = tmp_path_factory.mktemp("demo")
     with demo_process.running(folder) as manifest:
-        manifest_file = json.loads((folder / "data" / "demo.json").read_text())
-        settings = {
-            "AGW_DATA_DIR": str(folder / "data"),
-            "AGW_SECRET_KEYS": next(v for k, v in manifest_file.items() if "secret" in k.lower()),
-            "AGW_ADMIN_TOKEN": manifest["adminToken"],
-            "AGW_SANDBOX": "true",
-            "AGW_PUBLIC_URL": manifest["baseUrl"],
-        }
-        yield manifest, {**os.environ, **settings}
+        yield manifest, {**os.environ, **demo_process.shell_variables(folder)}
 
 
 @pytest.fixture
@@ -104,7 +97,7 @@ def test_an_account_is_connected_tested_and_removed(command, place):
     code, out, message = command("check", number)
     assert (code, "as-expected" in out, "by-hand" in out) == (0, True, True), message
     code, _, message = command(
-        *("reauthorise", number, "--no-browser", "--callback-port", "0"),
+        *("reconnect", number, "--no-browser", "--callback-port", "0"),
         person=agreeing("somebody@else.example"),
     )
     assert (code, "another account" in message) == (1, True)
@@ -125,6 +118,28 @@ def test_a_refused_consent_leaves_no_connection(command, place):
     code, out, _ = command(*words, person=agreeing("somebody@else.example"))
 
     assert (code, out) == (1, "")
+    assert json.loads(command("list", "--json")[1]) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_command_that_is_stopped_leaves_no_connection(command, place, number, code):
+    before = json.loads(command("list", "--json")[1])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", "connection", *new(place, "email", "PROVIDER_B", STUDIO)],
+        env=place[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until_asked(process, lambda line: "/authorize?" in line)
+    waiting = json.loads(command("list", "--json")[1])
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+
+    assert [connection["status"] for connection in waiting[len(before) :]] == ["needs_reauth"]
+    assert (process.returncode, out) == (code, "")
     assert json.loads(command("list", "--json")[1]) == before
 
 

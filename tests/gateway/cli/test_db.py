@@ -15,6 +15,7 @@ from sqlalchemy import delete, insert, update
 from sqlalchemy.engine import make_url
 from sqlmodel import select
 
+from gateway.secrets.keyring import Keyring, place
 from gateway.store import backups, schema_version
 from gateway.store import sqlite as sqlite3
 from gateway.store.database import Database
@@ -416,6 +417,27 @@ def test_a_restore_tells_what_it_did(run, deployed, rows, file):
         "Tokens that are not revoked: 2; connections: 1.",
         "Tokens that were revoked and are valid again: 2.",
     ]
+
+
+def test_a_restore_names_the_connections_whose_key_is_gone(run, deployed, rows, file, environment):
+    rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+    (resource,) = rows.add(Resource(name="first", created_at=0))
+    older, newer = Keyring(["k" * 32]), Keyring(["n" * 32])
+    for connection_id, keyring in ((1, older), (2, newer), (3, older)):
+        sealed = keyring.encrypt(b"{}", place=place("connections", connection_id, "credentials"))
+        rows.add(a_connection(resource, can_write=True, credentials=sealed))
+    read_json(run("db", "backup", file, "--json"))
+
+    environment.setenv("AGW_SECRET_KEYS", "n" * 32)
+    done = run("db", "restore", file, "--yes")
+
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[-1] == (
+        "No key of AGW_SECRET_KEYS opens the credentials of connections 1, 3. Put the key of the "
+        "copy's time back behind the first one, or reconnect these accounts."
+    )
+    environment.setenv("AGW_SECRET_KEYS", f"{'n' * 32},{'k' * 32}")
+    assert read_json(run("db", "restore", file, "--yes", "--json"))["unreadable"] == []
 
 
 def test_restore_without_a_terminal_needs_yes(run, deployed, file):

@@ -33,6 +33,7 @@ NAMES = [
     "connections",
     "tokens",
     "providers",
+    "own servers",
 ]
 
 
@@ -126,15 +127,21 @@ def test_doctor_writes_one_line_per_check(environment, run):
         pytest.param({"RATE_LIMITS": "off"}, "settings", "warn", "no rate limits", id="no limits"),
         pytest.param({"SECRET_KEYS": "weak"}, "secrets", "fail", "at least 16", id="a weak key"),
         pytest.param({"SECRET_KEYS": f"{KEY},{KEY}"}, "secrets", "warn", "twice", id="one twice"),
-        pytest.param({"SECRET_KEYS": "a" * 20}, "secrets", "warn", "too", id="one for both"),
-        pytest.param({"DATA_DIR": "/dev/null"}, "data folder", "fail", "no folder", id="a file"),
-        pytest.param({"WORKERS": "2"}, "processes", "warn", "count together", id="no Redis"),
+        pytest.param(
+            {"SECRET_KEYS": "a" * 20}, "secrets", "warn", "also a secret key", id="one for both"
+        ),
+        pytest.param({"DATA_DIR": "/dev/null"}, "data folder", "fail", "not a folder", id="a file"),
+        pytest.param({"WORKERS": "2"}, "processes", "warn", "share the limits", id="no Redis"),
         pytest.param({"PROCESSES": "2"}, "processes", "fail", "a file", id="a file for machines"),
         pytest.param({"HOST": "0.0.0.0"}, "address", "warn", "links", id="everywhere"),
         pytest.param({"PORT": "0"}, "address", "warn", "every start", id="any port"),
-        pytest.param({"DATABASE_URL": "what?"}, "database", "fail", "no database URL", id="no URL"),
+        pytest.param(
+            {"DATABASE_URL": "what?"}, "database", "fail", "not a valid database URL", id="no URL"
+        ),
         pytest.param({"REDIS_URL": "redis://127.0.0.1:1/0"}, "redis", "fail", "", id="silence"),
-        pytest.param({"REDIS_URL": "what?"}, "redis", "fail", "no address", id="no address"),
+        pytest.param(
+            {"REDIS_URL": "what?"}, "redis", "fail", "not a valid address", id="no address"
+        ),
     ],
 )
 def test_each_problem_is_found_and_has_a_remedy(  # noqa: PLR0917
@@ -171,7 +178,7 @@ def test_a_database_that_does_not_answer(environment, checks):
 
     assert (code, outcomes["database"][0]) == (1, "fail")
     assert [outcomes[name][:2] for name in ("schema", "credentials", "connections")] == [
-        ("warn", "not looked at")
+        ("warn", "not checked")
     ] * 3
     assert "a-password" not in str(outcomes)
 
@@ -200,7 +207,7 @@ def test_connections_are_counted_by_status(people, checks):
     assert outcomes["connections"] == (
         "warn",
         "1 active, 1 error, 1 needs_reauth: 3 need a person",
-        "`access-gateway connection reauthorise ID`, or their owners' reconnect links.",
+        "`access-gateway connection reconnect ID`, or their owners' reconnect links.",
     )
     assert "providers" not in outcomes
 
@@ -212,14 +219,17 @@ def test_tokens_whose_searches_count_hidden_content_are_named(people, checks):
     assert checks("--offline")[1]["tokens"] == (
         "warn",
         "2 reveal what rules hide",
-        "`access-gateway token show ID` tells what, and which setting prevents it.",
+        "`access-gateway token show ID` shows what, and the setting that prevents it.",
     )
 
 
 def test_credentials_under_an_old_key_and_under_none(environment, people, checks):
     people.add(connection(1), connection(2, key="the old key of the tests"))
     environment.setenv("AGW_SECRET_KEYS", f"{KEY},the old key of the tests")
-    assert checks("--offline")[1]["credentials"][:2] == ("warn", "1 of 2 are under an older key")
+    assert checks("--offline")[1]["credentials"][:2] == (
+        "warn",
+        "1 of 2 are encrypted with an older key",
+    )
 
     environment.setenv("AGW_SECRET_KEYS", KEY)
     code, outcomes = checks("--offline")

@@ -42,21 +42,21 @@ def test_a_refusal_prints_its_layers_and_the_commands_that_lift_it(environment):
         "address_limit",
         "token",
         "quota",
-        "surface",
+        "document",
     ]
-    assert lines[12:15] == [
+    assert lines[13:16] == [
         "",
         "Refused: 422 EMAIL_NOT_ENABLED",
-        "This lets it pass: Set emailAccessEnabled to true; add send_email to "
+        "This change allows the call: Set emailAccessEnabled to true; add 'send_email' to "
         "allowedEmailOperations.",
     ]
-    (command,) = lines[15:]
+    (command,) = lines[16:]
     name, *words = shlex.split(command)
     assert name == "access-gateway"
     assert run(*words).exit_code == 0
 
     again = run(*arguments)
-    assert (again.exit_code, again.stdout.splitlines()[13:]) == (0, ["Allowed: 200"])
+    assert (again.exit_code, again.stdout.splitlines()[14:]) == (0, ["Allowed: 200"])
 
 
 def test_json_output_equals_the_management_api(environment):
@@ -89,7 +89,7 @@ def test_hidden_fields_are_listed_by_surface(environment):
     result = run("explain", 1, *LIST, "--query", "to=a@b.example")
 
     assert result.exit_code == 1, result.exception
-    assert result.stdout.splitlines()[13:15] == [
+    assert result.stdout.splitlines()[14:16] == [
         "Refused: 403 FIELD_NOT_VISIBLE",
         "Hidden on email: from, to, cc, bcc, body_preview, body, sent_at, received_at, "
         "attachments, labels, importance",
@@ -112,3 +112,27 @@ def test_an_invalid_question_is_reported_on_standard_error(environment, words, c
 
     assert (result.exit_code, result.stdout) == (code, "")
     assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_a_dry_run_is_asked_about_and_refused_like_the_call(environment):
+    call = ("POST", "/api/access/email/messages/send", "--body", SEND)
+    result = run("explain", 1, *call, "--dry-run", "--if-effect", "x", "--json")
+
+    explanation = json.loads(result.stdout)
+    assert (result.exit_code, explanation["error"]) == (1, "EMAIL_NOT_ENABLED")
+    assert explanation["dryRun"] is True
+
+
+def test_a_message_that_would_be_held_is_no_refusal(environment):
+    settings = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"], "sendMode": "draft"}
+    assert run("token", "change", 1, "--settings", json.dumps(settings)).exit_code == 0
+    call = ("explain", 1, "POST", "/api/access/email/messages/send", "--body", SEND)
+
+    result = run(*call)
+    assert result.exit_code == 0, result.stdout
+    assert result.stdout.splitlines()[14] == "Held: 202"
+    result = run(*call, "--dry-run")  # it asks the account, which does not answer
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[14] == (
+        "Failed: 502 PROVIDER_ERROR (a dry run: nothing would be written)"
+    )

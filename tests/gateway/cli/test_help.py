@@ -12,6 +12,13 @@ def test_the_help_shows_no_types_of_python(run, line):
         assert word not in shown
 
 
+def test_the_help_shows_ranges_in_words(run):
+    shown = run("serve", "--help", env={"TERMINAL_WIDTH": "200"}).stdout
+
+    assert "Port to listen on (AGW_PORT).  [0 to 65535]" in shown
+    assert "x<=" not in shown
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

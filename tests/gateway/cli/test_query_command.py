@@ -1,15 +1,18 @@
 """`seed`, `query`, `schema` and `openapi`: requests to a gateway without a client."""
 
+import hashlib
 import json
 import os
 import socket
 import threading
 
 import artefacts
+import graphql
 import pytest
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
+from gateway.store.tables import SavedDocumentRow
 
 ROOT = artefacts.ROOT
 SETTINGS = {"AGW_ADMIN_TOKEN": "a" * 20, "AGW_SECRET_KEYS": "k" * 20, "AGW_SANDBOX": "true"}
@@ -106,7 +109,7 @@ def test_graphql_errors_are_written_unchanged_and_exit_with_1(run, place, words,
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        pytest.param("", "A token is needed", id="none"),
+        pytest.param("", "A token is required", id="none"),
         pytest.param("two words", "This is not a token", id="two words"),
         pytest.param("agw_unknown", "", id="an unknown one"),
     ],
@@ -178,6 +181,62 @@ def test_breaking_changes_of_the_schema_are_listed(run, tmp_path):
     assert checked.stdout == "breaking  FIELD_REMOVED: Field Query.gone was removed.\n"
 
 
+def saved(name, text):
+    path = f"/api/saved/{name}"
+    return SavedDocumentRow(
+        name=name,
+        method="GET",
+        path=path,
+        route=path,
+        status=200,
+        text=text,
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+        created_at=0,
+        updated_at=0,
+    )
+
+
+@pytest.mark.slow
+def test_saved_documents_that_a_change_of_the_schema_breaks_are_named(run, rows, tmp_path):
+    """The second document was valid under the published schema, whose field is gone."""
+    published = (ROOT / "schema.graphql").read_text()
+    older = published.replace("type Query {", "type Query {\n  gone(a: Int): Int", 1)
+    (tmp_path / "old.graphql").write_text(older)
+    old = "query Old($a: Int) {\n  gone(a: $a)\n}"
+    assert graphql.validate(graphql.build_schema(older), graphql.parse(old)) == []
+    rows.add(saved("works", "{ emails { nextPageToken } }"))
+    words = ("schema", "check", tmp_path / "old.graphql", "--documents")
+    same = ("schema", "check", ROOT / "schema.graphql", "--documents", "--json")
+    assert read_json(run(*same)) == {"breaking": [], "dangerous": [], "documents": []}
+    rows.add(saved("old", old))
+
+    checked = run(*words)
+
+    problem = "Line 2: Cannot query field 'gone' on type 'Query'."
+    assert checked.exit_code == 1
+    assert checked.stdout.splitlines() == [
+        "breaking  FIELD_REMOVED: Field Query.gone was removed.",
+        f"document  old (GET /api/saved/old): {problem}",
+    ]
+    assert checked.stderr == "1 breaking, 0 dangerous.\nSaved documents that do not fit: 1.\n"
+    assert read_json(run(*same), code=1) == {
+        "breaking": [],
+        "dangerous": [],
+        "documents": [
+            {"name": "old", "method": "GET", "path": "/api/saved/old", "problem": problem}
+        ],
+    }
+    assert run(*same[:3]).exit_code == 0
+
+
+def test_documents_are_checked_in_a_configured_deployment_only(run, environment):
+    environment.delenv("AGW_SECRET_KEYS")
+    refused = run("schema", "check", ROOT / "schema.graphql", "--documents")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("AGW_SECRET_KEYS is needed")
+
+
 @pytest.mark.parametrize("text", ["type {", "type A { b: Missing }"])
 def test_a_file_that_is_not_a_schema_is_reported(run, text):
     refused = run("schema", "check", "-", input=text)
@@ -186,10 +245,17 @@ def test_a_file_that_is_not_a_schema_is_reported(run, text):
     assert "The file is no schema" in refused.stderr
 
 
-def test_the_description_has_both_apis(run, environment):
+@pytest.mark.parametrize(
+    ("words", "path", "other"),
+    [
+        ((), "/api/access/email/messages", "/api/access-tokens"),
+        (("--management",), "/api/access-tokens", "/api/access/email/messages"),
+    ],
+)
+def test_each_api_is_described(run, environment, words, path, other):
     for name in [variable for variable in os.environ if variable.startswith("AGW_")]:
         environment.delenv(name)
-    document = read_json(run("openapi", "print"))
+    document = read_json(run("openapi", "print", *words))
 
-    assert "/api/access/email/messages" in document["paths"]
-    assert "/api/access-tokens" in document["paths"]
+    assert path in document["paths"]
+    assert other not in document["paths"]

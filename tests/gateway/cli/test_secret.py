@@ -200,6 +200,7 @@ class Interrupting(Keyring):
         return super().rotate(sealed, place=place)
 
 
+@pytest.mark.slow
 @on_both
 def test_credentials_stored_during_a_rotation_are_kept(url, rows):
     """A refresh stores what it got while the rotation runs: it is not undone."""

@@ -5,7 +5,7 @@ import socket
 import pytest
 from sqlmodel import select
 
-from gateway.store.tables import ConnectionRow, Operator, Resource
+from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 
 LIST = "GET /api/access/email/messages"
 ACCOUNT = "a@b.example --operator o --resource 1"
@@ -22,8 +22,9 @@ def people(rows):
 
 
 @pytest.fixture
-def token(run, people):
-    assert run("token", "create", "t", "--operator", "o", "--resource", 1).exit_code == 0
+def token(people):
+    row = {"key_id": "k", "digest": b"d" * 32, "operator_id": "o", "created_at": 0}
+    people.add(AccessToken(name="t", settings={}, **row))
 
 
 def flat(shown):
@@ -43,16 +44,17 @@ MISFITS = [
     ("query @nowhere", "nowhere cannot be read: No such file or directory"),
     ("query @damaged", "damaged cannot be read: it is no UTF-8 text"),
     (f"{BOARDS} --api-token", "the secret is read from standard input: put `< FILE` behind it"),
-    (f"{BOARDS} --api-token --device", "leave out --api-token and --client-id"),
-    (f"{BOARDS} --untested", "--untested goes with --api-token or --client-id"),
+    (f"{BOARDS} --api-token --device", "leave out --api-token, --client-id, --server"),
+    (f"{BOARDS} --untested", "--untested goes with --api-token, --client-id or --server"),
     (f"{BOARDS} --client-id c --tenant t", "--client-id is for collab alone"),
     (f"{COLLAB} --client-id c --tenant t --api-token", "--api-token or --client-id, not both"),
     (f"{COLLAB} --client-id c", "--client-id and --tenant go together"),
     (f"{COLLAB} --tenant t", "--client-id and --tenant go together"),
     (f"{COLLAB} --site s", "--site goes with --client-id and --tenant"),
-    ("sandbox --port 65536", "should be less than or equal to 65535"),
-    ("serve --port 65536", "should be less than or equal to 65535"),
-    ("serve --workers 0", "should be greater than or equal to 1"),
+    ("sandbox --port 65536", "must be at most 65535"),
+    ("serve --port 65536", "must be at most 65535"),
+    ("token show abc", "Invalid value for 'token_id': must be a whole number. See"),
+    ("serve --workers 0", "must be at least 1"),
 ]
 
 
@@ -84,12 +86,18 @@ UNKNOWN = [
     ("rule test 9", "There is no token 9."),
     ("resource add r --operator nobody", "There is no operator nobody."),
     ("connection test 9", "There is no connection 9."),
-    ("connection reauthorise 9", "There is no connection 9."),
+    ("connection reconnect 9", "There is no connection 9."),
     ("connection remove 9", "There is no connection 9."),
     (BOARDS.replace("operator o", "operator nobody"), "There is no operator nobody."),
     (BOARDS.replace("resource 1", "resource 9"), "There is no resource 9."),
-    (BOARDS.replace("BOARDS", "FAX"), "FAX has no tasks, only BOARDS and PROJECTS."),
-    (BOARDS.replace("tasks", "fax"), "There is no fax, only email, calendar, collab, tasks."),
+    (
+        BOARDS.replace("BOARDS", "FAX"),
+        "FAX is no provider of tasks. Known: BOARDS (monday.com), PROJECTS (Asana).",
+    ),
+    (
+        BOARDS.replace("tasks", "fax"),
+        "There is no kind fax. Known: email, calendar, collab, tasks.",
+    ),
     ("db downgrade 0000 --yes", "There is no version 0000, only 0001"),
     ("db restore nowhere --yes", "There is no file nowhere."),
     ("db backup nowhere/copy", "There is no folder nowhere to write copy to."),
@@ -132,9 +140,7 @@ def test_an_invalid_e_mail_address_is_refused_before_the_consent(run, people):
     done = run(*words.split())
 
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == (
-        "What was given cannot be used.\n  accountEmail: must be an e-mail address\n"
-    )
+    assert done.stderr == ("The input is invalid.\n  accountEmail: must be an e-mail address\n")
     assert people.all(select(ConnectionRow)) == []
 
 
@@ -191,3 +197,15 @@ def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, env
     (row,) = people.all(select(ConnectionRow))
     assert (row.status, row.last_ok_at) == ("active", None)
     assert b"a-secret" not in row.credentials
+
+
+@pytest.mark.parametrize("url", ["postgresql://db/gateway", "mysql://db/gateway", "nothing"])
+def test_a_database_url_of_another_driver_is_named(run, environment, url):
+    environment.setenv("AGW_DATABASE_URL", url)
+    done = run("db", "current")
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "AGW_DATABASE_URL is not a valid database URL: sqlite+aiosqlite:///FILE or "
+        "postgresql+asyncpg://…\n"
+    )

@@ -1,5 +1,7 @@
 """A request reaches the surfaces it was charged for, and no other connection is opened."""
 
+import gc
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +15,7 @@ KINDS = {"email": "PROVIDER_A", "calendar": "PROVIDER_A", "tasks": "BOARDS", "co
 @pytest.fixture
 def caller():
     return SimpleNamespace(
+        bound={},
         excludes=lambda _: False,
         connections=[
             ConnectionInfo(
@@ -42,12 +45,35 @@ def opened(monkeypatch):
 @pytest.mark.parametrize("surface", [*KINDS, "graphql"])
 def test_only_the_charged_connections_are_opened(caller, opened, surface):
     accounts = Accounts(None, None, None, {})
-    for of in (
-        accounts.mailbox_for,
-        accounts.calendars_for,
-        accounts.tasks_for,
-        accounts.content_for,
-    ):
-        of(caller, {surface: 1})
+    accounts.ports_for(caller, {surface: 1})
 
     assert opened == [surface for _ in range(surface in KINDS)]
+
+
+def test_a_callers_mailbox_is_merged_once_until_a_connection_changes(caller, opened):
+    accounts = Accounts(None, None, None, {})
+    first = accounts.mailbox_for(caller)
+    assert accounts.mailbox_for(caller) is first
+    accounts._kinds = {}
+    accounts._origins = accounts._repository = SimpleNamespace(forget=lambda _: None)
+
+    accounts.forget(1)
+
+    assert accounts.mailbox_for(caller) is not first
+    assert opened == ["email", "email"]
+
+
+def test_a_caller_that_is_not_used_any_more_is_not_kept():
+    """There is another one after each commit, with all that was derived from it."""
+
+    class Caller(SimpleNamespace):
+        """A namespace to which there are weak references."""
+
+    accounts, caller = Accounts(None, None, None, {}), Caller(bound={}, connections=())
+    accounts.mailbox_for(caller)
+    kept = weakref.ref(caller)
+
+    del caller
+    gc.collect()
+
+    assert kept() is None

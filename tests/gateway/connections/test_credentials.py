@@ -191,6 +191,33 @@ async def test_unsaved_tokens_do_not_replace_a_new_consent(database, keyring, va
     assert vault._unsaved == {}
 
 
+async def test_tokens_that_cannot_be_stored_delay_no_others(database, keyring, row, vault, away):
+    """The stored credentials of the first connection are sealed with a key that left the ring."""
+    async with database.writing() as session:
+        second = ConnectionRow(**row.model_dump() | {"id": 2})
+        first = {"accessToken": "first", "refreshToken": "renew"}
+        connection_rows.replace(second, first, keyring)
+        session.add(second)
+    await put(database, keyring, accessToken="first", refreshToken="renew")
+    vault.endpoint.tokens = Tokens(access_token="second", refresh_token="next")
+    for connection in (1, 2):
+        await vault.for_connection(connection).token(rejected="first")
+    async with database.writing() as session:
+        unreadable = await session.get(ConnectionRow, 1)
+        unreadable.credentials = None
+        connection_rows.replace(unreadable, first, Keyring(["a key that left the ring"]))
+        session.add(unreadable)
+    away.clear()
+
+    with pytest.raises(ValueError):
+        await vault.store_unsaved()
+
+    async with database.reading() as session:
+        row = await session.get(ConnectionRow, 2)
+    assert connection_rows.unseal(row, keyring)["refreshToken"] == "next"
+    assert list(vault._unsaved) == [1]
+
+
 async def test_stored_tokens_reactivate_a_connection_that_another_process_marked(
     database, keyring, vault, away
 ):

@@ -6,6 +6,8 @@ import demo_process
 import httpx
 import pytest
 
+pytestmark = pytest.mark.slow  # a demo process
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):

@@ -1,11 +1,14 @@
 """Accounts that stopped working are noticed when they work again, without anybody asking."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 from sqlalchemy import text
 
 from gateway.connections import rows as connection_rows
-from gateway.connections.recheck import PAUSE_SECONDS, ConnectionRecheck
+from gateway.connections.accounts import ConnectionTestResult
+from gateway.connections.recheck import _CONCURRENT_TESTS, PAUSE_SECONDS, ConnectionRecheck
 from gateway.store.leases import Leases
 from gateway.store.tables import ConnectionRow
 
@@ -117,6 +120,7 @@ async def test_a_refresh_token_accepted_again_is_noticed(mailbox, recovery):
     assert await mailbox.read() == 200
 
 
+@pytest.mark.slow
 async def test_a_dead_refresh_token_is_offered_rarely(sandbox, gateway, mailbox, recovery, time):
     await mailbox.break_("oauth", kind="401", reason="invalid_grant")
     assert await mailbox.test() == "needs_reauth"
@@ -161,3 +165,30 @@ async def test_expired_leases_are_deleted(gateway, time):
         query = text("SELECT name FROM leases WHERE name LIKE 'recovery:%'")
         remaining = (await session.exec(query)).all()
     assert [row[0] for row in remaining] == ["recovery:2"]
+
+
+async def test_accounts_are_tested_side_by_side_up_to_a_bound(admin, gateway, renewing, time):
+    """An upstream that hangs delays no account of another one by more than its share."""
+    for number in range(20):
+        new = {**renewing, "accountEmail": f"{number}@provider-a.example"}
+        assert (await admin.post("/api/connections", json=new)).status_code == 201
+    async with gateway.services.database.writing() as session:
+        await (await session.connection()).execute(text("UPDATE connections SET status = 'error'"))
+    running, most, all_busy = 0, 0, asyncio.Event()
+
+    async def test(row):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        if running == _CONCURRENT_TESTS:
+            all_busy.set()
+        await all_busy.wait()
+        running -= 1
+        return ConnectionTestResult(status="active", detail="", latency_ms=1)
+
+    database = gateway.services.database
+    recheck = ConnectionRecheck(database, Leases(database, clock=time), test)
+    async with asyncio.timeout(60):
+        recovered = await recheck.recheck_due()
+
+    assert (recovered, most) == (20, _CONCURRENT_TESTS)

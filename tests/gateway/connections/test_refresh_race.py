@@ -17,6 +17,7 @@ from sandbox.app import create
 from sandbox.oauth.clients import ClientRegistry
 
 WORKER = Path(__file__).with_name("refreshing_process.py")
+pytestmark = pytest.mark.slow  # two processes
 ROUNDS = int(os.environ.get("REFRESH_ROUNDS", "5"))
 
 

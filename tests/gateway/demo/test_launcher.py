@@ -132,6 +132,7 @@ async def test_each_profile_grants_what_its_name_says(client, profile):
     ]
 
 
+@pytest.mark.slow
 async def test_the_tokens_read_tasks_as_they_may(client, profile):
     seen = {}
     for name in ("full", "masked"):
@@ -274,6 +275,7 @@ async def test_a_mailbox_recovers_when_its_401s_end(client, profile):
     assert (again.status_code, again.json().get("authWarnings")) == (200, None)
 
 
+@pytest.mark.slow
 async def test_a_search_finds_words_by_their_beginning(client, profile):
     async def search_titles(query):
         response = await client.get(f"{ACCESS}/email/messages?{query}", headers=profile("full"))

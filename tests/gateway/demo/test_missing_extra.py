@@ -7,13 +7,14 @@ import pytest
 
 WITHOUT_EXTRA = """
 import sys
-sys.modules["icalendar"] = sys.modules["dateutil"] = None
+sys.modules["icalendar"] = None
 sys.argv = ["access-gateway", *{words!r}]
 from gateway.cli.main import run
 run()
 """
 
 
+@pytest.mark.slow  # a process for each row
 @pytest.mark.parametrize(
     "words", [["demo", "--port", "0", "--data", "demo"], ["sandbox", "--port", "0"]]
 )
@@ -29,6 +30,7 @@ def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
     )
 
 
+@pytest.mark.slow  # a process
 def test_the_gateway_is_assembled_without_the_sandbox():
     program = (
         "import sys, gateway.app, gateway.server, gateway.cli.main\n"

@@ -14,6 +14,7 @@ LAYERS = (
     "address_limit",
     "token",
     "quota",
+    "document",
     "surface",
     "connections",
     "operation",
@@ -47,7 +48,7 @@ async def limited(world_template, tmp_path):
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def described(world):
     """The call as it is described, which holds answers to that."""
-    document = (await world.admin.get("/openapi.json")).json()
+    document = (await world.admin.get("/api/management/openapi.json")).json()
     return openapi.from_dict(document)["/api/access-tokens/{tokenId}/explain"]["POST"]
 
 
@@ -91,6 +92,7 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
     assert explanation == {
         "outcome": "allowed",
         "status": 200,
+        "dryRun": False,
         "error": None,
         "message": None,
         "layers": [
@@ -104,6 +106,11 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
                 "layer": "quota",
                 "outcome": "not_applicable",
                 "detail": "The token has no quota of its own.",
+            },
+            {
+                "layer": "document",
+                "outcome": "not_applicable",
+                "detail": "The token is not limited to saved documents.",
             },
             {"layer": "surface", "outcome": "passed", "detail": "emailAccessEnabled is true."},
             {
@@ -122,11 +129,7 @@ async def test_an_allowed_call_is_explained_layer_by_layer(explain, world):
                 "outcome": "passed",
                 "detail": f"Connections that can be used: {FIRST}, {FIRST + 1}.",
             },
-            {
-                "layer": "scope",
-                "outcome": "passed",
-                "detail": "It lies within what the token may reach.",
-            },
+            {"layer": "scope", "outcome": "passed", "detail": "It is within the token's scopes."},
             {"layer": "upstream", "outcome": "passed", "detail": "Upstream answered."},
             {
                 "layer": "mask",
@@ -181,6 +184,13 @@ REFUSALS = [
         {"allowedConnectionIds": [FIRST]},
     ),
     (
+        "scope",
+        SEND,
+        {"recipientRules": {"allow": ["@work.example"], "block": ["@else.example"]}},
+        (403, "RECIPIENT_NOT_ALLOWED"),
+        {"recipientRules": {"allow": ["@work.example", "x@else.example"], "block": []}},
+    ),
+    (
         "mask",
         {**LIST, "query": "from=bo&subject=x"},
         {"visibleEmailFields": ["to"]},
@@ -217,7 +227,7 @@ async def test_a_refusal_names_its_layer_and_the_change_that_lifts_it(explain, c
 
 
 WORDS = [
-    ("token", LIST, {}, (401, None), "The token is revoked and stays so: make another."),
+    ("token", LIST, {}, (401, None), "A revoked token stays revoked: create another one."),
     (
         "connections",
         LIST,
@@ -245,7 +255,7 @@ WORDS = [
         SEND,
         {"resources": (READ_ONLY,)},
         (403, "READ_ONLY"),
-        f"No connection that fits may write ({FIRST + 2} is active with read scopes only): connect "
+        f"No suitable connection may write ({FIRST + 2} is active with read scopes only): connect "
         "one with write scopes.",
     ),
     (
@@ -253,14 +263,14 @@ WORDS = [
         {**SEND, "body": {**MAIL, "connectionId": 99}},
         {},
         (404, "CONNECTION_NOT_FOUND"),
-        "The token does not reach the connection that was named: name another.",
+        "The token does not reach the requested connection: use another one.",
     ),
     (
         "upstream",
         {"method": "GET", "path": "/api/access/email/messages/providerA:0000000000000000"},
         {},
         (404, "NOT_FOUND"),
-        "The token's connections see nothing under this id.",
+        "The token's connections see no resource with this id.",
     ),
     (
         "input",
@@ -372,6 +382,24 @@ async def test_an_exhausted_address_limit_is_reported(limited):
     assert body["unchangeable"] == "Too many requests came in a short time: wait."
 
 
+@pytest.mark.parametrize("mail", ["lunch", "minutes"])
+async def test_a_reply_to_a_stranger_needs_exactly_its_recipient(explain, world, mail):
+    path = f"/api/access/email/messages/{world.id(mail)}/reply"
+    rules = {"allow": ["carla@work.example"], "block": ["x@else.example"]}
+    call = {"method": "POST", "path": path, "body": {"body": "b"}}
+    explanation = await explain(call, recipientRules=rules)
+
+    assert (explanation["status"], explanation["error"]) == (403, "RECIPIENT_NOT_ALLOWED")
+    assert explanation["message"] == "This token may not write to another recipient."
+    assert explanation["change"]["settings"] == {
+        "recipientRules": {
+            "allow": ["bo@work.example", "carla@work.example"],
+            "block": ["x@else.example"],
+        }
+    }
+    assert [sent for sent in world.calls() if sent["method"] != "GET"] == []
+
+
 def writes(world):
     lease, minutes = world.id("lease"), world.id("minutes")
     base = "/api/access/email/messages"
@@ -459,6 +487,26 @@ async def test_a_document_is_explained_field_by_field(explain, world):
     }
 
 
+async def test_an_edge_of_a_document_is_explained_by_its_name(explain):
+    request = {"document": "{ emails(limit: 1) { emails { talk: thread { id } } } }"}
+    explanation = await explain(request, allowedEmailOperations=["search_emails"])
+
+    assert explanation["error"] == "OPERATION_NOT_ALLOWED"
+    assert explanation["fields"] == [
+        {"key": "emails", "field": "emails", "outcome": "allowed", "layer": None, "error": None},
+        {
+            "key": "emails.emails.talk",
+            "field": "Email.thread",
+            "outcome": "refused",
+            "layer": "operation",
+            "error": "OPERATION_NOT_ALLOWED",
+        },
+    ]
+    assert explanation["change"]["settings"] == {
+        "allowedEmailOperations": ["search_emails", "view_thread"]
+    }
+
+
 LEFT_OUT = """query Asked($id: String!, $more: Boolean = false) {
     email(emailId: $id) { subject body @include(if: $more) ...To @skip(if: true) }
     ...Sites @include(if: $more)
@@ -488,7 +536,7 @@ async def test_skipped_fields_of_a_document_are_not_explained(explain, world):
     details = {layer["layer"]: layer["detail"] for layer in explanation["layers"]}
     assert details["surface"] == "emailAccessEnabled is true."
     assert details["operation"] == "view_email is allowed."
-    assert details["mask"] == "Nothing of it is hidden."
+    assert details["mask"] == "No requested field is hidden."
 
 
 async def test_a_document_passes_when_all_of_its_fields_do(explain, world):
@@ -629,10 +677,12 @@ async def test_an_explanation_contains_no_upstream_content(explain, world):
 
 
 async def test_the_answer_is_described(world):
-    described = (await world.admin.get("/openapi.json")).json()
+    described = (await world.admin.get("/api/management/openapi.json")).json()
     operation = described["paths"]["/api/access-tokens/{tokenId}/explain"]["post"]
 
-    properties = operation["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    body = operation["requestBody"]["content"]["application/json"]["schema"]
+    assert body == {"$ref": "#/components/schemas/ExplainCallRequest"}
+    properties = described["components"]["schemas"]["ExplainCallRequest"]["properties"]
     assert list(properties) == [
         "method",
         "path",
@@ -642,12 +692,15 @@ async def test_the_answer_is_described(world):
         "variables",
         "operationName",
         "address",
+        "dryRun",
+        "ifEffect",
     ]
     answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
     assert answer == {"$ref": "#/components/schemas/Explanation"}
     assert described["components"]["schemas"]["Explanation"]["required"] == [
         "outcome",
         "status",
+        "dryRun",
         "error",
         "message",
         "layers",

@@ -21,7 +21,7 @@ def test_every_refusal_is_explained_and_lifted_by_the_change_that_is_proposed(tm
     report = tmp_path / "report"
     everything = os.environ.get("REFUSAL_SUITES") == "all"
     suites = [str(TESTS / suite) for suite in (ALL if everything else SOME)]
-    marked = ["-m", "not slow and not browser"]
+    marked = ["-m", "not browser"]
     modules = os.pathsep.join([str(TESTS / "helpers"), *sys.path])
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "explain_proof_plugin", *marked, *suites],

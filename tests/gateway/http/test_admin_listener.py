@@ -52,6 +52,11 @@ async def test_management_and_metrics_are_on_the_admin_listener_alone(ask, path)
     )
 
 
+@pytest.mark.parametrize("port", [ADMIN_PORT, PUBLIC_PORT])
+async def test_the_description_of_the_management_api_is_on_both_listeners(ask, port):
+    assert (await ask(port, "/api/management/openapi.json")).status_code == 200
+
+
 @pytest.mark.parametrize("path", CLIENTS)
 async def test_the_admin_listener_serves_no_client(ask, path):
     assert (await ask(ADMIN_PORT, path)).status_code == 404

@@ -147,6 +147,7 @@ async def test_slots_are_kept_while_other_requests_complete():
     assert [await slots.acquire() for _ in range(2)] == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 async def test_the_number_of_detached_requests_is_limited(middleware, slow, monkeypatch):
     monkeypatch.setattr(admission_control, "DETACHED_PER_SLOT", 2)
@@ -202,6 +203,24 @@ async def test_the_queue_time_shrinks_with_the_response_time(gap, seconds):
         slots._pace.record_release(turn * gap)
 
     assert slots._queue_seconds() == pytest.approx(seconds)
+
+
+async def test_waits_are_observed_with_their_outcome(monkeypatch):
+    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 0.05)
+    waits = []
+
+    def observe_wait(seconds, *, admitted):
+        waits.append((seconds, admitted))
+
+    slots = AdmissionControl(active=1, queued=2, observe_wait=observe_wait)
+    assert await slots.acquire()  # at once: no wait
+    admitted, refused = (asyncio.create_task(slots.acquire()) for _ in range(2))
+    await settled()
+    slots.release(detached=False)
+
+    assert (await admitted, await refused) == (True, False)
+    assert [outcome for _, outcome in waits] == [True, False]
+    assert waits[0][0] < 0.05 <= waits[1][0]
 
 
 async def test_a_cancelled_waiter_is_skipped():
@@ -279,13 +298,18 @@ async def test_a_late_body_raises_timeout_where_it_is_read(monkeypatch):
 
 
 UPLOAD = "/api/access/collab/files/upload"
+ATTACHMENT = "/api/access/email/attachments"
+LARGEST_FORM = 104_857_600 + 8_192  # bytes: the largest file, and the form around it
 
 
 @pytest.mark.parametrize(
     ("path", "size", "waits"),
     [
-        pytest.param(UPLOAD, 104_857_600, True, id="an upload of the greatest size"),
-        pytest.param(UPLOAD, 104_857_601, False, id="an upload that is too long"),
+        pytest.param(UPLOAD, LARGEST_FORM, True, id="an upload of the greatest size"),
+        pytest.param(UPLOAD, LARGEST_FORM + 1, False, id="an upload that is too long"),
+        pytest.param("/internal" + UPLOAD, LARGEST_FORM, True, id="an internal upload"),
+        pytest.param(ATTACHMENT, LARGEST_FORM, True, id="an attachment of the greatest size"),
+        pytest.param(ATTACHMENT, LARGEST_FORM + 1, False, id="an attachment that is too long"),
         pytest.param("/api/access/collab/folders", 4_194_304, True, id="JSON of the greatest size"),
         pytest.param("/api/access/collab/folders", 4_194_305, False, id="JSON that is too long"),
     ],

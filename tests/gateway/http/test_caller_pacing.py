@@ -20,7 +20,7 @@ async def settled():
 async def use(pacing, caller, seconds):
     """Run a request that keeps the loop busy for some seconds, as its meter shows."""
     visit = await pacing.begin(caller)
-    visit._meter.add(seconds)
+    visit.add(seconds)
     visit.end()
 
 
@@ -55,7 +55,7 @@ async def test_the_requests_of_a_caller_begin_in_order_as_it_can_pay(monkeypatch
     async def request(number):
         visit = await pacing.begin(HEAVY)
         order.append((number, sum(not task.done() for task in requests)))
-        visit._meter.add(1)
+        visit.add(1)
         visit.end()
 
     await use(pacing, HEAVY, 60)
@@ -77,6 +77,7 @@ async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
     other.end()
 
 
+@pytest.mark.slow
 async def test_cancelled_requests_cost_nothing():
     pacing = CallerPacing()
     await use(pacing, HEAVY, 60)
@@ -132,7 +133,7 @@ async def test_steps_of_a_request_and_of_its_tasks_are_measured():
         visit = await pacing.begin(HEAVY)
         await visit.measure(work())
 
-    assert visit._meter.seconds == 3 + 2
+    assert visit.seconds == 3 + 2
 
 
 async def test_results_and_exceptions_of_measured_coroutines_pass():

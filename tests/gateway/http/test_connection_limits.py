@@ -7,9 +7,8 @@ from ipaddress import ip_network
 
 import pytest
 import pytest_asyncio
-import uvicorn
+from guarded_server import serve
 
-from gateway.graceful_stop import Server
 from gateway.http import connection_limits, protocol
 from gateway.http.connection_limits import Limits
 from gateway.http.protocol import GuardedProtocol
@@ -48,17 +47,8 @@ def _short_deadlines(monkeypatch):
 
 @pytest_asyncio.fixture
 async def port():
-    config = uvicorn.Config(
-        App(), http=GuardedProtocol, ws="none", lifespan="off", log_config=None, access_log=False
-    )
-    started = asyncio.Event()
-    server = Server(config, started=started.set)
-    listener = socket.create_server(("127.0.0.1", 0))
-    serving = asyncio.create_task(server._serve([listener]))
-    await started.wait()
-    yield listener.getsockname()[1]
-    server.should_exit = True
-    await serving
+    async with serve(App()) as port:
+        yield port
 
 
 @pytest_asyncio.fixture
@@ -206,6 +196,7 @@ async def test_an_incomplete_body_is_408(connect):
     assert body(answer)["message"] == "The request body did not arrive in time."
 
 
+@pytest.mark.slow
 async def test_a_body_that_is_too_slow_is_408(connect):
     reader, writer = await connect()
 
@@ -296,6 +287,7 @@ async def test_an_unread_body_is_discarded_in_pieces_with_pauses(connect, monkey
     assert len(discarded) <= 1
 
 
+@pytest.mark.slow
 async def test_draining_an_unread_body_ends(port, monkeypatch):
     monkeypatch.setattr(App, "__call__", staticmethod(too_large))
     monkeypatch.setattr(connection_limits, "DRAIN_SECONDS", 0.5)
@@ -315,6 +307,7 @@ async def test_draining_an_unread_body_ends(port, monkeypatch):
     writer.close()
 
 
+@pytest.mark.slow
 async def test_a_body_at_the_minimum_rate_may_take_long(connect):
     reader, writer = await connect()
     writer.write(b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 500000\r\n\r\n")

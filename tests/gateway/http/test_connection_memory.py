@@ -92,8 +92,10 @@ FLOODS = {
 }
 
 
-@pytest.mark.parametrize(("first", "repeated", "status"), FLOODS.values(), ids=FLOODS)
-async def test_a_flood_is_not_stored(port, first, repeated, status):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLOODS)
+async def test_a_flood_is_not_stored(port, name):
+    first, repeated, status = FLOODS[name]
     growth = await flood(port, first, repeated)
 
     assert growth.peak <= MAX_GROWTH
@@ -101,7 +103,11 @@ async def test_a_flood_is_not_stored(port, first, repeated, status):
         assert statuses(growth.answer) == [status]
 
 
-@pytest.mark.parametrize("offer", [b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"])
+OFFER = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("offer", [b"", OFFER])
 async def test_pipelined_requests_wait_unparsed(app, port, offer):
     app.gate.clear()
     request = b"GET / HTTP/1.1\r\nHost: a\r\n" + offer + b"\r\n"

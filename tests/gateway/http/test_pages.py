@@ -1,5 +1,6 @@
 """Pages for browsers: from our own origin, under a strict content security policy."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from graphql import OperationType, get_operation_ast, parse, validate
 import graph
 from gateway.http.pages import MIN_BYTES, starter_documents
 from graph import schema
+from rest_compat.table import ENDPOINTS
 
 STATIC = Path(graph.__file__).parent / "static"
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
@@ -111,17 +113,18 @@ async def test_the_start_page_redirects_to_the_explorer(client):
 async def test_starter_tabs_come_from_the_server(client):
     starters = (await client.get("/explorer/starters.json")).json()
 
-    assert starters == {"sandbox": False, "documents": starter_documents(sandbox=False)}
+    documents = starter_documents(sandbox=False)
+    assert starters == {"sandbox": False, "documents": documents, "profiles": []}
 
 
 async def test_starter_tabs_on_the_sandbox_end_with_a_mutation():
     documents = starter_documents(sandbox=True)
 
     assert [operation_type(text) for text in documents] == [
-        *[OperationType.QUERY] * 3,
+        *[OperationType.QUERY] * 10,
         OperationType.MUTATION,
     ]
-    assert documents[:3] == starter_documents(sandbox=False)
+    assert documents[:10] == starter_documents(sandbox=False)
 
 
 @pytest.mark.parametrize("sandbox", [True, False])
@@ -158,13 +161,34 @@ async def test_health_needs_no_credential(client):
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-async def test_the_description_covers_surfaces_and_management(client):
-    paths = (await client.get("/openapi.json")).json()["paths"]
+async def test_the_described_surfaces_are_the_committed_document(client):
+    committed = json.loads((Path(__file__).parents[3] / "openapi.json").read_text())
 
-    assert "get" in paths["/api/access/email/messages"]
+    assert (await client.get("/openapi.json")).json() == committed
+
+
+async def test_every_described_call_has_its_document_in_the_explorer(client):
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    texts = [paths[row.path][row.method.lower()]["description"] for row in ENDPOINTS]
+
+    documents = (await client.get("/explorer/operations.json")).json()
+    assert [
+        name
+        for name, text in zip(documents, texts, strict=True)
+        if f"(../explorer/open.html#operation={name})" not in text
+    ] == []
+
+
+async def test_the_management_api_has_a_description_of_its_own(client):
+    described = (await client.get("/api/management/openapi.json")).json()
+    paths, schemas = described["paths"], described["components"]["schemas"]
+
+    assert not any(path.startswith("/api/access/") for path in paths)
     assert set(paths["/api/access-tokens/{tokenId}"]) == {"get", "patch", "delete"}
     new_token = paths["/api/access-tokens"]["post"]["requestBody"]
-    properties = new_token["content"]["application/json"]["schema"]["properties"]
+    body = new_token["content"]["application/json"]["schema"]
+    assert body == {"$ref": "#/components/schemas/CreateTokenRequest"}
+    properties = schemas["CreateTokenRequest"]["properties"]
     assert set(properties) == {"name", "operatorId", "resourceIds", "expiresAt", "settings"}
     assert "/healthz" not in paths
 

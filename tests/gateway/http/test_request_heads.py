@@ -204,7 +204,7 @@ async def test_an_unusual_request_is_served(port, request_, path, size):
 
 async def test_a_target_on_another_host_is_named_as_the_fault(port):
     answer = body(await exchange(port, get(b"http://other.test/x")))
-    assert answer["message"] == "The target of the request is no path of this host."
+    assert answer["message"] == "The request target is not a path of this host."
 
 
 async def test_blanks_around_every_header_are_removed(port):

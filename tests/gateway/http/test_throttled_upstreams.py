@@ -88,7 +88,7 @@ async def gateway(settings, sandbox, time):
         yield running
 
 
-@pytest.fixture(params=UPSTREAMS.values(), ids=UPSTREAMS)
+@pytest_asyncio.fixture(loop_scope="module", params=UPSTREAMS.values(), ids=UPSTREAMS)
 async def throttling(request, gateway, admin, new_token, sandbox):
     """Connect an account; return a call of its surface, and the upstream's name."""
     upstream, kind, provider, account, scopes, path = request.param

@@ -36,7 +36,7 @@ async def test_an_access_token_cannot_manage(client, token, method, path):
     body = response.json()
     assert body == {
         "error": "ADMIN_REQUIRED",
-        "message": "An access token cannot manage anything; this needs the admin token.",
+        "message": "Access tokens cannot use the management API; it needs an admin token.",
         "requestId": body["requestId"],
     }
 
@@ -194,8 +194,8 @@ async def test_unknown_query_parameters_are_refused(admin, method, path):
         "requestId": body["requestId"],
         "details": [{"field": name, "message": body["details"][0]["message"]}],
     }
-    assert body["message"] == f"{name} {body['details'][0]['message']}."
-    assert body["details"][0]["message"].startswith("is not known here (known: ")
+    assert body["message"] == f"'{name}' {body['details'][0]['message']}."
+    assert body["details"][0]["message"].startswith("is not known (known: ")
 
 
 @pytest.mark.parametrize(

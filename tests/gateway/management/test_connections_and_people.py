@@ -225,7 +225,7 @@ async def test_write_access_follows_from_the_scopes(admin, new_connection, scope
             for tenant in ("common", "organizations", "Consumers ")
         ),
         pytest.param(
-            {"credentials": {"password": "a"}}, "credentials.password", id="unknown credential"
+            {"credentials": {"passphrase": "a"}}, "credentials.passphrase", id="unknown credential"
         ),
         pytest.param({"baseUrl": "https://evil.example"}, "baseUrl", id="a host not allowed"),
         pytest.param({"baseUrl": "file:///etc/passwd"}, "baseUrl", id="no http URL"),
@@ -381,3 +381,26 @@ async def test_metrics_count_connections_by_status(admin, connection):
     counted = (await admin.get("/metrics")).text
     assert 'agw_connections{provider="PROVIDER_A",status="disabled"} 1.0\n' in counted
     assert 'status="active"' not in counted
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        pytest.param({"accountEmail": "ada@-"}, "accountEmail", id="no domain"),
+        pytest.param({"baseUrl": "https://mail.example.org"}, "baseUrl", id="no mail server"),
+        pytest.param({"submissionUrl": "smtp+plain://x.org"}, "submissionUrl", id="plain text"),
+        pytest.param({"calendarUrl": "http://x.org"}, "calendarUrl", id="plain http"),
+        pytest.param({"kinds": []}, "kinds", id="nothing"),
+        pytest.param({"kinds": ["tasks"]}, "kinds[0]", id="another kind"),
+        pytest.param({"password": "a", "accessToken": "b"}, "accessToken", id="two secrets"),
+        pytest.param({"confirmedHosts": ["a"] * 21}, "confirmedHosts", id="many hosts"),
+        pytest.param({"host": "a"}, "host", id="an unknown member"),
+    ],
+)
+async def test_a_search_for_servers_names_what_is_wrong(admin, changes, field):
+    wanted = {"accountEmail": "ada@example.org", **changes}
+
+    refused = await admin.post("/api/connections/discover", json=wanted)
+
+    assert refused.status_code == 400
+    assert [detail["field"] for detail in refused.json()["details"]] == [field]

@@ -61,7 +61,7 @@ async def test_the_same_rule_twice_is_a_conflict_and_the_opposite_is_not(admin, 
     assert again.status_code == 409
     assert again.json() == {
         "error": "DUPLICATE_RULE",
-        "message": "This token has the same rule already.",
+        "message": "This token already has this rule.",
         "requestId": again.json()["requestId"],
     }
     assert (await admin.post(rules, json={**RULE, "action": "block"})).status_code == 201
@@ -139,7 +139,7 @@ async def test_put_names_a_repeated_rule(admin, rules):
     assert response.status_code == 409
     assert response.json() == {
         "error": "DUPLICATE_RULE",
-        "message": "rules[2] is the same as one before it.",
+        "message": "rules[2] repeats an earlier rule.",
         "requestId": response.json()["requestId"],
     }
     assert (await admin.get(rules)).json()["rules"] == []

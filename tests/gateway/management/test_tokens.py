@@ -26,6 +26,7 @@ async def test_a_new_token_grants_nothing_by_default(admin, new_token, operator,
         "name": "reports",
         "keyId": made["token"][4:12],
         "operatorId": operator,
+        "parentId": None,
         "resourceIds": [resource],
         "status": "active",
         "createdAt": made["createdAt"],
@@ -64,7 +65,7 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
     ("change", "details"),
     [
         pytest.param({"name": None}, [("name", "must be a text")], id="no name"),
-        pytest.param({"name": ""}, [("name", "must have at least 1 characters")], id="empty name"),
+        pytest.param({"name": ""}, [("name", "must have at least 1 character")], id="empty name"),
         pytest.param({"name": " "}, [("name", "must not be blank")], id="blank name"),
         pytest.param(
             {"name": "n" * 101}, [("name", "must have at most 100 characters")], id="long name"
@@ -79,7 +80,7 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
             {"operatorId": "nobody"}, [("operatorId", "is not an operator")], id="operator"
         ),
         pytest.param(
-            {"resourceIds": []}, [("resourceIds", "must have at least 1 entries")], id="no resource"
+            {"resourceIds": []}, [("resourceIds", "must have at least 1 entry")], id="no resource"
         ),
         pytest.param(
             {"resourceIds": [99]}, [("resourceIds[0]", "is not a resource")], id="unknown resource"
@@ -95,11 +96,19 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
             [("resourceIds[0]", "must be at most 9223372036854775807")],
             id="beyond 64 bits",
         ),
-        pytest.param({"expiresAt": "soon"}, [("expiresAt", "must be a time")], id="not a time"),
-        pytest.param({"expiresAt": 5}, [("expiresAt", "must be a time")], id="a number as time"),
+        pytest.param(
+            {"expiresAt": "soon"},
+            [("expiresAt", "must be a time, such as 2026-11-20T12:00:00Z")],
+            id="not a time",
+        ),
+        pytest.param(
+            {"expiresAt": 5},
+            [("expiresAt", "must be a time, such as 2026-11-20T12:00:00Z")],
+            id="a number as time",
+        ),
         pytest.param(
             {"expiresAt": "9999-12-31T23:59:59-01:00"},
-            [("expiresAt", "must be a time")],
+            [("expiresAt", "must be a time, such as 2026-11-20T12:00:00Z")],
             id="after the last year",
         ),
         pytest.param(
@@ -107,7 +116,8 @@ async def test_settings_expiry_and_composites_are_stored(admin, new_token):
             [
                 (
                     "admin",
-                    "is not known here (known: name, operatorId, resourceIds, expiresAt, settings)",
+                    "is not known (known: 'name', 'operatorId', 'resourceIds', 'expiresAt', "
+                    "'settings')",
                 )
             ],
             id="unknown key",
@@ -277,10 +287,10 @@ async def test_a_revoked_token_gets_no_new_secret(admin, token):
     assert response.status_code == 400
     assert response.json() == {
         "error": "VALIDATION_ERROR",
-        "message": "tokenId is of a revoked token: it gets no new secret.",
+        "message": "tokenId belongs to a revoked token, which gets no new text.",
         "requestId": response.json()["requestId"],
         "details": [
-            {"field": "tokenId", "message": "is of a revoked token: it gets no new secret"}
+            {"field": "tokenId", "message": "belongs to a revoked token, which gets no new text"}
         ],
     }
     assert (await admin.get(url)).json() == revoked
@@ -329,10 +339,11 @@ async def test_a_page_token_belongs_to_its_list_and_filters(admin, new_token):
     for name in "ab":
         await admin.post(TOKENS, json={**new_token, "name": name})
     page = (await admin.get(TOKENS, params={"limit": 1})).json()["nextPageToken"]
+    changed = page[:10] + ("A" if page[10] != "A" else "B") + page[11:]
 
     for url, params in (
         (TOKENS, {"pageToken": page, "status": "active"}),
-        (TOKENS, {"pageToken": page[:-2] + "AA"}),
+        (TOKENS, {"pageToken": changed}),
         (TOKENS, {"pageToken": "x" * 5000}),
         ("/api/resources", {"pageToken": page}),
     ):
@@ -381,7 +392,7 @@ async def test_a_limit_above_the_maximum_is_lowered_and_reported_in_a_header(adm
         (
             {"offset": "1"},
             "offset",
-            "is not known here (known: limit, operatorId, pageToken, status)",
+            "is not known (known: 'limit', 'operatorId', 'pageToken', 'status')",
         ),
         ({"limit": ["1", "2"]}, "limit", "is given more than once"),
         ({"operatorId": "a\0"}, "operatorId", "must not have the character U+0000"),
@@ -392,9 +403,10 @@ async def test_an_invalid_query_is_refused(admin, params, field, why):
 
     assert response.status_code == 400
     body = response.json()
+    name = f"'{field}'" if "known:" in why else field
     assert body == {
         "error": "INVALID_PARAMETER",
-        "message": f"{field} {why}.",
+        "message": f"{name} {why}.",
         "requestId": body["requestId"],
         "details": [{"field": field, "message": why}],
     }

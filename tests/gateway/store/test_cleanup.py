@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gateway.connections.oauth_flow import CONSENT_LIFETIME_MS, OAuthFlow
 from gateway.secrets.keyring import Keyring
 from gateway.store import cleanup
@@ -90,3 +92,17 @@ async def test_an_abandoned_consent_is_deleted(database, time):
     async with database.reading() as session:
         assert await session.get(OAuthAttempt, "abandoned") is None
         assert await session.get(OAuthAttempt, "under way") is not None
+
+
+async def test_a_failed_sweep_keeps_no_other_from_running(database, time):
+    done = []
+
+    async def fail():
+        raise ValueError
+
+    async def sweep():
+        done.append(time.now)
+
+    with pytest.raises(ValueError):
+        await HourlyCleanup(Leases(database, clock=time), fail, sweep).run_if_due()
+    assert done == [time.now]

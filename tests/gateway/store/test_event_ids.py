@@ -11,7 +11,7 @@ from gateway.store import event_ids
 from gateway.store.database import Database
 from gateway.store.event_ids import EventIds
 from gateway.store.tables import CalendarRow, ConnectionRow, EventRow, Operator, Resource
-from providers.calendar import merged_calendars
+from providers.calendar.event_ids import event_id
 from providers.ports.calendar import CalendarKey, EventKey
 
 WORK, HOME = CalendarKey(1, "me@a.example"), CalendarKey(1, "home")
@@ -49,9 +49,7 @@ def connection(number):
 
 def places(ids, count, calendar=WORK, calendar_id=1):
     return {
-        merged_calendars.event_id(calendar, f"{ids}-{number}"): EventKey(
-            calendar_id, calendar, f"{ids}-{number}"
-        )
+        event_id(calendar, f"{ids}-{number}"): EventKey(calendar_id, calendar, f"{ids}-{number}")
         for number in range(count)
     }
 
@@ -231,7 +229,7 @@ async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
 )
 def test_an_event_id_depends_only_on_its_calendar_and_native_id(place, native, expected):
     """These values are in the hands of clients: they may never change."""
-    made = merged_calendars.event_id(place, native)
+    made = event_id(place, native)
 
     assert UUID(made).version == 5
     assert made == expected

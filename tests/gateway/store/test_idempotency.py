@@ -10,15 +10,10 @@ from sqlalchemy import delete, text
 
 from gateway.errors import Overloaded
 from gateway.secrets.keyring import Keyring
-from gateway.store import idempotency
+from gateway.store import timestamps
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.idempotency import (
-    CONFIRMED_SECONDS,
-    LEASE_MS,
-    MAX_RENEWALS,
-    RETENTION_MS,
-    IdempotencyStore,
-)
+from gateway.store.idempotency.leases import CONFIRMED_SECONDS, LEASE_MS, MAX_RENEWALS
+from gateway.store.idempotency.store import RETENTION_MS, IdempotencyStore
 from gateway.store.tables import AccessToken
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
 from rest_compat.ports import Problem
@@ -41,9 +36,8 @@ POSTGRES = os.environ.get("AGW_TEST_POSTGRES_URL", "")  # an empty database to t
 
 
 @pytest.fixture(params=["sqlite", "postgresql"] if POSTGRES else ["sqlite"])
-async def database(request, tmp_path):
-    embedded = f"sqlite+aiosqlite:///{tmp_path}/gateway.db"
-    database = Database.open(embedded if request.param == "sqlite" else POSTGRES)
+async def database(request, store):
+    database = Database.open(store if request.param == "sqlite" else POSTGRES)
     await database.migrate()
     async with database.writing() as session:
         await session.exec(delete(AccessToken))
@@ -202,7 +196,7 @@ async def test_a_live_process_renews_its_attempts(process, clock):
     await ledger.begin(intent())
     for _ in range(10):
         clock.now += 5_000
-        await ledger.renew()
+        await ledger._leases.renew()
 
     assert isinstance(await other.begin(intent()), InProgress)
 
@@ -210,7 +204,7 @@ async def test_a_live_process_renews_its_attempts(process, clock):
 async def test_an_abandoned_attempt_is_not_renewed(ledger, clock):
     await ledger.abandon(await ledger.begin(intent()))
     clock.now += LEASE_MS
-    await ledger.renew()
+    await ledger._leases.renew()
 
     assert isinstance(await ledger.begin(intent()), Attempt)
 
@@ -235,7 +229,7 @@ async def test_a_try_that_was_taken_over_can_neither_close_nor_renew_the_later_o
 
     assert isinstance(await other.begin(intent()), InProgress)
     clock.now += LEASE_MS
-    await slow.renew()
+    await slow._leases.renew()
     assert isinstance(await other.begin(intent()), Attempt)
 
 
@@ -301,7 +295,7 @@ async def test_cleanup_deletes_expired_intents_and_not_running_ones(ledger, cloc
     await ledger.complete(await ledger.begin(intent(key="old")), SENT)
     await ledger.begin(intent(key="long upload"))
     clock.now += RETENTION_MS
-    await ledger.renew()
+    await ledger._leases.renew()
     await ledger.complete(await ledger.begin(intent(key="new")), SENT)
 
     assert await ledger.sweep() == 1
@@ -358,12 +352,12 @@ async def test_an_entry_of_an_earlier_version_is_recognised(ledger, path):
     other = await ledger.begin(intent(**{**FORMER, "former_fingerprint": b"n" * 32}))
 
     assert isinstance(retried, Completed)
-    assert (retried.response, retried.response.effect) == (SENT, b"")
+    assert (retried.response, retried.response.kept_result) == (SENT, b"")
     assert isinstance(other, KeyReused)
 
 
 async def test_an_entry_has_the_effect_and_the_view_of_its_run(ledger):
-    stored = RestResponse(status=200, body=b"{}", effect=b'{"members":{}}', view=b"v" * 32)
+    stored = RestResponse(status=200, body=b"{}", kept_result=b'{"members":{}}', view=b"v" * 32)
     await ledger.complete(await ledger.begin(intent(**FORMER)), stored)
 
     assert (await ledger.begin(intent(**FORMER))).response == stored
@@ -376,13 +370,13 @@ async def test_an_entry_has_the_effect_and_the_view_of_its_run(ledger):
 def uptime(monkeypatch):
     """The clock that goes on while a machine is suspended, moved by hand."""
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(idempotency, "uptime", lambda: clock.now)
+    monkeypatch.setattr(timestamps, "uptime", lambda: clock.now)
     return clock
 
 
 async def test_a_fresh_attempt_is_confirmed_without_the_database(ledger, uptime, monkeypatch):
     attempt = await ledger.begin(intent())
-    monkeypatch.setattr(ledger, "_database", None)
+    monkeypatch.setattr(ledger._leases, "_database", None)
     uptime.now += CONFIRMED_SECONDS - 0.1
 
     assert await ledger.confirm(attempt)
@@ -407,7 +401,7 @@ async def test_an_attempt_that_was_taken_over_is_not_confirmed(process, clock, u
     taken_over = await other.begin(intent())
 
     assert isinstance(taken_over, Attempt)
-    await suspended.renew()
+    await suspended._leases.renew()
     assert not await suspended.confirm(attempt)
     assert await other.confirm(taken_over)
 
@@ -502,8 +496,8 @@ async def test_a_renewal_that_began_earlier_does_not_shorten_a_later_one(
             assert await ledger.confirm(attempt)
 
     monkeypatch.setattr(ledger._database, "writing", overtaken)
-    await ledger.renew()
-    monkeypatch.setattr(ledger, "_database", None)
+    await ledger._leases.renew()
+    monkeypatch.setattr(ledger._leases, "_database", None)
 
     assert await ledger.confirm(attempt)
 
@@ -511,7 +505,7 @@ async def test_a_renewal_that_began_earlier_does_not_shorten_a_later_one(
 async def test_the_answer_of_a_refused_attempt_is_never_kept(ledger, clock, caplog):
     """A key ends: the next attempt begins when the lease of the refused one is over."""
     attempt = await ledger.begin(intent())
-    ledger._running.clear()  # whatever refuses an attempt whose row still names it
+    ledger._leases._running.clear()  # whatever refuses an attempt whose row still names it
 
     assert not await ledger.confirm(attempt)
     await ledger.complete(attempt, RestResponse(status=409, body=b"{}"))
@@ -523,4 +517,4 @@ async def test_the_answer_of_a_refused_attempt_is_never_kept(ledger, clock, capl
     await ledger.complete(retry, SENT)
     assert (await ledger.begin(intent())).response == SENT
     assert caplog.messages == ["an idempotent call was refused: the attempt has ended (attempt 1)"]
-    assert not ledger._lost
+    assert not ledger._leases._lost

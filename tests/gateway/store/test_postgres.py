@@ -27,7 +27,7 @@ from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store import tables
 from gateway.store.database import Database, StorageUnavailable
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.revisions import alembic_config, upgrade
 from rest_compat.ledger import Attempt, Completed, InProgress, Intent
 from rest_compat.responses import RestResponse
@@ -458,7 +458,7 @@ def decided(name, at=20_000 * DAY_MS):
     members = dict.fromkeys(Decision._fields) | {
         "at": at, "request_id": name, "token_id": 1, "operator_id": "op", "door": "rest",
         "outcome": "allowed", "status": 200, "policy_rev": 1, "hidden_fields": 0, "cost": 1,
-        "duration": 1500, "upstream_calls": 0, "rule_id": 2**40,
+        "duration": 1500, "upstream_calls": 0, "rule_id": 2**40, "dry_run": False,
     }  # fmt: skip
     return Decision(**members)
 

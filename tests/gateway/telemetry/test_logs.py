@@ -137,3 +137,10 @@ async def test_an_exception_is_logged_by_its_type_alone():
     assert shown(OSError(CANARY)) == silent
     assert shown(CANARY, failure=OSError(CANARY), logger="asyncio") == silent
     assert shown("ours", failure=OSError(CANARY), logger="gateway") == "info: ours kind=OSError"
+
+
+async def test_a_probe_that_passes_is_logged_for_debugging_only(client, lines):
+    await client.get("/readyz")
+
+    (probe,) = [line for line in lines() if line.get("operation") == "GET /readyz"]
+    assert (probe["level"], probe["status"]) == ("debug", 200)

@@ -193,7 +193,7 @@ async def test_more_than_a_hundred_mailboxes_are_refused_before_any_upstream_cal
     assert (status, body["data"]) == (200, {"emails": None})
     (error,) = body["errors"]
     assert error["message"] == (
-        "A search goes over 100 mailboxes at most, and this token has 101; "
+        "A search covers at most 100 mailboxes, and this token has 101; "
         "allowedConnectionIds chooses among them."
     )
     assert error["extensions"] == {"code": "MAILBOX_LIMIT", "httpStatus": 422, "requestId": "req-1"}
@@ -214,7 +214,7 @@ async def test_an_id_too_long_for_a_token_is_a_provider_error(ask, world, email)
 
     assert (status, body["data"]) == (200, {"emails": None})
     (error,) = body["errors"]
-    assert error["message"] == "The place where this page ends is too long for a page token."
+    assert error["message"] == "The position of the next page is too long for a page token."
     assert error["extensions"] == {
         "code": "PROVIDER_ERROR",
         "httpStatus": 502,

@@ -184,6 +184,11 @@ async def test_empty_subject_and_body_and_encoded_words_are_fine(ask, world):
     assert world.mailboxes[1].calls[0][1].subject == "=?utf-8?q?=0D=0ABcc:_x?="
 
 
+SEND_MEMBERS = (
+    "'to', 'subject', 'body', 'cc', 'bcc', 'bodyType', 'importance', 'connectionId', 'attachments'"
+)
+
+
 @pytest.mark.parametrize(
     ("variables", "details"),
     [
@@ -192,7 +197,7 @@ async def test_empty_subject_and_body_and_encoded_words_are_fine(ask, world):
         pytest.param(
             {"input": {"to": [{"name": "X"}], "subject": 1, "more": 1}},
             [
-                ("more", "There is no member of this name."),
+                ("more", f"It is not known (known: {SEND_MEMBERS})."),
                 ("to[0].email", "It is required."),
                 ("subject", "It must be of type String."),
                 ("body", "It is required."),
@@ -273,7 +278,7 @@ async def test_forwarding_hidden_fields_is_refused(ask, world, word):
 
     assert refusal(body) == ("FIELD_NOT_VISIBLE", 403)
     assert body["errors"][0]["message"] == (
-        f"Forwarding would reveal a field this token may not see: '{word}'."
+        f"Forwarding would reveal a field that this token may not see: '{word}'."
     )
     assert world.mailboxes[1].calls == []
 

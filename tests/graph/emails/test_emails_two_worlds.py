@@ -118,6 +118,7 @@ async def test_hidden_fields_are_null_and_listed(ask, world):
                         "bodyPreview",
                         "body",
                         "bodyType",
+                        "links",
                         "sentAt",
                         "receivedAt",
                         "attachments",
@@ -155,7 +156,7 @@ async def test_a_filter_on_a_hidden_field_is_refused(ask, world, argument, word,
         return
     name = argument.partition(":")[0]
     assert body["errors"][0]["message"] == (
-        f"The filter '{name}' would reveal a field this token may not see: '{word}'."
+        f"The filter '{name}' would reveal a field that this token may not see: '{word}'."
     )
     assert body["errors"][0]["extensions"]["code"] == "FIELD_NOT_VISIBLE"
     assert body["errors"][0]["extensions"]["httpStatus"] == 403

@@ -84,10 +84,12 @@ async def test_hidden_fields_are_listed_by_name(agendas):
                 "description",
                 "location",
                 "organizer",
+                "organizerPerson",
                 "attendees",
                 "joinUrl",
                 "labels",
                 "isRecurringEvent",
+                "series",
             ]
         },
         "accessInfo": "Hidden event fields: description, location, organizer, attendees, "

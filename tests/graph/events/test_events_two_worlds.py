@@ -10,8 +10,9 @@ from in_memory_calendars import Diary, MemoryIds
 
 from graph.request_execution import respond
 from policy.vocabulary import CalendarField
-from providers.calendar.merged_calendars import MergedCalendars, event_id
-from providers.ports.calendar import READ_ALL, CalendarKey, EventKey, EventList, Span
+from providers.calendar.event_ids import event_id
+from providers.calendar.merged_calendars import MergedCalendars
+from providers.ports.calendar import CalendarKey, EventKey, EventList, Span
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
@@ -81,11 +82,9 @@ DOCUMENTS = [
 class Honest(Diary):
     """A connector that omits unwanted attributes and, on request, declined events."""
 
-    async def events(self, calendar, span, *, include_cancelled, wanted, reading=READ_ALL):
-        listed = await super().events(
-            calendar, span, include_cancelled=include_cancelled, wanted=wanted
-        )
-        return EventList([pick(event, wanted) for event in listed.events])
+    async def events(self, calendar, selection, *, first=None):
+        listed = await super().events(calendar, selection)
+        return EventList([pick(event, selection.wanted) for event in listed.events])
 
     async def event(self, calendar, event, *, wanted):
         return pick(await super().event(calendar, event, wanted=wanted), wanted)

@@ -7,10 +7,11 @@ import pytest
 from plan_cases.comparing import Tally, differences
 from plan_cases.faults import FAULTS
 from plan_cases.schemas import invented, ours
+from suites import slow_but
 
 from graph.execution.plan import shapes
 
-FEW = 50  # documents per schema, each run several times
+FEW = 25  # documents per schema, each run several times
 MANY = int(os.environ.get("PLAN_CASES", "2000"))  # runs
 MOST = 400  # documents until a fault must have shown
 
@@ -52,17 +53,20 @@ async def test_plans_and_plain_execution_agree_many_times(subject):
 
 # Where the search for a rare one starts, to be quick; when the generator changes, it just goes on.
 START = {
-    "dicts taken for records": 51,
-    "enum unchecked": 53,
+    "cancelling taken for null": 71,
+    "dicts taken for records": 126,
+    "enum unchecked": 65,
     "inner lists uncounted": 55,
-    "large numbers rounded": 142,
-    "null check removed": 60,
+    "large numbers rounded": 206,
     "nulls in lists accepted": 54,
-    "times without offset accepted": 20,
+    "times without offset accepted": 118,
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    slow_but(["mask ignored", "null check removed", "enum unchecked", "path wrong"], FAULTS),
+)
 async def test_a_fault_shows(fault, monkeypatch):
     shapes._shape.cache_clear()
     with monkeypatch.context() as patch:

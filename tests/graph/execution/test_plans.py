@@ -1,6 +1,7 @@
 """Plans: masked fields are null unread, requested fields are known, and the cache is bounded."""
 
 import re
+from typing import get_args
 
 import msgspec
 import pytest
@@ -8,10 +9,11 @@ from graphql.execution.values import VariableValues
 from paths import REPOSITORY
 
 from graph.documents.operations import CACHED_LENGTH, Graph
+from graph.execution.plan import whole_records
 from graph.execution.plan.cache import PlanCache
 from graph.schema import build
-from providers.records.base import Record
-from providers.records.mail import Email
+from providers.records.base import Mark, Record
+from providers.records.mail import Email, Participant
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 
@@ -90,6 +92,54 @@ async def test_an_unexpected_value_is_completed_by_graphql_core(graph, world, em
     assert outcome.errors == ()
     subjects = [email["subject"] for email in outcome.data["result"]["emails"]]
     assert subjects == ["Subject a1", "Subject b1", "7"]
+
+
+async def test_small_records_are_passed_on_where_the_selection_is_all_they_hold(
+    graph, world, email
+):
+    people = (Participant("x@example.com", "X"), Participant("y@example.com"))
+    world.mailboxes[1].emails = [email("a1", 1, to=people)]
+    text = "{ emails { emails { to { email name } } } }"
+
+    outcome = await graph.prepare_rest(text).run({"limit": 1}, world.context())
+
+    assert [person is known for person, known in zip(_to(outcome), people, strict=True)] == [
+        True
+    ] * 2
+    assert b'"to":[{"email":"x@example.com","name":"X"},{"email":"y@' in json_of(outcome)
+
+
+@pytest.mark.parametrize("selection", ["name email", "email", "address: email name", "name"])
+async def test_other_selections_of_small_records_are_copied(graph, world, email, selection):
+    world.mailboxes[1].emails = [email("a1", 1, to=(Participant("x@example.com", "X"),))]
+    text = f"{{ emails {{ emails {{ to {{ {selection} }} }} }} }}"
+
+    outcome = await graph.prepare_rest(text).run({"limit": 1}, world.context())
+
+    assert not isinstance(_to(outcome)[0], Participant)
+
+
+def _to(outcome):
+    return outcome.data["emails"].emails[0].to
+
+
+def test_the_rest_documents_select_all_that_small_records_hold(graph):
+    programs = [graph.prepare_rest(document(endpoint.document)).program for endpoint in ENDPOINTS]
+    plans = [program.plan(VariableValues({}, {}), frozenset()) for program in programs]
+    readers = [step.reader for plan in plans for step in plan.steps.values()]
+
+    passed_on = set().union(*(_marks(reader.passing) for reader in readers))
+    assert passed_on == {whole_records._mark(kind) for kind in whole_records.RECORDS.values()}
+
+
+def _marks(type_):
+    """Return the marks within a shape."""
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        inner = [field.type for field in msgspec.structs.fields(type_)]
+    else:
+        inner = get_args(type_)
+    found = {type_} if isinstance(type_, type) and issubclass(type_, Mark) else set()
+    return found.union(*map(_marks, inner))
 
 
 async def test_an_unexpected_null_has_the_path_and_location_of_graphql_core(graph, world, email):

@@ -7,6 +7,8 @@ import pytest
 from graphql import is_object_type
 
 from graph.coordinates import record_attribute
+from graph.edge_table import EDGES
+from graph.edges import edge_of
 from graph.masking import masks
 from graph.schema import build
 from policy.grants import Grant, validate
@@ -39,6 +41,20 @@ def test_every_field_is_in_exactly_one_table():
     assert listed == Counter(every_coordinate())
 
 
+def test_an_edge_is_hidden_with_the_field_that_it_starts_from():
+    for edge in EDGES:
+        fields = build().type_map[edge.owner].fields
+        sources = {
+            masks.MASKED.get(f"{edge.owner}.{name}")
+            for name, field in fields.items()
+            if edge_of(field) is None and record_attribute(field) in edge.arguments.values()
+        }
+        # These are left out one by one.
+        sources -= {masks.MASKED.get(source) for source in edge.sources.values()}
+
+        assert {masks.MASKED.get(edge.coordinate)} >= sources - {None}, edge.coordinate
+
+
 def test_every_mask_word_hides_something():
     assert {str(word) for word in masks.MASKED.values() if isinstance(word, EmailField)} == {
         str(word) for word in EmailField
@@ -58,7 +74,7 @@ def test_every_field_of_an_email_shows_the_record_attribute_of_its_name():
         pytest.param(["all"], {}, id="everything visible"),
         pytest.param(
             [word for word in EmailField if word is not EmailField.BODY],
-            {"Email": ["body", "bodyType"]},
+            {"Email": ["body", "bodyType", "links"]},
             id="body hidden",
         ),
         pytest.param(

@@ -53,10 +53,10 @@ async def test_an_input_with_a_nul_character_is_not_sent(ask, world, change):
 
     (error,) = body["errors"]
     assert (status, body["data"]) == (200, {"sendEmail": None})
-    assert error["message"] == "input has a text with the character U+0000."
+    assert error["message"] == "input has a string with the character U+0000."
     assert error["extensions"]["code"] == "VALIDATION_ERROR"
     assert error["extensions"]["details"] == [
-        {"field": "input", "message": "It has a text with the character U+0000."}
+        {"field": "input", "message": "It has a string with the character U+0000."}
     ]
     assert world.mailboxes[1].calls == world.mailboxes[2].calls == []
 

@@ -21,6 +21,7 @@ from graph.execution.plan import (
     record_checks,
     selections,
     shapes,
+    whole_records,
 )
 from graph.execution.plan.executor import PlannedExecutor
 from graph.execution.plan.inputs import FieldCall, VariableCoercer
@@ -206,6 +207,14 @@ def iterators_used_up(patch):
     patch.setattr(RecordReader, "read", read)
 
 
+def passed_on_unasked(patch):
+    def mark(name, members):
+        kind = whole_records.RECORDS.get(name)
+        return kind and whole_records._mark(kind)
+
+    patch.setattr(whole_records, "mark", mark)
+
+
 def argument_lost(patch):
     original = FieldCall.arguments
 
@@ -298,6 +307,7 @@ FAULTS: Mapping[str, Plant] = MappingProxyType(
         "budget spent twice": budget_spent_twice,
         "unexpected value dropped": unexpected_value_dropped,
         "iterators used up": iterators_used_up,
+        "passed on unasked": passed_on_unasked,
         "argument lost": argument_lost,
         "variable in a literal lost": variable_in_a_literal_lost,
         "merged nodes dropped": merged_nodes_dropped,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from graphql import get_named_type, is_leaf_type, is_required_argument
 from hypothesis import strategies as st
 
+from graph.edge_table import EDGES
+
 ABSENT = object()
 FLAGS = st.sampled_from([True, False, True, False, None, "odd"])
 NUMBERS = st.sampled_from([3, 1000, 40.0, 0, None, True, "odd"])
@@ -154,12 +156,18 @@ class Writer:
         return self._arguments[key]
 
     def _plain(self, owner, depth):
-        return [
-            name
+        optional = {
+            name: field
             for name, field in owner.fields.items()
-            if (depth < 4 and self._left > 0) or is_leaf_type(get_named_type(field.type))
             if not any(map(is_required_argument, field.args.values()))
+        }
+        edges = [edge.name for edge in EDGES if edge.owner == owner.name and edge.name in optional]
+        plain = [
+            name
+            for name, field in optional.items()
+            if (depth < 4 and self._left > 0) or is_leaf_type(get_named_type(field.type))
         ]
+        return [*edges, *plain] if self._left > 0 else plain  # edges more often than others
 
     def _directives(self):
         kinds = self._draw(st.sampled_from(["", "", "", "", "s", "i", "si", "is"]))

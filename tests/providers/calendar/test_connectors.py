@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
+from providers.calendar.calendar_memory import CalendarMemory
 from providers.connectors.provider_a.failures import classify as classify_a
 from providers.connectors.provider_a.google_calendar import calendars as calendar_a
 from providers.connectors.provider_b.failures import classify as classify_b
 from providers.connectors.provider_b.outlook_calendar import calendars as calendar_b
 from providers.failures import Broken, Missing, Refused, Throttled, TooMuch
 from providers.http.client import Origins, Upstream
-from providers.ports.calendar import Span
+from providers.ports.calendar import EventSelection, Span
 from providers.records.calendar import Attendee, Calendar, Event
 
 BASE = "https://calendar.example"
@@ -20,6 +21,10 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 WEEK = Span(START, START + timedelta(days=7))
 EVERYTHING = frozenset(Event.__struct_fields__)
 PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"'
+
+
+def selected(wanted, *, include_cancelled=False):
+    return EventSelection(span=WEEK, include_cancelled=include_cancelled, wanted=wanted)
 
 
 class Wire:
@@ -52,12 +57,20 @@ def opened(connector, classify, *answers):
     return connector(upstream), wire
 
 
+def google_calendars(upstream):
+    return calendar_a.GoogleCalendars(upstream, CalendarMemory())
+
+
+def outlook_calendars(upstream):
+    return calendar_b.OutlookCalendars(upstream, CalendarMemory())
+
+
 def open_a(*answers):
-    return opened(calendar_a.GoogleCalendars, classify_a, *answers)
+    return opened(google_calendars, classify_a, *answers)
 
 
 def open_b(*answers):
-    return opened(calendar_b.OutlookCalendars, classify_b, *answers)
+    return opened(outlook_calendars, classify_b, *answers)
 
 
 def a_event(**more):
@@ -84,12 +97,12 @@ def b_event(**more):
 
 async def listed_a(*items, wanted=EVERYTHING):
     port, _ = open_a({"items": list(items)})
-    return (await port.events("c", WEEK, include_cancelled=True, wanted=wanted)).events
+    return (await port.events("c", selected(wanted, include_cancelled=True))).events
 
 
 async def listed_b(*items, wanted=EVERYTHING):
     port, _ = open_b({"value": list(items)})
-    return (await port.events("c", WEEK, include_cancelled=True, wanted=wanted)).events
+    return (await port.events("c", selected(wanted, include_cancelled=True))).events
 
 
 # -- provider A
@@ -98,7 +111,7 @@ async def listed_b(*items, wanted=EVERYTHING):
 async def test_provider_a_is_called_with_the_documented_parameters():
     port, wire = open_a({})
 
-    await port.events("me@x.example", WEEK, include_cancelled=False, wanted=frozenset({"title"}))
+    await port.events("me@x.example", selected(frozenset({"title"})))
 
     assert wire.paths == ["/calendar/v3/calendars/me%40x.example/events"]
     assert dict(wire.requests[0].url.params) == {
@@ -149,6 +162,7 @@ async def test_an_event_of_provider_a_is_read_completely():
         join_url="https://meet.example/1",
         labels=(),
         is_recurring_event=True,
+        series="series",
     )
 
 
@@ -244,7 +258,7 @@ async def test_a_is_read_page_by_page_though_pages_are_empty():
         {"items": [a_event(id="e2")]},
     )
 
-    listed = await port.events("c", WEEK, include_cancelled=True, wanted=frozenset())
+    listed = await port.events("c", selected(frozenset(), include_cancelled=True))
 
     assert [event.id for event in listed.events] == ["e1", "e2"]
     assert listed.complete
@@ -258,7 +272,7 @@ async def test_repeating_pages_are_a_broken_response(opener):
     port, _ = opener(answer)
 
     with pytest.raises(Broken):
-        await port.events("c", WEEK, include_cancelled=False, wanted=frozenset())
+        await port.events("c", selected(frozenset()))
     with pytest.raises(Broken):
         await port.calendars()
 
@@ -319,7 +333,7 @@ async def test_provider_a_is_asked_for_own_responses_only_when_visible():
 async def test_provider_b_is_called_with_the_documented_parameters():
     port, wire = open_b({})
 
-    await port.events("A=", WEEK, include_cancelled=False, wanted=frozenset({"title", "status"}))
+    await port.events("A=", selected(frozenset({"title", "status"})))
 
     assert wire.paths == ["/v1.0/me/calendars/A%3D/calendarView"]
     assert dict(wire.requests[0].url.params) == {
@@ -437,6 +451,19 @@ async def test_provider_b_leaves_rooms_out_unless_they_are_wanted():
     assert full.organizer == "loft@rooms.example"
 
 
+async def test_provider_b_decodes_no_member_that_is_not_wanted():
+    """A member that was not asked for may even have another type."""
+    room = {"emailAddress": {"address": "loft@rooms.example"}, "type": "resource"}
+    native = b_event(attendees=[room], organizer=5, location=5, body=5)
+
+    (event,) = await listed_b(native, wanted=frozenset({"attendees", "title"}))
+
+    assert (event.attendees, event.organizer, event.location, event.description) == (
+        (),
+        *[None] * 3,
+    )
+
+
 @pytest.mark.parametrize(
     "start",
     [
@@ -454,7 +481,7 @@ async def test_times_of_provider_b_outside_utc_are_a_broken_response(start):
 async def test_cancelled_events_of_provider_b_are_removed():
     port, _ = open_b({"value": [b_event(isCancelled=True), b_event(id="e2")]})
 
-    listed = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
+    listed = await port.events("c", selected(EVERYTHING))
 
     assert [event.id for event in listed.events] == ["e2"]
 
@@ -568,7 +595,7 @@ async def test_reading_stops_at_the_event_limit(monkeypatch, opener, page):
     monkeypatch.setattr(calendar_b, "MAX_EVENTS", 2)
     port, wire = opener(page)
 
-    listed = await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
+    listed = await port.events("c", selected(EVERYTHING))
 
     assert not listed.complete
     assert len(listed.events) == 2
@@ -594,7 +621,7 @@ async def test_failures_are_distinguished(opener, answer, expected):
     port, _ = opener(answer)
 
     with pytest.raises(expected):
-        await port.events("c", WEEK, include_cancelled=False, wanted=EVERYTHING)
+        await port.events("c", selected(EVERYTHING))
     with pytest.raises(expected):
         await port.busy("c", WEEK, own_responses=True)
 
@@ -607,7 +634,7 @@ async def test_ids_that_are_not_path_segments_are_missing_without_a_call(opener,
     with pytest.raises(Missing):
         await port.event("c", native, wanted=EVERYTHING)
     with pytest.raises(Missing):
-        await port.events(native, WEEK, include_cancelled=False, wanted=EVERYTHING)
+        await port.events(native, selected(EVERYTHING))
     assert wire.requests == []
 
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sandbox_calendars
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.calendar import freebusy
@@ -206,7 +206,7 @@ async def opened(plans):
         yield calendars
 
 
-@settings(max_examples=25)
+@pytest.mark.slow
 @given(
     plans=st.lists(planned, max_size=6),
     day=st.sampled_from(DAYS),

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from in_memory_calendars import Diary, MemoryIds, place
 
-from providers.calendar.merged_calendars import MergedCalendars, event_id
+from providers.calendar.event_ids import event_id
+from providers.calendar.merged_calendars import MergedCalendars
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut
 from providers.fanout import AllFailed
 from providers.ports.calendar import EventQuery, NoSuchCalendar, Span

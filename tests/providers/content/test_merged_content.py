@@ -4,13 +4,21 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from collab_upstream import BOB, FILE, HOST, READ, ROW, WRITE, key, list_key
+from collab_upstream import ANN, BOB, FILE, HOST, READ, ROW, WRITE, key, list_key
 
 from policy.wildcards import Wildcard
 from providers.collab_ids import ItemKey, RowKey
 from providers.content.ancestors import MAX_DEPTH, AncestorCache
 from providers.content.merged_content import MergedContent
-from providers.failures import Conflicted, Missing, NeedsReauth, ProviderFailure, Throttled, TooMuch
+from providers.failures import (
+    Conflicted,
+    Incomplete,
+    Missing,
+    NeedsReauth,
+    ProviderFailure,
+    Throttled,
+    TooMuch,
+)
 from providers.ports.collab import (
     FileQuery,
     InvalidCursor,
@@ -79,12 +87,91 @@ async def test_a_list_of_sites_that_is_cut_is_a_warning(tenant, monkeypatch):
 
 
 async def test_sites_that_upstream_repeats_are_one(tenant):
-    tenant.store.settings.repeats_sites = True
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company", "Yard"]
+    assert sites.failed == ()
+    assert len(tenant.calls) == 5  # a batch of four
+
+
+@pytest.fixture
+def leaving_out(monkeypatch):
+    """The search for all sites leaves out every second one, as it does in a large tenant."""
+    monkeypatch.setattr("sandbox.collab.sites.LARGE_TENANT", 0)
+    monkeypatch.setattr("sandbox.collab.sites.LEFT_OUT", 2)
+
+
+INCOMPLETE = [("the list of sites", Incomplete)]
+
+
+def doubts(sites):
+    return [(warning.part, type(warning.failure)) for warning in sites.failed]
+
+
+@pytest.mark.usefixtures("leaving_out")
+async def test_a_site_that_upstream_leaves_out_is_there_when_the_user_follows_it(tenant):
+    tenant.store.put(msgspec.structs.replace(tenant.yard, followers=(ANN,)))
+
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company", "Yard"]
+    assert doubts(sites) == INCOMPLETE
+
+
+@pytest.mark.usefixtures("leaving_out")
+async def test_a_site_that_no_other_source_names_cannot_be_known_to_be_missing(tenant):
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company"]
+    assert sites.failed == ()
+
+
+async def test_a_missing_personal_site_is_added_without_a_doubt(tenant, monkeypatch):
+    monkeypatch.setattr("sandbox.collab.sites.LARGE_TENANT", 0)
+    monkeypatch.setattr("sandbox.collab.sites.LEFT_OUT", 3)
 
     sites = await tenant.delegated().content.sites()
 
     assert [site.display_name for site in sites.items] == ["Ann Miller", "Company", "Yard"]
     assert sites.failed == ()
+
+
+async def test_a_root_site_that_upstream_leaves_out_is_added(tenant, monkeypatch):
+    monkeypatch.setattr("sandbox.collab.sites.LARGE_TENANT", 0)
+    monkeypatch.setattr("sandbox.collab.sites.LEFT_OUT", 1)
+
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company"]
+    assert doubts(sites) == INCOMPLETE
+
+
+@pytest.mark.parametrize("path", ["/me/followedSites", "/sites/root", "/me/drive"])
+async def test_sites_are_listed_when_another_source_fails(tenant, path):
+    tenant.fault(kind="500", match=path, count=2)
+
+    sites = await tenant.delegated().content.sites()
+
+    assert [site.display_name for site in sites.items] == ["Ann Miller", "Company", "Yard"]
+    assert doubts(sites) == ([] if path == "/me/drive" else INCOMPLETE)
+
+
+@pytest.mark.parametrize("path", ["/me/followedSites", "/sites/root", "/me/drive"])
+async def test_a_source_that_the_account_lacks_is_no_doubt(tenant, path):
+    tenant.fault(kind="404", match=path, count=2)
+
+    assert (await tenant.delegated().content.sites()).failed == ()
+
+
+async def test_a_long_list_of_sites_may_leave_some_out(tenant):
+    for number in range(250):
+        tenant.make.site(HOST, f"/sites/{number}", f"Site {number}")
+    tenant.make.save()
+
+    sites = await tenant.delegated().content.sites()
+
+    assert len(sites.items) == 253
+    assert doubts(sites) == INCOMPLETE
 
 
 async def test_an_id_goes_to_the_connection_that_sees_it(tenant):

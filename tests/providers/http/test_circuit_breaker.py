@@ -106,7 +106,7 @@ class BreakerRules(RuleBasedStateMachine):
 
 
 TestBreaker = BreakerRules.TestCase
-TestBreaker.settings = settings(max_examples=60, stateful_step_count=40)
+TestBreaker.settings = settings(stateful_step_count=40)
 
 
 def outcomes(breaker, *, succeeded, count):

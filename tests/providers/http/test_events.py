@@ -1,9 +1,9 @@
 """Every attempt is reported with its upstream, outcome and duration, without its content."""
 
 import asyncio
-import dataclasses
 
 import httpx
+import msgspec
 import pytest
 
 from providers.failures import ProviderFailure
@@ -34,7 +34,7 @@ async def test_every_attempt_is_reported_with_its_status(status, tries):
         ("PROVIDER_A", "GET", outcome) for outcome in tries
     ]
     assert all(attempt.began <= attempt.ended for attempt in attempts)
-    assert "canary" not in str([dataclasses.astuple(attempt) for attempt in attempts])
+    assert "canary" not in str([msgspec.structs.astuple(attempt) for attempt in attempts])
 
 
 async def test_an_attempt_without_a_response_is_broken():

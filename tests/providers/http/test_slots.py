@@ -137,6 +137,7 @@ async def test_a_call_of_weight_four_runs_alone():
     assert meter.most == 1
 
 
+@pytest.mark.slow
 async def test_a_reconnected_account_keeps_to_the_slots_in_use():
     meter = Meter()
     origins = Origins(transport=httpx.MockTransport(meter))

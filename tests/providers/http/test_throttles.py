@@ -9,7 +9,7 @@ from providers import registry
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import Throttled
 from providers.http.client import Origins, Response
-from providers.http.retry_after import named_wait, seconds_until_midnight
+from providers.http.retry_after import named_wait, seconds_until_midnight, wait_for_budget
 from providers.ports.connection import ConnectionInfo
 from sandbox import app as sandbox
 from sandbox import faults
@@ -231,6 +231,32 @@ def test_a_header_counts_before_a_text_and_zero_is_no_wait(monkeypatch):
     text = "Retry after 2026-03-02T12:00:30.000Z"
     assert named_wait(Response(429, {"retry-after": "5"}, b""), text) == 5
     assert named_wait(Response(429, {"retry-after": "0"}, b""), text) == 30
+
+
+# -- budgets
+
+
+def budget(limit, remaining, reset):
+    """Return the headers that SharePoint sends from 80 % of a budget on."""
+    return {"ratelimit-limit": limit, "ratelimit-remaining": remaining, "ratelimit-reset": reset}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        pytest.param(budget("6000", "1200", "41"), None, id="enough is left"),
+        pytest.param(budget("6000", "121", "41"), None, id="just enough"),
+        pytest.param(budget("6000", "120", "41"), 41, id="what a batch may cost"),
+        pytest.param(budget("1200", "0", "0"), 1, id="nothing is left"),
+        pytest.param(budget("1200", "0", "9" * 5000), 86_400, id="a very long wait"),
+        pytest.param(budget("1200", "0", ""), None, id="no reset"),
+        pytest.param(budget("1200", "-1", "41"), None, id="a negative number"),
+        pytest.param(budget("1200", "²", "41"), None, id="no ASCII digit"),
+        pytest.param({}, None, id="no headers"),
+    ],
+)
+def test_a_spent_budget_is_waited_for(headers, seconds):
+    assert wait_for_budget(headers) == seconds
 
 
 @pytest.mark.parametrize(("day", "hour"), [(7, 12), (8, 1)])

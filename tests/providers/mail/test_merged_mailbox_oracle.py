@@ -160,6 +160,7 @@ def filled(account):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["PROVIDER_A", "PROVIDER_B"])
 async def test_a_search_matches_the_oracle(provider):
     async with opened(provider) as account:

@@ -235,9 +235,9 @@ async def test_only_messages_on_the_page_are_mapped_to_records():
         async def search(self, query, *, after, wanted):
             answer = await super().search(query, after=after, wanted=wanted)
 
-            def made(emails):
+            def made(emails, prefix):
                 read.extend(email.id for email in emails)
-                return emails
+                return [msgspec.structs.replace(email, id=prefix + email.id) for email in emails]
 
             return msgspec.structs.replace(answer, emails=LazyRecords(answer.emails, made))
 

@@ -37,6 +37,13 @@ class Box:
         self._called("get", message_id)
         return mail_records.Email(id=message_id, provider="PROVIDER_A", thread_id="t1")
 
+    async def get_many(self, message_ids, *, wanted):
+        self.calls.append(("get_many", *message_ids))
+        if self.failure is not None:
+            raise self.failure
+        emails = (mail_records.Email(id=name, provider="PROVIDER_A") for name in message_ids)
+        return {email.id: email for email in emails if email.id == self.holds}
+
     async def thread(self, thread_id, *, wanted):
         self._called("thread", thread_id)
         message = mail_records.Email(id="m1", provider="PROVIDER_A", thread_id=thread_id)
@@ -95,6 +102,19 @@ async def test_a_message_is_read_from_the_mailbox_that_holds_it():
 
     assert (email.id, email.thread_id) == ("providerA:y", "providerA:t1")
     assert (first.calls, second.calls) == (["get"], ["get"])
+
+
+async def test_each_of_several_messages_is_read_from_the_mailbox_that_holds_it():
+    first, broken, last = Box("x"), Box(failure=Broken()), Box("y")
+    ids = ["providerA:x", "providerA:y", "providerA:z", "providerB:x", "nonsense"]
+
+    emails = await mailbox(first, broken, last).get_many(ids, wanted=frozenset())
+
+    assert [emails[name].id for name in ids[:2]] == ids[:2]
+    assert [type(emails[name]) for name in ids[2:]] == [Broken, Missing, Missing]
+    assert first.calls == [("get_many", "x", "y", "z")]
+    assert broken.calls == [("get_many", "y", "z")]
+    assert last.calls == [("get_many", "y", "z")]
 
 
 async def test_a_thread_carries_prefixed_ids():

@@ -100,6 +100,7 @@ async def test_a_large_mailbox_costs_what_a_small_one_costs(provider, monkeypatc
                 assert units <= MAX_UNITS
 
 
+@pytest.mark.slow
 def test_a_large_mailbox_has_what_searches_look_for():
     mails = []
 

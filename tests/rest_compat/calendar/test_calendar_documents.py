@@ -8,6 +8,7 @@ from spec_pages import first_table, section, words
 
 from graph import schema
 from graph.coordinates import record_attribute
+from graph.edge_table import EDGES
 from graph.masking import guards, masks
 from policy.vocabulary import CalendarField
 from providers.records import calendar as calendar_records
@@ -138,10 +139,12 @@ def test_the_schema_says_what_each_field_requires():
         if requirement.surface == "calendar"
     } == {
         "calendarEvents": ["view_events"],
+        "eventSeries": ["view_events"],
         "calendarEvent": ["view_events"],
         "eventsByContact": ["view_events"],
         "freeBusy": ["view_free_busy"],
         "calendars": ["list_calendars"],
+        "calendar": ["list_calendars"],
     }
     assert (
         requirements["calendarEvents"].max_limit
@@ -165,6 +168,9 @@ def test_every_field_shows_the_record_attribute_of_its_name():
         ("FreeBusyCalendar", calendar_records.FreeBusyCalendar),
         ("TimePeriod", calendar_records.TimePeriod),
     ):
-        shown = {record_attribute(field) for field in types[name].fields.values()}
+        shown = {record_attribute(field) for field in types[name].fields.values()} - {None}
+        for edge in EDGES:
+            if edge.owner == name:
+                shown |= set(edge.attributes)
 
         assert shown == {field.name for field in msgspec.structs.fields(record)}, name

@@ -87,7 +87,7 @@ async def test_a_disabled_surface_is_422_before_any_other_check(agendas, path, q
     assert response.json() == error(
         response,
         "CALENDAR_NOT_ENABLED",
-        "This token does not open the calendar surface: calendarAccessEnabled is false.",
+        "This token has no calendar access: calendarAccessEnabled is false.",
     )
     assert agendas.calls() == []
 
@@ -396,7 +396,7 @@ SEARCHED = (CalendarField.TITLE, CalendarField.DESCRIPTION, CalendarField.LOCATI
             SEARCHED,
             "/events",
             {"q": "lease"},
-            "The filter 'q' would reveal a field this token may not see: "
+            "The filter 'q' would reveal a field that this token may not see: "
             "'title', 'description', 'location'.",
             id="q with nowhere to look",
         ),
@@ -404,28 +404,29 @@ SEARCHED = (CalendarField.TITLE, CalendarField.DESCRIPTION, CalendarField.LOCATI
             [CalendarField.ATTENDEES],
             "/events",
             {"attendees": "bo@work.example"},
-            "The filter 'attendees' would reveal a field this token may not see: 'attendees'.",
+            "The filter 'attendees' would reveal a field that this token may not see: 'attendees'.",
             id="attendees",
         ),
         pytest.param(
             [CalendarField.STATUS],
             "/events",
             {"includeCancelled": "true"},
-            "The filter 'includeCancelled' would reveal a field this token may not see: 'status'.",
+            "The filter 'includeCancelled' would reveal a field that this token may not see: "
+            "'status'.",
             id="cancelled events",
         ),
         pytest.param(
             [CalendarField.ATTENDEES],
             "/events/by-contact",
             {"email": "ana"},
-            "A search by contact would reveal a field this token may not see: 'attendees'.",
+            "A search by contact would reveal a field that this token may not see: 'attendees'.",
             id="by contact",
         ),
         pytest.param(
             [CalendarField.TIMES],
             "/freebusy",
             RANGE,
-            "Free and busy times would reveal a field this token may not see: 'times'.",
+            "Free and busy times would reveal a field that this token may not see: 'times'.",
             id="free and busy",
         ),
     ],

@@ -5,9 +5,12 @@ import pytest
 import pytest_asyncio
 from calendar_world import ANA, BO, CARLA, DAN, at, day, meeting, text
 
+from policy.vocabulary import CalendarField
 from sandbox.calendar.records import Attendee
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ROOM = Attendee(email="amber@rooms.example", name="Amber room", is_resource=True)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -32,6 +35,11 @@ async def shared_calendars(world_template, tmp_path_factory):
             status="cancelled",
         )  # fmt: skip
         agendas.plant("office", "Off", off)
+        for hour, calendar in (("12:00", "home"), ("14:00", "office")):
+            content = meeting(
+                at(12, hour), at(12, "15:00"), f"Room at {hour}", organiser=DAN, attendees=(ROOM,)
+            )
+            agendas.plant(calendar, f"Room {calendar}", content)
         yield agendas
 
 
@@ -155,6 +163,20 @@ async def test_the_tokens_window_is_the_range(agendas, settings, expected):
     token = await agendas.token(**settings)
 
     assert titles(await agendas.get("/events/by-contact", token, email="bo@")) == expected
+
+
+@pytest.mark.parametrize("query", [{"email": "amber@"}, {"name": "amber"}], ids=str)
+async def test_a_meeting_room_is_found_only_where_locations_are_visible(agendas, query):
+    words = [word.value for word in CalendarField if word is not CalendarField.LOCATION]
+    token = await agendas.token(visibleCalendarFields=words)
+
+    visible = await agendas.get("/events/by-contact", **query)
+    hidden = await agendas.get("/events/by-contact", token, **query)
+
+    assert titles(visible) == ["Room at 14:00", "Room at 12:00"]
+    for event in visible.json()["events"]:
+        assert [person["email"] for person in event["attendees"]] == [ROOM.email]
+    assert titles(hidden) == []
 
 
 async def test_a_matching_event_can_be_read_by_its_id(agendas):

@@ -1,8 +1,10 @@
 """Bounds on the upstream calls of a listing, however many files and rules there are."""
 
 import content_world
+import pytest
 
 
+@pytest.mark.slow
 async def test_a_listing_under_many_folder_rules_makes_few_calls(content):
     make = content.make
     folder = content.resources["inner"]

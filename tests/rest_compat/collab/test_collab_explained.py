@@ -169,7 +169,7 @@ async def test_a_missing_resource_cannot_be_fixed_by_rules(readonly):
     explanation = await explain(readonly, token, "GET", f"/files/collab:drive:{drive}:item:absent")
 
     assert (explanation["error"], explanation["change"]) == ("BLOCKED", None)
-    assert explanation["unchangeable"] == "The token's connections see nothing under this id."
+    assert explanation["unchangeable"] == "The token's connections see no resource with this id."
     assert explanation["partialChange"]["addRules"] == allow_rule("file_id", f"{drive}:absent")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from providers.content.merged_content import MergedContent
 
-UNKNOWN = "The provider did not say whether this was done, and it could not be found out."
+UNKNOWN = "It is not known whether the provider made the change."
 ITEM = {"fields": {"Title": "Mine", "Length": 7, "Paid": True}}
 PEOPLE = {"type": "user", "role": "reader", "emailAddress": "bob@work.example"}
 FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "content": b"x"}

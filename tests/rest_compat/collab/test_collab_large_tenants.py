@@ -150,4 +150,35 @@ async def test_sites_are_searched_by_name(large):
     response = await large.get("/sites", q="yar")
 
     assert [site["id"] for site in response.json()["sites"]] == [large.id("yard")]
-    assert [call["query"]["search"] for call in large.calls()][-1] == ["yar"]
+    assert large.calls()[-1]["query"]["search"] == ["yar"]
+
+
+@pytest.mark.parametrize("path", ["/sites", "/files"])
+async def test_a_list_of_sites_that_is_surely_incomplete_is_a_warning(readonly, monkeypatch, path):
+    monkeypatch.setattr("sandbox.collab.sites.LARGE_TENANT", 0)
+    monkeypatch.setattr("sandbox.collab.sites.LEFT_OUT", 1)  # every site
+    warning = "COLLAB (ann@x.example), the list of sites: may leave some out."
+
+    response = await readonly.get(path)
+    strict = await readonly.call("GET", path, headers={"prefer": "partial=fail"})
+
+    assert response.json()["authWarnings"] == [warning]
+    assert (strict.status_code, strict.json()["authWarnings"]) == (200, [warning])
+
+
+async def test_sites_of_other_sources_are_listed_with_the_others(readonly, monkeypatch):
+    monkeypatch.setattr("sandbox.collab.sites.LARGE_TENANT", 0)
+    monkeypatch.setattr("sandbox.collab.sites.LEFT_OUT", 1)
+
+    response = await readonly.get("/sites")
+
+    assert [site["id"] for site in response.json()["sites"]] == [
+        readonly.id("mine"),  # the personal site
+        readonly.id("company"),  # the root site
+    ]
+    assert [call["path"] for call in readonly.calls() if call["batch"]] == [
+        "/v1.0/sites",
+        "/v1.0/me/followedSites",
+        "/v1.0/sites/root",
+        "/v1.0/me/drive",
+    ]

@@ -67,10 +67,15 @@ async def test_a_404_waits_for_the_next_step_and_a_part(  # noqa: PLR0917 - a ro
     assert before == [0] * len(waits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("milliseconds", "deviation"),
-    [(2.16, 0.3), (30, 4.5), (49.8, 7.5), (120, 18)],
-    ids=["at once", "one step", "at the border of a step", "a slow upstream"],
+    [
+        pytest.param(2.16, 0.3, id="at once"),
+        pytest.param(30, 4.5, id="one step"),
+        pytest.param(49.8, 7.5, id="at the border of a step"),
+        pytest.param(120, 18, id="a slow upstream"),
+    ],
 )
 async def test_twenty_delayed_responses_do_not_tell_a_blocked_file(
     waits, monkeypatch, milliseconds, deviation
@@ -98,7 +103,7 @@ async def test_twenty_delayed_responses_do_not_tell_a_blocked_file(
 async def test_a_404_that_waits_holds_no_slot(stepped, monkeypatch):
     free = []
 
-    async def record(_errors, _started, _step, before):
+    async def record(_errors, _started, _step, before, **_):
         admission = stepped.world.gateway.middleware._admission
         before()
         free.append((admission._free, admission._detached))
@@ -116,7 +121,7 @@ async def test_a_404_that_waits_holds_no_slot(stepped, monkeypatch):
 async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeypatch):
     delayed = []
 
-    async def record(errors, _started, step, _before):
+    async def record(errors, _started, step, _before, **_):
         delayed.append(([error["extensions"]["code"] for error in errors], step))
 
     monkeypatch.setattr(not_found_delay, "delay", record)
@@ -133,7 +138,7 @@ async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeyp
 async def test_a_token_from_which_nothing_is_hidden_is_not_delayed(stepped, monkeypatch):
     steps = []
 
-    async def record(_errors, _started, step, _before):
+    async def record(_errors, _started, step, _before, **_):
         steps.append(step)
 
     monkeypatch.setattr(not_found_delay, "delay", record)

@@ -230,6 +230,18 @@ async def test_a_site_lists_its_libraries(readonly):
     }
 
 
+async def test_a_site_without_libraries_has_an_empty_list_and_an_unknown_site_is_missing(readonly):
+    site = readonly.id("company")
+    unknown = site.replace(site.split(",")[1], "00000000-0000-0000-0000-000000000000")
+
+    assert (await readonly.get(f"/sites/{site}/drives")).json() == {
+        "drives": [],
+        "nextPageToken": None,
+        "hasMore": False,
+    }
+    assert (await readonly.get(f"/sites/{unknown}/drives")).status_code == 404
+
+
 async def test_lists_are_sorted_by_name_and_omit_columns(readonly):
     response = await readonly.get(f"/sites/{readonly.id('yard')}/lists")
 
@@ -428,3 +440,17 @@ async def test_a_missing_resource_is_404_without_a_code(readonly):
     for path in (f"/files/collab:drive:{drive}:item:01NOTHING", readonly.path("berths", 99)):
         response = await readonly.get(path)
         assert (response.status_code, response.json()["error"]) == (404, None)
+
+
+@pytest.mark.parametrize(
+    "times", ['modifiedAfter: "0001-01-01"', 'modifiedBefore: "9999-12-31T23:59:59Z"']
+)
+async def test_the_first_and_the_last_time_bound_no_file(readonly, times):
+    """Files that are shared with somebody are found by the search index."""
+    text = 'query { collabFiles(sharedWith: "bo@work.example", %s) { files { id } } }'
+    token = await readonly.token()
+    bounded = await readonly.graphql(text % times, token)
+    unbounded = await readonly.graphql(text % "limit: 20", token)
+
+    assert "errors" not in bounded
+    assert bounded["data"] == unbounded["data"]

@@ -9,6 +9,7 @@ import content_world
 import pytest
 import pytest_asyncio
 from failed_results import failed_result
+from suites import slow_but
 from world import EMPTY
 
 from sandbox.collab.records import SiteGrant
@@ -167,9 +168,15 @@ async def test_a_search_runs_in_each_selected_site_and_merges(selected_sites, ca
     assert (rest["from"], rest["moreResultsAvailable"]) == (3, False)
 
 
-@pytest.mark.parametrize("op", [":", "=", "<>", "<", ">="])
-@pytest.mark.parametrize("field", ["title", "filename", "author", "path", "filetype", "unknown"])
-@pytest.mark.parametrize("value", ['"!!"', '""', "!!", "*", '"!!"*', "..", "2026-99-99"])
+@pytest.mark.parametrize("op", slow_but([":", "<>"], [":", "=", "<>", "<", ">="]))
+@pytest.mark.parametrize(
+    "field",
+    slow_but(["title", "path"], ["title", "filename", "author", "path", "filetype", "unknown"]),
+)
+@pytest.mark.parametrize(
+    "value",
+    slow_but(['"!!"', "!!", '"!!"*', ".."], ['"!!"', '""', "!!", "*", '"!!"*', "..", "2026-99-99"]),
+)
 async def test_a_condition_without_a_word_is_answered(call, field, op, value):
     response = await call("GET", "/search", params={"q": f"{field}{op}{value}"})
 
@@ -224,7 +231,7 @@ async def test_unselected_sites_are_not_found(selected_sites, call, method, path
     response = await call(method, path, **({} if body is None else {"json": body}))
 
     body = response.json()
-    sentence = "There is nothing under this id."
+    sentence = "There is no resource with this id."
     expected = {"error": None, "message": sentence, "requestId": body["requestId"]}
     if kind is not None:
         expected |= failed_result(RESULTS[kind], sentence, "NOT_FOUND")
@@ -290,7 +297,7 @@ async def test_a_read_only_site_is_not_written(selected_sites, call):
 
     answer = response.json()
     assert (response.status_code, answer["error"]) == (403, "READ_ONLY")
-    assert answer["message"] == "The provider lets the connection only read this site."
+    assert answer["message"] == "The connection may only read this site of the provider."
     rows = (await call("GET", selected_sites.path("crew", 0))).json()["items"]
     assert [item["name"] for item in rows] == ["Ann keel"]
 

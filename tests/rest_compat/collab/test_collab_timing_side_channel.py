@@ -8,6 +8,7 @@ missing one need not be: docs/spec/rules.md#equal-cost.
 import content_world
 import pytest
 from content_world import ANN, BOB, MAIN, WRITE
+from suites import slow_but
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -53,14 +54,17 @@ def denied_and_missing_files(content):
 
 RULES = pytest.mark.parametrize(
     "rules",
-    [
-        pytest.param([FOLDERS], id="folders"),
-        pytest.param([LABELS], id="labels"),
-        pytest.param([FOLDERS, LABELS], id="folders and labels"),
-        pytest.param([FOLDERS, PLACES], id="folders and sites"),
-        pytest.param([KINDS, ITEMS], id="types"),
-        pytest.param([LABELS, BLOCKED_FOLDER], id="labels, and a blocked folder"),
-    ],
+    slow_but(
+        ["folders and labels", "types"],
+        [
+            pytest.param([FOLDERS], id="folders"),
+            pytest.param([LABELS], id="labels"),
+            pytest.param([FOLDERS, LABELS], id="folders and labels"),
+            pytest.param([FOLDERS, PLACES], id="folders and sites"),
+            pytest.param([KINDS, ITEMS], id="types"),
+            pytest.param([LABELS, BLOCKED_FOLDER], id="labels, and a blocked folder"),
+        ],
+    ),
 )
 
 

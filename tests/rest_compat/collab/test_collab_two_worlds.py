@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 from content_world import BOB, WRITE, column
+from suites import slow_but
 from world import ADMIN
 
 from policy.vocabulary import CollabField
@@ -253,12 +254,13 @@ EXTRA = r.ContentType(id="0x0777", name="Extra")
 
 
 @pytest.fixture(autouse=True)
-async def library(worlds):
+def library(worlds):
     """The list of the library "Documents"."""
     shelf = worlds.world.sandbox.state.content
     worlds.library = shelf.get(r.Library, worlds.resources["documents"].drive_id).list_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", DIFFERENCES, ids=" ".join)
 async def test_masked_differences_do_not_change_any_response(worlds, hidden):
     shown = [word for word in EVERY if word not in (*hidden, "all")]
@@ -281,7 +283,7 @@ WORDED = {
 FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 
 
-@pytest.mark.parametrize("hidden", WORDED)
+@pytest.mark.parametrize("hidden", slow_but(["owners"], WORDED))
 async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]
     token = await fresh_token(worlds, visibleCollabFields=shown)
@@ -356,7 +358,7 @@ def without_totals(responses):
     return remaining
 
 
-FAST = ("a folder and what is in it", "what is not allowed", "an item of a list")
+FAST = ("a folder and what is in it",)
 CASES = [
     pytest.param(case, way, marks=[] if case in FAST and way == "gone" else [pytest.mark.slow])
     for case in HIDDEN

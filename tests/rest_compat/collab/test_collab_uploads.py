@@ -136,7 +136,7 @@ async def test_a_full_disk_refuses_an_upload_of_unknown_size_before_any_call(con
         status, body = await upload()
 
     assert status == 503
-    assert "no room on its disk" in json.loads(body)["message"]
+    assert "no disk space" in json.loads(body)["message"]
     assert {call["method"] for call in content.calls()} <= {"GET"}
     assert content.names("documents") == before
     assert (await upload())[0] == 200

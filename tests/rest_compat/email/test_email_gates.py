@@ -2,9 +2,11 @@
 
 import pytest
 from failed_results import failed_result
+from world import CODES, PREFIXES
 
 from rest_compat.table import ENDPOINTS
 
+shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 MESSAGES = "/api/access/email/messages"
 CALLS = [
     pytest.param(row, id=f"{row.method} {row.path.rpartition('/email')[2]}")
@@ -15,7 +17,8 @@ every_call = pytest.mark.parametrize("row", CALLS)
 
 
 async def call(client, row, **more):
-    path = row.path.replace("{emailId}", "providerA:1").replace("{threadId}", "providerA:1")
+    some = f"{PREFIXES['PROVIDER_A']}:1"
+    path = row.path.replace("{emailId}", some).replace("{threadId}", some)
     path = path.replace("{attachmentId}", "1.1")
     return await client.request(row.method, path, **more)
 
@@ -32,18 +35,20 @@ def body_of(row, response, error, message, **members):
     }
 
 
+@shared
 @every_call
-async def test_no_token_is_401(world, row):
-    async with world.client() as nobody:
+async def test_no_token_is_401(shared_world, row):
+    async with shared_world.client() as nobody:
         response = await call(nobody, row)
 
     message = "An Authorization header with a bearer token is required."
     assert response.status_code == 401
     assert response.json() == body_of(row, response, None, message, reason="MISSING_HEADER")
     assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
+@shared
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
@@ -56,8 +61,8 @@ async def test_no_token_is_401(world, row):
         ("Bearer agw_" + "a" * 43 + "_000000", "UNKNOWN_TOKEN"),
     ],
 )
-async def test_a_bad_header_is_401_with_its_reason(world, header, reason):
-    async with world.client() as client:
+async def test_a_bad_header_is_401_with_its_reason(shared_world, header, reason):
+    async with shared_world.client() as client:
         response = await client.get(MESSAGES, headers={"authorization": header})
 
     assert response.status_code == 401
@@ -84,59 +89,77 @@ async def test_an_expired_token_is_401(client):
     assert response.json()["reason"] == "EXPIRED"
 
 
+@shared
 @every_call
 @pytest.mark.caller(emailAccessEnabled=False)
-async def test_a_closed_surface_is_422(client, world, row):
-    response = await call(client, row)
+async def test_a_closed_surface_is_422(shared_client, shared_world, row):
+    response = await call(shared_client, row)
 
-    message = "This token does not open the email surface: emailAccessEnabled is false."
+    message = "This token has no email access: emailAccessEnabled is false."
     assert response.status_code == 422
     assert response.json() == body_of(row, response, "EMAIL_NOT_ENABLED", message)
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
+@shared
 @every_call
 @pytest.mark.caller(resources=(3,), allowedEmailOperations=[])
-async def test_no_connection_at_all_is_422_before_the_operation(client, row):
-    response = await call(client, row)
+async def test_no_connection_at_all_is_422_before_the_operation(shared_client, row):
+    response = await call(shared_client, row)
 
     message = "The token's operator has no email connection on any of the token's resources."
     assert response.status_code == 422
     assert response.json() == body_of(row, response, "NO_EMAIL_PROVIDER", message)
 
 
+@shared
 @every_call
 @pytest.mark.caller(allowedEmailOperations=[])
-async def test_a_missing_operation_is_403_before_any_parameter(client, world, row):
-    response = await call(client, row, params={"limit": "x"}, content=b"{")
+async def test_a_missing_operation_is_403_before_any_parameter(shared_client, shared_world, row):
+    response = await call(shared_client, row, params={"limit": "x"}, content=b"{")
 
     needed = response.headers["x-required-operation"].split(", ")
     message = f"This token does not allow {' or '.join(needed)}."
     assert response.status_code == 403
     flags = {"requiredOperation": needed[0], "requiredOperations": needed}
     assert response.json() == body_of(row, response, "OPERATION_NOT_ALLOWED", message, **flags)
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
+@shared
 @every_call
 @pytest.mark.caller(resources=(4,))
-async def test_a_connection_that_is_disabled_is_403(client, world, row):
+async def test_a_connection_that_is_disabled_is_403(shared_client, shared_world, row):
     bodies = {"send_email": {"to": [{"email": "a@b.example"}], "subject": "", "body": ""}}
     bodies |= {"reply_to_email": {"body": ""}, "forward_email": {"to": [{"email": "a@b.example"}]}}
     bodies |= {"modify_email": {"markAsRead": True}}
     params = {"fileName": "a.txt"} if row.body == "upload" else {}
     body = bodies.get(row.document.partition("/")[2])
-    response = await call(client, row, params=params, json=body)
+    response = await call(shared_client, row, params=params, json=body)
 
     assert response.status_code == 403
     assert response.json()["error"] == "NO_PROVIDER"
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
+@pytest.mark.caller
+async def test_a_disabled_mailbox_is_left_out_without_a_warning(client, world):
+    url = f"/api/connections/{world.connections['PROVIDER_B']}"
+    changed = await world.admin.patch(url, json={"status": "disabled"})
+    assert changed.status_code == 200
+
+    response = await client.get("/api/access/email/messages")
+
+    assert response.status_code == 200
+    assert {email["provider"] for email in response.json()["emails"]} == {CODES["PROVIDER_A"]}
+    assert "authWarnings" not in response.json()
+
+
+@shared
 @every_call
-async def test_parameters_come_before_the_connection(world, row):
-    token = await world.token({}, resources=(4,))
-    async with world.client(token) as client:
+async def test_parameters_come_before_the_connection(shared_world, row):
+    token = await shared_world.token({}, resources=(4,))
+    async with shared_world.client(token) as client:
         response = await call(client, row, params={"limit": "x"}, content=b"{")
 
     bad = row.method in {"POST", "PATCH"} or row.path == MESSAGES
@@ -146,10 +169,11 @@ async def test_parameters_come_before_the_connection(world, row):
 # -- limits --------------------------------------------------------------------------------------
 
 
+@shared
 @every_call
-async def test_every_response_has_the_rate_headers(client, row):
-    first = await call(client, row)
-    second = await call(client, row)
+async def test_every_response_has_the_rate_headers(shared_client, row):
+    first = await call(shared_client, row)
+    second = await call(shared_client, row)
 
     assert first.headers["x-ratelimit-limit"] == "60"
     assert second.headers["x-ratelimit-remaining"] == "58"
@@ -206,7 +230,7 @@ async def test_a_valid_request_id_is_echoed(client, sent, echoed):
 
 
 async def test_a_405_lists_every_method_and_is_charged(client):
-    response = await client.put(f"{MESSAGES}/providerA:1")
+    response = await client.put(f"{MESSAGES}/{PREFIXES['PROVIDER_A']}:1")
 
     assert response.status_code == 405
     assert response.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH"
@@ -249,7 +273,7 @@ async def test_a_token_reads_its_own_settings(client, world):
     assert body["connections"][0] == {
         "id": world.connections["PROVIDER_A"],
         "kind": "email",
-        "provider": "PROVIDER_A",
+        "provider": CODES["PROVIDER_A"],
         "accountEmail": "me@provider-a.example",
         "status": "active",
         "reconnectUrl": None,

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from sqlalchemy import update
+from suites import slow_but
+from world import api_id
 
 from gateway.audit.log import DecisionLog
 from gateway.errors import Overloaded
-from gateway.store import idempotency
+from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
-from gateway.store.idempotency import IdempotencyStore
+from gateway.store.idempotency import leases
+from gateway.store.idempotency.leases import CONFIRMED_SECONDS, AttemptLeases
+from gateway.store.idempotency.store import IdempotencyStore
 from gateway.store.tables import IdempotencyRow
 from providers.mail.merged_mailbox import MergedMailbox
 
@@ -79,7 +83,11 @@ def _keyed(key):
     return {} if key is None else {"Idempotency-Key": key}
 
 
-@pytest.fixture(params=[Rest(), GraphQL()], ids=["rest", "graphql"])
+APIS = [pytest.param(Rest(), id="rest"), pytest.param(GraphQL(), id="graphql")]
+graphql_is_slow = pytest.mark.parametrize("api", slow_but(["rest"], APIS), indirect=True)
+
+
+@pytest.fixture(params=APIS)
 def api(request):
     return request.param
 
@@ -137,9 +145,10 @@ async def test_simultaneous_calls_send_once(client, world, api):
     assert not any("retry-after" in answer.response.headers for answer in answers)
 
 
+@graphql_is_slow
 async def test_an_attempt_that_was_taken_over_sends_nothing(client, world, api, monkeypatch):
     """The process stood still for longer than its lease, and another one has the key now."""
-    monkeypatch.setattr(idempotency, "CONFIRMED_SECONDS", 0.0)  # confirm by the database
+    monkeypatch.setattr(leases, "CONFIRMED_SECONDS", 0.0)  # confirm by the database
     begin = IdempotencyStore.begin
 
     async def begin_and_lose(store, intent):
@@ -156,27 +165,28 @@ async def test_an_attempt_that_was_taken_over_sends_nothing(client, world, api, 
     assert world.sent("provider-a") == []
 
 
+@graphql_is_slow
 async def test_an_attempt_that_stood_still_while_its_lease_was_renewed_sends(
     client, world, api, monkeypatch
 ):
     """It still holds the key; a refusal would be the answer under the key for ever."""
-    begin, renew, uptime = IdempotencyStore.begin, IdempotencyStore._renew, idempotency.uptime
+    begin, renew, uptime = IdempotencyStore.begin, AttemptLeases._renew, timestamps.uptime
     stood_still = 0.0
 
     async def begin_late(store, intent):
         attempt = await begin(store, intent)
-        store._running = dict.fromkeys(store._running, 0.0)
+        store._leases._running = dict.fromkeys(store._leases._running, 0.0)
         return attempt
 
-    async def renew_slowly(store, holders):
+    async def renew_slowly(held, holders):
         nonlocal stood_still
-        renewed = await renew(store, holders)
-        stood_still = stood_still or idempotency.CONFIRMED_SECONDS + 1
+        renewed = await renew(held, holders)
+        stood_still = stood_still or CONFIRMED_SECONDS + 1
         return renewed
 
-    monkeypatch.setattr(idempotency, "uptime", lambda: uptime() + stood_still)
+    monkeypatch.setattr(timestamps, "uptime", lambda: uptime() + stood_still)
     monkeypatch.setattr(IdempotencyStore, "begin", begin_late)
-    monkeypatch.setattr(IdempotencyStore, "_renew", renew_slowly)
+    monkeypatch.setattr(AttemptLeases, "_renew", renew_slowly)
     sent = await api.send(client)
 
     assert sent.status == 200
@@ -200,8 +210,8 @@ async def test_an_error_is_replayed_too(client, api, body, status):
 
 
 async def test_a_404_is_replayed_too(client, api):
-    first = await api.reply(client, "providerA:absent")
-    second = await api.reply(client, "providerA:absent")
+    first = await api.reply(client, api_id("provider-a", "absent"))
+    second = await api.reply(client, api_id("provider-a", "absent"))
 
     assert first.status == second.status == 404
     assert second.content == first.content
@@ -210,8 +220,14 @@ async def test_a_404_is_replayed_too(client, api):
 
 @pytest.mark.parametrize(
     "fault",
-    [{"kind": "429", "retryAfter": 0}, {"kind": "503", "retryAfter": 0}, {"kind": "400"}],
-    ids=["throttled", "unavailable for now", "rejected"],
+    slow_but(
+        ["unavailable for now", "rejected"],
+        [
+            pytest.param({"kind": "429", "retryAfter": 0}, id="throttled"),
+            pytest.param({"kind": "503", "retryAfter": 0}, id="unavailable for now"),
+            pytest.param({"kind": "400"}, id="rejected"),
+        ],
+    ),
 )
 async def test_a_provider_refusal_is_retried(client, world, api, fault):
     await world.fail("provider-a", count=1, method="POST", **fault)
@@ -240,6 +256,7 @@ async def test_a_definite_upstream_failure_is_not_an_unknown_outcome(client, wor
     assert len(world.sent("provider-a")) == 1
 
 
+@graphql_is_slow
 async def test_a_lost_response_is_looked_up_and_then_replayed(client, world, api):
     await world.fail("provider-a", kind="lostAnswer", count=1, match="drafts/send")
     first = await api.send(client)
@@ -356,6 +373,7 @@ async def test_a_crash_after_the_send_does_not_send_twice(client, world, api, mo
     assert len(world.sent("provider-a")) == 1
 
 
+@graphql_is_slow
 async def test_a_client_disconnect_does_not_send_twice(client, world, api, monkeypatch):
     send, sent = MergedMailbox.send, asyncio.Event()
 
@@ -387,6 +405,7 @@ async def overloaded(*_):
     raise Overloaded
 
 
+@graphql_is_slow
 @pytest.mark.parametrize(
     "unwritten",
     [(IdempotencyStore, "_insert", unavailable), (DecisionLog, "wait_for_capacity", overloaded)],
@@ -408,6 +427,7 @@ async def test_a_message_is_not_sent_when_its_intent_cannot_be_stored(
     assert len(world.sent("provider-a")) == 1
 
 
+@graphql_is_slow
 async def test_a_result_that_could_not_be_stored_is_not_sent_twice(client, world, api, monkeypatch):
     write = IdempotencyStore._update
 
@@ -440,6 +460,7 @@ def folders(world, mailbox):
     return [mail.folder for mail in mails if b"Subject: Once" in mail.raw]
 
 
+@graphql_is_slow
 async def test_the_draft_of_a_crashed_attempt_is_sent(client, world, api, monkeypatch, sender):
     mailbox, message = sender
     store = IdempotencyStore.store_draft
@@ -460,6 +481,7 @@ async def test_the_draft_of_a_crashed_attempt_is_sent(client, world, api, monkey
     assert folders(world, mailbox) == ["sent"]
 
 
+@graphql_is_slow
 async def test_an_attempt_that_stood_still_before_its_commit_deletes_its_draft(
     client, world, api, monkeypatch, sender
 ):
@@ -479,6 +501,7 @@ async def test_an_attempt_that_stood_still_before_its_commit_deletes_its_draft(
     assert folders(world, mailbox) == ["sent"]
 
 
+@graphql_is_slow
 async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
     client, world, api, monkeypatch, sender
 ):
@@ -489,7 +512,7 @@ async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
         assert await store(self, attempt, draft)
         monkeypatch.undo()
         await end_leases(world)
-        self._running[int(attempt.entry_id), attempt.number] = 0.0
+        self._leases._running[int(attempt.entry_id), attempt.number] = 0.0
         assert (await api.send(client, message)).status == 200
         return True
 
@@ -500,6 +523,7 @@ async def test_an_attempt_that_stood_still_after_its_commit_sends_nothing(
     assert folders(world, mailbox) == ["sent"]
 
 
+@graphql_is_slow
 async def test_nothing_is_sent_when_the_draft_cannot_be_stored(
     client, world, api, monkeypatch, sender
 ):
@@ -515,6 +539,7 @@ async def test_nothing_is_sent_when_the_draft_cannot_be_stored(
     assert folders(world, mailbox).count("sent") == 1
 
 
+@graphql_is_slow
 async def test_a_draft_in_another_connection_is_of_unknown_outcome(
     client, world, api, monkeypatch, sender
 ):

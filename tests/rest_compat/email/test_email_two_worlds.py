@@ -10,7 +10,7 @@ from itertools import count
 
 import httpx
 import pytest
-from world import ORIGIN
+from world import ORIGIN, api_id
 
 from policy.vocabulary import EmailField
 
@@ -122,10 +122,9 @@ async def answers(world, letters, token):
             after = body.pop("nextPageToken", None)
             responses.append((question, body))
     for letter in letters:
-        of = "providerA" if letter.mailbox == "provider-a" else "providerB"
         responses += [
-            await get(world, token, f"messages/{of}:{letter.immutable_id}"),
-            await get(world, token, f"threads/{of}:{letter.thread_id}"),
+            await get(world, token, f"messages/{api_id(letter.mailbox, letter.immutable_id)}"),
+            await get(world, token, f"threads/{api_id(letter.mailbox, letter.thread_id)}"),
         ]
     calls = [(call["method"], call["path"], sorted(call["query"])) for call in world.calls()]
     return responses, sorted(calls)

@@ -1,11 +1,14 @@
 """Sending, replying, forwarding, deleting and changing mail over REST."""
 
 import pytest
+from world import PREFIXES, api_id
 
 from sandbox.mail.mime import parse
 
+shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 MESSAGES = "/api/access/email/messages"
 SEND = f"{MESSAGES}/send"
+ABSENT = [f"{prefix}:absent" for prefix in dict.fromkeys(PREFIXES.values())]
 
 
 def message(**changes):
@@ -52,7 +55,7 @@ async def test_a_message_is_sent_from_the_first_writable_mailbox(client, world):
     (sent,) = world.sent("provider-a")
     assert response.status_code == 200
     assert response.json() == result(
-        emailId=f"providerA:{sent.id}", threadId=f"providerA:{sent.thread_id}"
+        emailId=api_id("provider-a", sent.id), threadId=api_id("provider-a", sent.thread_id)
     )
     assert list(response.json()) == ["success", "emailId", "threadId", "errorCode", "errorMessage"]
     assert b"Subject: Hello" in sent.raw
@@ -67,6 +70,19 @@ async def test_provider_b_sends_without_telling_ids(client, world):
     assert response.json() == result()
     assert len(world.sent("provider-b")) == 1
     assert world.sent("provider-a") == []
+
+
+async def test_a_text_that_provider_b_sends_reads_back_as_html(client, world):
+    """Provider B serves every body as HTML: docs/spec/email.md#email-object."""
+    body = message(body="1 < 2", bodyType="text", connectionId=world.connections["PROVIDER_B"])
+    response = await client.post(SEND, json=body)
+
+    assert response.status_code == 200
+    (sent,) = world.sent("provider-b")
+    assert parse(sent.raw).body("html") is None
+    read = (await client.get(f"{MESSAGES}/{api_id('provider-b', sent.immutable_id)}")).json()
+    assert read["bodyType"] == "html"
+    assert "1 &lt; 2" in read["body"]
 
 
 async def test_every_member_of_a_message_reaches_the_mailbox(client, world):
@@ -93,6 +109,7 @@ async def test_every_member_of_a_message_reaches_the_mailbox(client, world):
     assert sent["importance"] == "high"
 
 
+@shared
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
@@ -118,8 +135,8 @@ async def test_every_member_of_a_message_reaches_the_mailbox(client, world):
         pytest.param(message(connectionId=1.5), ["connectionId"], id="half a connection"),
     ],
 )
-async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fields):
-    response = await client.post(SEND, json=body)
+async def test_a_bad_message_is_400_and_nothing_is_sent(shared_client, shared_world, body, fields):
+    response = await shared_client.post(SEND, json=body)
 
     assert response.status_code == 400
     error = response.json()
@@ -127,7 +144,72 @@ async def test_a_bad_message_is_400_and_nothing_is_sent(client, world, body, fie
     assert error["success"] is False
     if fields is not None:
         assert list(dict.fromkeys(detail["field"] for detail in error["details"])) == fields
-    assert writes(world) == []
+    assert writes(shared_world) == []
+
+
+def people(*lengths):
+    """Recipients whose names have these lengths, in characters."""
+    return [
+        {"email": f"a{number}@work.example", "name": "é" * length}
+        for number, length in enumerate(lengths)
+    ]
+
+
+FULL = [998] * 100  # 200 characters less than the names of a message may have
+TOO_LONG = "The names of all recipients together have at most 100,000 characters."
+SEND_MUTATION = """mutation ($p: ParticipantInput!, $c: [ParticipantInput!]) {
+    sendEmail(input: {to: [%s], cc: $c, subject: "s", body: "b"}) { success }
+}"""
+
+
+@shared
+@pytest.mark.parametrize("action", ["send", "forward"])
+@pytest.mark.parametrize(
+    ("recipients", "field"),
+    [
+        pytest.param({"to": people(*FULL, 201)}, "to[100].name", id="in one list"),
+        pytest.param({"to": people(*FULL), "cc": people(200, 1)}, "cc[1].name", id="in two lists"),
+        pytest.param(
+            {"to": people(99_999, 2, 1), "cc": [{"email": "", "name": "\n"}]},
+            "to[1].name",
+            id="before anything else is looked at",
+        ),
+    ],
+)
+async def test_the_names_of_all_recipients_are_bounded(
+    shared_client, shared_world, action, recipients, field
+):
+    path = SEND if action == "send" else f"{MESSAGES}/{shared_world.id('lease')}/forward"
+    body = message(**recipients) if action == "send" else recipients
+    response = await shared_client.post(path, json=body)
+
+    assert response.status_code == 400
+    assert response.json() == {
+        **refused(response, "VALIDATION_ERROR", f"{field}: {TOO_LONG}"),
+        "details": [{"field": field, "message": TOO_LONG}],
+    }
+    assert shared_world.calls() == []
+
+
+async def test_a_variable_that_is_used_again_counts_again(client, world):
+    variables = {"p": people(998)[0], "c": people(201)}
+    document = SEND_MUTATION % ("$p " * 100)
+    response = await client.post("/graphql", json={"query": document, "variables": variables})
+
+    (error,) = response.json()["errors"]
+    assert error["message"] == f"cc[0].name: {TOO_LONG}"
+    assert error["extensions"]["code"] == "VALIDATION_ERROR"
+    assert world.calls() == []
+
+
+@pytest.mark.slow
+async def test_names_of_100_000_characters_are_sent(client, world):
+    response = await client.post(SEND, json=message(to=people(*FULL), cc=people(200)))
+
+    assert response.status_code == 200
+    (sent,) = world.sent("provider-a")
+    names = [person.name for field in ("to", "cc") for person in parse(sent.raw).addresses(field)]
+    assert sum(map(len, names)) == 100_000
 
 
 @pytest.mark.parametrize(
@@ -266,7 +348,7 @@ async def test_a_reply_goes_to_the_sender_in_the_thread(client, world):
     (sent,) = world.sent("provider-a")
     assert response.status_code == 200
     assert response.json() == result(
-        emailId=f"providerA:{sent.id}", threadId=world.thread_id("lease")
+        emailId=api_id("provider-a", sent.id), threadId=world.thread_id("lease")
     )
     head = parse(sent.raw)
     assert head.header("subject") == "Re: Lease for the flat"
@@ -304,8 +386,8 @@ async def test_a_forward_carries_the_original_and_its_attachments(client, world)
 
     (sent,) = world.sent("provider-a")
     assert response.status_code == 200
-    assert response.json()["emailId"] == f"providerA:{sent.id}"
-    read = (await client.get(f"{MESSAGES}/providerA:{sent.id}")).json()
+    assert response.json()["emailId"] == api_id("provider-a", sent.id)
+    read = (await client.get(f"{MESSAGES}/{api_id('provider-a', sent.id)}")).json()
     assert read["subject"] == "Fwd: Lease for the flat"
     assert [file["name"] for file in read["attachments"]] == ["lease.pdf"]
     assert read["body"].index("See below.") < read["body"].index("The lease is attached.")
@@ -333,6 +415,7 @@ async def test_a_forward_would_reveal_what_is_hidden(client, world):
 REPLY, FORWARD = {"body": "b"}, {"to": [{"email": "a@b.example"}]}
 
 
+@shared
 @pytest.mark.parametrize(
     ("action", "body", "fields"),
     [
@@ -345,25 +428,28 @@ REPLY, FORWARD = {"body": "b"}, {"to": [{"email": "a@b.example"}]}
         ("forward", {**FORWARD, "body": 7}, ["body"]),
     ],
 )
-async def test_a_bad_reply_or_forward_is_400(client, world, action, body, fields):
-    response = await client.post(f"{MESSAGES}/{world.id('lease')}/{action}", json=body)
+async def test_a_bad_reply_or_forward_is_400(shared_client, shared_world, action, body, fields):
+    response = await shared_client.post(
+        f"{MESSAGES}/{shared_world.id('lease')}/{action}", json=body
+    )
 
     assert response.status_code == 400
     assert response.json()["error"] == "VALIDATION_ERROR"
     assert [detail["field"] for detail in response.json()["details"]] == fields
-    assert writes(world) == []
+    assert writes(shared_world) == []
 
 
+@shared
 @pytest.mark.parametrize(("action", "body"), [("reply", REPLY), ("forward", FORWARD)])
-@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
+@pytest.mark.parametrize("email_id", [*ABSENT, "nonsense", ""])
 async def test_replying_to_or_forwarding_an_unknown_message_is_404(
-    client, world, action, body, email_id
+    shared_client, shared_world, action, body, email_id
 ):
-    response = await client.post(f"{MESSAGES}/{email_id}/{action}", json=body)
+    response = await shared_client.post(f"{MESSAGES}/{email_id}/{action}", json=body)
 
     assert response.status_code == 404
     assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
-    assert world.sent("provider-a") == world.sent("provider-b") == []
+    assert shared_world.sent("provider-a") == shared_world.sent("provider-b") == []
 
 
 @pytest.mark.caller(allowedEmailOperations=["send_email"])
@@ -397,9 +483,10 @@ async def test_a_deleted_message_is_in_the_trash_and_can_still_be_read(client, w
     assert "success" not in again.json()
 
 
-@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense", ""])
-async def test_deleting_an_unknown_message_is_404(client, email_id):
-    response = await client.delete(f"{MESSAGES}/{email_id}")
+@shared
+@pytest.mark.parametrize("email_id", [*ABSENT, "nonsense", ""])
+async def test_deleting_an_unknown_message_is_404(shared_client, email_id):
+    response = await shared_client.delete(f"{MESSAGES}/{email_id}")
 
     assert response.status_code == 404
     assert response.json() == {
@@ -464,6 +551,7 @@ async def test_a_change_is_made(client, world, name, change, *, is_read, labels)
     assert sorted(world.stored(name).labels) == sorted(labels)
 
 
+@shared
 @pytest.mark.parametrize(
     ("change", "fields"),
     [
@@ -486,13 +574,13 @@ async def test_a_change_is_made(client, world, name, change, *, is_read, labels)
         ),
     ],
 )
-async def test_a_bad_change_is_400_and_changes_nothing(client, world, change, fields):
-    response = await client.patch(f"{MESSAGES}/{world.id('lease')}", json=change)
+async def test_a_bad_change_is_400_and_changes_nothing(shared_client, shared_world, change, fields):
+    response = await shared_client.patch(f"{MESSAGES}/{shared_world.id('lease')}", json=change)
 
     assert response.status_code == 400
     assert response.json()["error"] == response.json()["errorCode"] == "VALIDATION_ERROR"
     assert [detail["field"] for detail in response.json()["details"]] == fields
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
 @pytest.mark.caller(allowedEmailOperations=["mark_as_read"])
@@ -507,20 +595,23 @@ async def test_labels_need_their_own_permission(client, world):
     assert world.calls() == []
 
 
+@shared
 @pytest.mark.caller(allowedEmailOperations=["apply_labels"])
 @pytest.mark.parametrize(
     "label",
     ["TRASH", "ＴＲＡＳＨ", "ＳＰＡＭ", "ＵＮＲＥＡＤ", "ſpam", "tr\u200bash", " Trash\u3000"],
 )
-async def test_labels_neither_trash_nor_report_nor_unread(client, world, label):
+async def test_labels_neither_trash_nor_report_nor_unread(shared_client, shared_world, label):
     """The flag `apply_labels` does not do the work of `delete_email` or `mark_as_read`."""
-    before = world.stored("lunch")
-    response = await client.patch(f"{MESSAGES}/{world.id('lunch')}", json={"addLabels": [label]})
+    before = shared_world.stored("lunch")
+    response = await shared_client.patch(
+        f"{MESSAGES}/{shared_world.id('lunch')}", json={"addLabels": [label]}
+    )
 
     assert response.status_code == 404
     assert response.json() == refused(response, "NOT_FOUND", "No email with this id.")
-    assert world.stored("lunch") == before
-    assert writes(world) == []
+    assert shared_world.stored("lunch") == before
+    assert writes(shared_world) == []
 
 
 @pytest.mark.caller(allowedEmailOperations=["apply_labels"])
@@ -576,7 +667,7 @@ async def test_changing_without_either_operation_names_both(client, world):
     assert world.calls() == []
 
 
-@pytest.mark.parametrize("email_id", ["providerA:absent", "providerB:absent", "nonsense"])
+@pytest.mark.parametrize("email_id", [*ABSENT, "nonsense"])
 async def test_changing_an_unknown_message_is_404(client, email_id):
     response = await client.patch(f"{MESSAGES}/{email_id}", json={"markAsRead": True})
 

@@ -6,6 +6,8 @@ from email.message import EmailMessage
 from email.policy import default
 
 import pytest
+from suites import slow_but
+from world import api_id
 
 from policy.vocabulary import EmailField
 
@@ -65,13 +67,16 @@ def receive(world, provider, **changes):
         received_ms=int(datetime(2018, 1, 1, 17, 31, tzinfo=UTC).timestamp() * 1000),
     )
     world.sandbox.state.mails.add_label(MAILBOXES[provider], "CanaryLabel")
-    return f"{provider}:{mail.immutable_id}"
+    return api_id(MAILBOXES[provider], mail.immutable_id)
 
 
 def text_of(raw, *, besides):
-    """Everything that a reader sees of a mail, but for the headers *besides*."""
+    """Everything that a reader sees of a mail, but for the headers *besides* and random texts."""
     message = message_from_bytes(raw, policy=default)
-    headers = [f"{name}: {value}" for name, value in message.items() if name not in besides]
+    random = {"Message-ID", "Content-Type"}  # that of the whole has a boundary; parts are below
+    headers = [
+        f"{name}: {value}" for name, value in message.items() if name not in {*besides, *random}
+    ]
     parts = [part for part in message.walk() if not part.is_multipart()]
     texts = [part.get_content() for part in parts if part.get_content_maintype() == "text"]
     return "\n".join((*headers, *texts, *(part.get_filename() or "" for part in parts)))
@@ -85,9 +90,9 @@ def writes(world):
     return [call for call in world.calls() if call["method"] != "GET"]
 
 
-@pytest.mark.parametrize("provider", MAILBOXES)
-@pytest.mark.parametrize("body_type", ["text", "html"])
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
+@pytest.mark.parametrize("body_type", slow_but(["html"], ["text", "html"]))
+@pytest.mark.parametrize("action", slow_but(["reply", "forward"], ACTIONS))
 async def test_no_hidden_field_is_sent(world, provider, action, body_type):
     """Of every word, one hidden at a time: it is refused, or what is sent does not tell it."""
     email_id = receive(world, provider)
@@ -142,7 +147,7 @@ async def test_the_hidden_recipients_of_an_own_mail_get_no_reply(world, provider
         response = await client.post(path_of(email_id, "reply"), json=ACTIONS["reply"])
 
     assert response.status_code == 403
-    message = "Replying would reveal a field this token may not see: 'to'."
+    message = "Replying would reveal a field that this token may not see: 'to'."
     assert (response.json()["error"], response.json()["message"]) == ("FIELD_NOT_VISIBLE", message)
     assert writes(world) == []
     assert world.sent(MAILBOXES[provider]) == []
@@ -165,11 +170,11 @@ async def test_a_reply_to_somebody_else_needs_no_visible_to(world, provider):
 @pytest.mark.parametrize(
     ("all_of_them", "visible", "message"),
     [
-        (False, ["to", "cc"], "Replying would reveal a field this token may not see: 'from'."),
+        (False, ["to", "cc"], "Replying would reveal a field that this token may not see: 'from'."),
         (
             True,
             ["from"],
-            "Replying to all would reveal a field this token may not see: 'to', 'cc'.",
+            "Replying to all would reveal a field that this token may not see: 'to', 'cc'.",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
+shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 MESSAGES = "/api/access/email/messages"
 BO = {"email": "bo@work.example"}
 REPORT = b"%PDF-1.4 report"
@@ -75,6 +76,7 @@ async def test_a_forward_has_its_files_besides_those_of_the_original(client, wor
     assert attached(sent) == [*([OF_LEASE] if mailbox == "provider-a" else []), *ATTACHED]
 
 
+@pytest.mark.slow
 @both
 async def test_graphql_sends_files_of_the_full_size(client, world, mailbox):
     content = bytes(range(250)) * 12_000  # 3,000,000 bytes
@@ -91,6 +93,7 @@ async def test_graphql_sends_files_of_the_full_size(client, world, mailbox):
     assert attached(sent) == [("a.bin", "application/octet-stream", content)]
 
 
+@pytest.mark.slow
 async def test_a_large_reply_joins_its_thread(client, world):
     content = bytes(range(250)) * 12_000
     files = [{"name": "a.bin", "contentBase64": b64encode(content).decode()}]
@@ -105,6 +108,7 @@ async def test_a_large_reply_joins_its_thread(client, world):
     assert attached(sent) == [("a.bin", "application/octet-stream", content)]
 
 
+@shared
 @pytest.mark.parametrize(
     ("file", "field"),
     [
@@ -125,21 +129,23 @@ async def test_a_large_reply_joins_its_thread(client, world):
     ],
 )
 @pytest.mark.parametrize("call", ["send", "reply", "forward"])
-async def test_a_wrong_file_is_named_and_nothing_is_sent(client, world, call, file, field):
+async def test_a_wrong_file_is_named_and_nothing_is_sent(
+    shared_client, shared_world, call, file, field
+):
     files = [{"name": "a.txt", "contentBase64": "YQ==", **file}]
     bodies = {
-        "send": new_message(world, "provider-a", files),
+        "send": new_message(shared_world, "provider-a", files),
         "reply": {"body": "x", "attachments": files},
         "forward": {"to": [BO], "attachments": files},
     }
-    path = "send" if call == "send" else f"{world.id('lease')}/{call}"
+    path = "send" if call == "send" else f"{shared_world.id('lease')}/{call}"
 
-    answer = await client.post(f"{MESSAGES}/{path}", json=bodies[call])
+    answer = await shared_client.post(f"{MESSAGES}/{path}", json=bodies[call])
 
     assert answer.status_code == 400, answer.text
     body = answer.json()
     assert (body["error"], body["details"][0]["field"]) == ("VALIDATION_ERROR", field)
-    assert world.calls() == []
+    assert shared_world.calls() == []
 
 
 async def test_more_than_fifty_files_are_refused(client, world):

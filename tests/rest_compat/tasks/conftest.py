@@ -44,13 +44,16 @@ def fresh(world, tasks):
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def client(request, world, tasks):
+async def client(request, world, tasks, _made_tokens):
     """A client of the caller's: ``@pytest.mark.caller(allowedTaskOperations=["view_items"])``."""
     marker = request.node.get_closest_marker("caller")
     settings = dict(marker.kwargs) if marker else {}
     wanted = settings.pop("resources", None)
     own = {"resources": (getattr(tasks, wanted) if wanted == "both" else wanted,)} if wanted else {}
-    async with world.client(await world.token(settings, **own)) as client:
+    key = repr((sorted(settings.items()), own))
+    if key not in _made_tokens:
+        _made_tokens[key] = await world.token(settings, **own)
+    async with world.client(_made_tokens[key]) as client:
         tasks.forget()
         yield client
 

@@ -52,8 +52,8 @@ async def test_odd_json_is_refused_or_taken_and_never_our_fault(fresh, client, t
 @pytest.mark.parametrize(
     ("name", "variables"),
     [
-        ("create_item", {"boardId": "kitchen", "input": {"name": "Lamp"}}),
-        ("add_comment", {"itemId": "door", "input": {"body": "Twice?"}}),
+        ("create_task_item", {"boardId": "kitchen", "input": {"name": "Lamp"}}),
+        ("add_task_comment", {"itemId": "door", "input": {"body": "Twice?"}}),
     ],
 )
 async def test_an_intent_that_may_have_completed_is_not_repeated(

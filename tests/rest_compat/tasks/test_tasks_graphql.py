@@ -113,7 +113,8 @@ async def test_aliases_and_fragments_reveal_nothing(tasks, client):
         "subItems": None,
     }
     assert tasks.documents() == [
-        "query($i:[ID!]){items(ids:$i,limit:1){id state name board{id} parent_item{id board{id}}}}"
+        "query($i:[ID!],$n:Int){items(ids:$i,limit:$n)"
+        "{id state name board{id} parent_item{id board{id}}}}"
     ]
 
 
@@ -141,8 +142,7 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
         "data": {root: None},
         "errors": [
             {
-                "message": "The provider did not say whether this was done, "
-                "and it could not be found out.",
+                "message": "It is not known whether the provider made the change.",
                 "locations": [{"line": 1, "column": 12}],
                 "path": [root],
                 "extensions": {

@@ -278,7 +278,7 @@ async def test_a_lost_or_unreadable_answer_is_not_tried_again(fresh, client, wor
     first = await client.post(path, json=body, headers=headers)
     again = await client.post(path, json=body, headers=headers)
 
-    sentence = "The provider did not say whether this was done, and it could not be found out."
+    sentence = "It is not known whether the provider made the change."
     refused(first, 504, "OUTCOME_UNKNOWN", sentence)
     assert (again.status_code, again.content) == (504, first.content)
     assert again.headers["idempotent-replayed"] == "true"

@@ -45,13 +45,21 @@ class Boards:
         return {"authorization": token}
 
 
+@pytest.fixture(scope="session")
+def seeded():
+    """The demo's boards in a database in memory; each test has a copy."""
+    database = open_state(None).database
+    seed(database, datetime(2026, 11, 20, tzinfo=UTC))
+    return database
+
+
 @pytest.fixture
-async def boards():
+async def boards(seeded):
     """The demo's boards as of 20 November 2026, 08:00 UTC; ``clock[0]`` moves the time on."""
     clock = [datetime(2026, 11, 20, 8, tzinfo=UTC).timestamp()]
     state = open_state(None, clock=lambda: clock[0])
+    seeded._db.backup(state.database._db)
     sandbox = Sandbox(state, public_base="http://sandbox.test")
-    seed(state.database, datetime(2026, 11, 20, tzinfo=UTC))
     transport = httpx.ASGITransport(app=sandbox)
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.test") as http:
         world = Boards(sandbox, http, clock)

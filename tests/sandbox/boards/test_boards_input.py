@@ -41,7 +41,7 @@ def store():
     return BoardStore(db)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(kind=st.sampled_from(sorted(PARSERS)), value=JSON, create_missing=st.booleans())
 def test_any_input_is_parsed_or_rejected(store, kind, value, create_missing):
     column = Column(id="c", title="C", type=kind, settings=SETTINGS.get(kind, {}))

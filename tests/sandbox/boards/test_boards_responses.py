@@ -140,6 +140,7 @@ async def test_budget_runs_out_and_is_restored_after_a_minute(boards):
     assert (await boards.data("{boards(limit:90){id}}"))["boards"]
 
 
+@pytest.mark.slow
 async def test_account_without_a_set_budget_never_runs_out(boards):
     costly = "{boards(limit:20){items_page(limit:500){items{id}}} complexity{before query}}"
     shown = [(await boards.data(costly))["complexity"] for _ in range(100)]

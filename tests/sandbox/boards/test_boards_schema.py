@@ -52,6 +52,7 @@ def test_the_schema_is_valid():
     assert validate_schema(schema()) == []
 
 
+@pytest.mark.slow
 def test_fields_and_arguments_have_the_published_types(published):
     different = set()
     for name, kind in build_schema(sdl()).type_map.items():

@@ -20,8 +20,9 @@ DATA = Path(__file__).parents[1] / "provider_b" / "data" / "graph_types_min.json
 TYPES = json.loads(DATA.read_text())
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 ANN, BOB = "ann@x.test", "bob@x.test"
+SIGN_IN_NAMES = {ANN: "a.miller@x.onmicrosoft.test"}
 HOST, PEOPLE = "content.x.test", "people.x.test"
-SCOPES = ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read")
+SCOPES = ("Files.ReadWrite.All", "Sites.ReadWrite.All", "SensitivityLabel.Read", "User.Read")
 PRIMITIVES = {
     "Edm.String": str,
     "Edm.Boolean": bool,
@@ -62,7 +63,7 @@ class World:
         self.store = self.state.content
         self.store.refresh()
         make = self.make = ContentBuilder(self.store, when="2026-01-05T08:00:00Z", author=ANN)
-        make.people({ANN: "Ann Miller", BOB: "Bob Stone"})
+        make.people({ANN: "Ann Miller", BOB: "Bob Stone"}, sign_in_names=SIGN_IN_NAMES)
         self.root = make.site(HOST, "", "Company", created="2025-01-01T00:00:00Z")
         self.yard = make.site(HOST, "/sites/yard", "Yard", followers=(ANN,))
         self.board = make.site(HOST, "/sites/board", "Board", members=(BOB,))

@@ -77,9 +77,7 @@ VALUES = st.one_of(
          "name eq 'x'", "size gt 1", "isPersonalSite eq true", "*", "fields/Length eq null"]
     ),
 )  # fmt: skip
-FEW = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def place(world, path):
@@ -102,7 +100,7 @@ def sane(response: httpx.Response) -> None:
         assert set(response.json()["error"]) == {"code", "message", "innerError"}
 
 
-@FEW
+@SHARED
 @given(call=st.sampled_from(WRITES), body=BODIES)
 async def test_any_body_gets_a_valid_response(everything, world, call, body):
     method, path = call
@@ -111,7 +109,7 @@ async def test_any_body_gets_a_valid_response(everything, world, call, body):
     sane(await everything.request(method, place(world, path), content=content, headers=headers))
 
 
-@FEW
+@SHARED
 @given(
     path=st.sampled_from(READS),
     query=st.lists(st.tuples(st.sampled_from(OPTIONS), VALUES), max_size=3),
@@ -122,7 +120,7 @@ async def test_any_query_gets_a_valid_response(everything, world, path, query):
     sane(await everything.get(f"{place(world, path)}?{text}", headers=headers))
 
 
-@FEW
+@SHARED
 @given(
     parts=st.lists(
         st.one_of(
@@ -141,7 +139,7 @@ async def test_any_path_gets_a_valid_response(everything, parts):
     sane(await everything.get(f"/{path}"))
 
 
-@FEW
+@SHARED
 @given(text=st.one_of(st.text(max_size=40), st.lists(st.sampled_from(
     ["keel", "OR", "AND", "NOT", "-", "(", ")", '"', '"a b"', "title:", "title:x*", "size>",
      "size>5", "lastmodifiedtime:", "lastmodifiedtime>2026-01-01", "*", "path:x", "-title:y",

@@ -17,7 +17,8 @@ def paths(response):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("?search=*", ["", "/sites/yard", "/personal/ann"]),
+        ("?search=*", ["", "/sites/yard", "/personal/ann", ""]),  # one repeated
+        ("?search=", ["", "/sites/yard", "/personal/ann"]),
         ("?$search=%22yard%22", ["/sites/yard"]),
         ("?search=YARD", ["/sites/yard"]),
         ("?search=nothing", []),
@@ -85,8 +86,22 @@ async def test_followed_sites_are_listed(client):
     assert paths(await client.get("/me/followedSites")) == ["/sites/yard"]
 
 
-async def test_me_returns_the_calling_user(client, world):
-    assert (await client.get("/me?$select=mail")).json()["mail"] == "ann@x.test"
+async def test_me_returns_the_calling_user(client):
+    select = "mail,userPrincipalName,proxyAddresses,displayName"
+    user = (await client.get(f"/me?$select={select}")).json()
+
+    assert {name: user[name] for name in select.split(",")} == {
+        "mail": "ann@x.test",
+        "userPrincipalName": "a.miller@x.onmicrosoft.test",
+        "proxyAddresses": ["SMTP:ann@x.test"],
+        "displayName": "Ann Miller",
+    }
+
+
+async def test_me_needs_a_scope_of_its_own(client_with):
+    refused = await client_with("Sites.Read.All").get("/me")
+
+    assert code(refused) == (403, "Authorization_RequestDenied")
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def test_a_shipped_file_has_the_instances_of_another_expansion(name, load):
         assert len(starts) == FILES[name]
 
 
+@pytest.mark.slow
 @needs_files
 def test_every_shipped_file_is_read_or_refused_in_words(store):
     imported_events, reports = 0, []

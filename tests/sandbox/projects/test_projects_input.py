@@ -62,7 +62,7 @@ QUERIES = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     row=st.sampled_from(ROUTES),
     gid=st.sampled_from([*IDS, "1", "ü", ""]),

@@ -100,6 +100,7 @@ def test_any_text_is_a_selection_or_refused(text):
     partial_response.apply({"a": {"b": [1, {"a": 2}]}, "b": 3}, selection)
 
 
+@pytest.mark.slow
 def test_deep_nesting_has_an_end():
     raw = b"".join(
         b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (level, level)

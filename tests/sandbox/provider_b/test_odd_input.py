@@ -45,6 +45,7 @@ def test_a_search_is_answered_or_refused(text):
         search.parse(f'"{text}"')(MAIL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["or", "and"])
 def test_a_long_filter_does_not_exhaust_the_stack(word):
     text = f" {word} ".join(["isRead eq true"] * 5000)

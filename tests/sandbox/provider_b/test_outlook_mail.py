@@ -212,6 +212,7 @@ async def test_ten_messages_are_a_page_unless_told_otherwise(client, world):
     assert len(subjects(sized)) == 4
 
 
+@pytest.mark.slow
 async def test_a_search_ends_after_a_thousand_results(client, world):
     for number in range(1001):
         world.arrive(f"n{number} word", minute=number)

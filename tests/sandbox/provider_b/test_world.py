@@ -2,9 +2,12 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from sandbox.world.mail.mailboxes import seed
 
 
+@pytest.mark.slow
 async def test_every_demo_message_can_be_listed_in_pages(client, world):
     seed(world.state.database, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
     expected = [mail.id for mail in world.mails.all("provider-b")]

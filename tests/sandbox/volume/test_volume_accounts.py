@@ -15,6 +15,7 @@ from sandbox.world.tasks import boards, projects
 DAY = date(2026, 11, 20)
 
 
+@pytest.mark.slow
 def test_tenant_has_the_sites_libraries_and_files_that_were_asked_for():
     state = open_state(None)
     tenant = content.fill(
@@ -33,6 +34,7 @@ def test_tenant_has_the_sites_libraries_and_files_that_were_asked_for():
     assert len(store.rows(tenant.list)) == content.ROWS
 
 
+@pytest.mark.slow
 def test_same_day_gives_the_same_content():
     made = []
     for _ in range(2):

@@ -46,6 +46,14 @@ def test_the_same_day_gives_the_same_bytes():
     assert first == second
 
 
+def test_the_owner_of_the_studio_signs_in_by_another_name_than_her_address(seeded):
+    _, mails, _ = seeded
+    account = mails.account("provider-b")
+
+    assert account.email == "nora@harbourlight-studio.example"
+    assert account.principal_name == "n.lindqvist@harbourlight.onmicrosoft.example"
+
+
 def test_another_day_shifts_the_world():
     def newest(day):
         return max(
@@ -281,6 +289,7 @@ def test_every_day_of_the_last_week_has_mail(seeded, box):
     assert {date(2026, 11, day) for day in range(13, 20)} <= days
 
 
+@pytest.mark.slow
 async def test_both_apis_return_every_mail():
     state = open_state(None)
     facts = world.seed(state.database, state.mails, NOW)

@@ -5,5 +5,6 @@ The checks of `doctor`.
     deployment  settings, secrets, folder and pages
     stores      database, Redis and clocks
     accounts    credentials, connections and upstreams
+    own_servers own mail servers, as far as the login
     runner      all checks in order
 """

@@ -7,9 +7,12 @@ from urllib.parse import urlsplit
 
 from sqlmodel import and_, col, select
 
+from gateway.auth.token_status import Status
 from gateway.cli.checkup.findings import Finding, fail, ok, warn
+from gateway.connections.rows import SENDING_REFUSED
 from gateway.operations import decisions, tokens
-from gateway.secrets.keyring import Keyring, place
+from gateway.operations.key_rotation import credential_keys
+from gateway.secrets.keyring import Keyring
 from gateway.settings import Settings
 from gateway.store.database import Database
 from gateway.store.tables import ConnectionRow, OperatorResource
@@ -18,38 +21,25 @@ TIMEOUT_SECONDS = 5.0  # for an upstream to accept a connection
 
 
 async def credentials(store: Database, keyring: Keyring) -> Finding:
-    """Decrypt all stored credentials, and count those that are under an older key."""
+    """Open all stored credentials, and count those that are encrypted with an older key."""
     name = "credentials"
-    unreadable, old, readable = [], 0, 0
-    async with store.reading() as session:
-        rows = await session.exec(
-            select(ConnectionRow.id, ConnectionRow.credentials).where(
-                col(ConnectionRow.credentials).is_not(None)
-            )
-        )
-        for connection_id, sealed in rows:
-            try:
-                where = place("connections", connection_id or 0, "credentials")
-                resealed = keyring.rotate(sealed or b"", place=where)
-                keyring.decrypt(sealed or b"", place=where)
-            except ValueError:
-                unreadable.append(str(connection_id))
-                continue
-            readable += 1
-            old += resealed is not None
-    if unreadable:
+    keys = await credential_keys(store, keyring)
+    if keys.unreadable:
         remedy = "Put their key back into AGW_SECRET_KEYS, or connect these accounts again."
-        return fail(name, f"no key opens those of connections {', '.join(unreadable)}", remedy)
-    if old:
-        remedy = "`access-gateway secret rotate` seals them under the first key."
-        return warn(name, f"{old} of {readable} are under an older key", remedy)
-    return ok(name, f"{readable} stored, all under the first key")
+        connections = ", ".join(map(str, keys.unreadable))
+        return fail(name, f"no key opens those of connections {connections}", remedy)
+    if keys.older:
+        remedy = "`access-gateway secret rotate` encrypts them with the first key."
+        return warn(
+            name, f"{keys.older} of {keys.readable} are encrypted with an older key", remedy
+        )
+    return ok(name, f"{keys.readable} stored, all encrypted with the first key")
 
 
 async def decision_log(store: Database, keyring: Keyring) -> Finding:
     """Check that the decision log can be verified with the first key alone."""
     if older := await decisions.count_older_chains(store, keyring):
-        remedy = "`access-gateway secret rotate` signs them anew, as far as their keys are there."
+        remedy = "`access-gateway secret rotate` signs those whose keys AGW_SECRET_KEYS has."
         return warn("decision log", f"{older} chains are signed with another key", remedy)
     return ok("decision log", "signed with the first key")
 
@@ -59,7 +49,12 @@ async def connections(store: Database) -> Finding:
     async with store.reading() as session:
         rows = (
             await session.exec(
-                select(ConnectionRow.id, ConnectionRow.status, OperatorResource.operator_id)
+                select(
+                    ConnectionRow.id,
+                    ConnectionRow.status,
+                    OperatorResource.operator_id,
+                    ConnectionRow.status_detail,
+                )
                 .outerjoin(
                     OperatorResource,
                     and_(
@@ -71,16 +66,19 @@ async def connections(store: Database) -> Finding:
             )
         ).all()
     by_status: dict[str, list[str]] = {}
-    for connection_id, status, _ in rows:
+    for connection_id, status, _, _ in rows:
         by_status.setdefault(status, []).append(str(connection_id))
     counts = ", ".join(f"{len(ids)} {status}" for status, ids in sorted(by_status.items()))
     if waiting := by_status.get("needs_reauth"):
-        remedy = "`access-gateway connection reauthorise ID`, or their owners' reconnect links."
+        remedy = "`access-gateway connection reconnect ID`, or their owners' reconnect links."
         return warn("connections", f"{counts}: {', '.join(waiting)} need a person", remedy)
     if failing := by_status.get("error"):
-        remedy = "`access-gateway connection test ID` tells what is wrong."
+        remedy = "`access-gateway connection test ID` shows the error."
         return warn("connections", f"{counts}: {', '.join(failing)} fail", remedy)
-    if unlinked := [str(connection_id) for connection_id, _, link in rows if link is None]:
+    if reading := [str(row[0]) for row in rows if row[3] == SENDING_REFUSED]:
+        remedy = "Correct the login for outgoing mail, and `access-gateway connection test ID`."
+        return warn("connections", f"{counts}: {', '.join(reading)} can read, and not send", remedy)
+    if unlinked := [str(row[0]) for row in rows if row[2] is None]:
         remedy = "Link their operators to the resources again, or remove the connections."
         detail = f"{counts}: no token reaches {', '.join(unlinked)}, whose operators are not linked"
         return warn("connections", detail, remedy)
@@ -90,10 +88,10 @@ async def connections(store: Database) -> Finding:
 async def access_tokens(store: Database) -> Finding:
     """List the active tokens whose settings reveal more than they seem to."""
     async with store.reading() as session:
-        active = await tokens.list_all(session, status=tokens.status_of("active"))
+        active = await tokens.list_all(session, status=Status.ACTIVE)
     revealing = [str(token["id"]) for token in active if token["warnings"]]
     if revealing:
-        remedy = "`access-gateway token show ID` tells what, and which setting prevents it."
+        remedy = "`access-gateway token show ID` shows what, and the setting that prevents it."
         return warn("tokens", f"{', '.join(revealing)} reveal what rules hide", remedy)
     return ok("tokens", f"{len(active)} active")
 
@@ -107,7 +105,8 @@ async def providers(store: Database, settings: Settings) -> Finding:
         rows = (
             await session.exec(
                 select(ConnectionRow.kind, ConnectionRow.provider, ConnectionRow.base_url).where(
-                    col(ConnectionRow.status) != "disabled"
+                    col(ConnectionRow.status) != "disabled",
+                    col(ConnectionRow.provider) != "IMAP",  # not by HTTP: `own_servers`
                 )
             )
         ).all()

@@ -60,9 +60,9 @@ def secrets(settings: Settings) -> Finding:
     texts = [part.strip() for part in _keys(settings).split(",") if part.strip()]
     if settings.admins.keys() & set(texts):
         remedy = "Give each its own: `access-gateway secret new`."
-        return warn("secrets", "an admin token is a secret key, too", remedy)
+        return warn("secrets", "an admin token is also a secret key", remedy)
     if len(set(texts)) < len(texts):
-        return warn("secrets", "a secret key is there twice", "Take one of them away.")
+        return warn("secrets", "a secret key is listed twice", "Remove one of them.")
     names = ", ".join(sorted(settings.admins.values()))
     return ok("secrets", f"admin tokens: {names}; secret keys: {len(texts)}")
 
@@ -82,7 +82,7 @@ def folder(settings: Settings) -> Finding:
     data_dir = settings.data_dir.absolute()
     existing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
     if not existing.is_dir():
-        return fail("data folder", f"{existing} is no folder", "Set AGW_DATA_DIR to a folder.")
+        return fail("data folder", f"{existing} is not a folder", "Set AGW_DATA_DIR to a folder.")
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass
@@ -102,7 +102,7 @@ def pages() -> Finding:
     static = Path(graph.__file__).parent / "static"
     missing = [page for page in _PAGES if not (static / page).is_file()]
     if missing:
-        remedy = "Install the package whole; its build carries these files."
+        remedy = "Install the package again; it contains these files."
         return fail("pages", f"missing: {', '.join(missing)}", remedy)
     return ok("pages", "explorer and REST reference are there")
 
@@ -134,7 +134,7 @@ def processes(settings: Settings, *, embedded: bool) -> Finding:
         return warn(name, count, remedy)
     if counting > 1 and not settings.redis_url:
         remedy = "Set AGW_REDIS_URL; without it each process counts for itself."
-        return warn(name, f"{count}, but nothing in which they count together", remedy)
+        return warn(name, f"{count}, but no Redis in which they share the limits", remedy)
     return ok(name, count)
 
 
@@ -144,7 +144,7 @@ def address(settings: Settings) -> Finding:
         remedy = "Set AGW_PUBLIC_URL to the address that clients use."
         return warn("address", f"links would lead to {settings.base_url}", remedy)
     if settings.public_url is None and settings.port == 0:
-        return warn("address", "the port is another one at every start", "Set AGW_PORT.")
+        return warn("address", "the port changes at every start", "Set AGW_PORT.")
     return ok("address", settings.base_url)
 
 

@@ -45,4 +45,4 @@ def fail(name: str, detail: str, remedy: str) -> Finding:
 
 def unknown(name: str, failed: str) -> Finding:
     """Return a finding: the check was not made because the check *failed* failed."""
-    return warn(name, "not looked at", f"Mend {failed!r} first.")
+    return warn(name, "not checked", f"Fix {failed!r} first.")

@@ -1,6 +1,6 @@
 """Runs all checks, in an order in which each needs only what earlier ones results working."""
 
-from gateway.cli.checkup import accounts, deployment, stores
+from gateway.cli.checkup import accounts, deployment, own_servers, stores
 from gateway.cli.checkup.findings import Finding, Outcome, fail, unknown
 from gateway.secrets.keyring import WeakSecret
 from gateway.settings import Settings
@@ -16,7 +16,7 @@ async def run_checks(*, offline: bool) -> list[Finding]:
         store = Database.open(settings.database, pooler=settings.database_pooler)
     except Exception:  # noqa: BLE001 - whatever the URL's dialect raises
         remedy = "sqlite+aiosqlite:///FILE or postgresql+asyncpg://USER:PASSWORD@HOST/NAME"
-        return [*results, fail("database", "AGW_DATABASE_URL is no database URL", remedy)]
+        return [*results, fail("database", "AGW_DATABASE_URL is not a valid database URL", remedy)]
     try:
         results += deployment.local(settings, embedded=store.path is not None)
         results += await _stores(store, settings, offline=offline)
@@ -34,6 +34,7 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
         return [*results, *(unknown(name, "schema") for name in stores.NEED_SCHEMA)]
     shared = settings.redis_url if results[1].outcome is not Outcome.FAIL else None
     results.append(await stores.clock(store, shared))
+    keyring = None
     try:
         keyring = deployment.keyring_of(settings)
         results.append(await accounts.credentials(store, keyring))
@@ -44,4 +45,9 @@ async def _stores(store: Database, settings: Settings, *, offline: bool) -> list
     results.append(await accounts.access_tokens(store))
     if not offline:
         results.append(await accounts.providers(store, settings))
+        results.append(
+            unknown(own_servers.NAME, "secrets")
+            if keyring is None
+            else await own_servers.own_servers(store, keyring)
+        )
     return results

@@ -54,7 +54,7 @@ async def schema(store: Database) -> Finding:
         remedy = "`access-gateway db upgrade`, or the next start, adds what is missing."
         return warn(name, f"version {version}; the newest is {known[0]}", remedy)
     remedy = "Install the version of the gateway that made it, or a newer one."
-    return fail(name, f"version {version} is of a newer gateway", remedy)
+    return fail(name, f"version {version} was created by a newer gateway", remedy)
 
 
 async def redis(url: "SecretStr | None") -> Finding:
@@ -65,7 +65,7 @@ async def redis(url: "SecretStr | None") -> Finding:
     try:
         client = _redis(url)
     except ValueError as problem:
-        return fail(name, f"AGW_REDIS_URL is no address: {problem}", "redis://HOST:6379/0")
+        return fail(name, f"AGW_REDIS_URL is not a valid address: {problem}", "redis://HOST:6379/0")
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await client.ping()

@@ -4,6 +4,8 @@ The commands, one module per command or group; each imports what it needs when i
     serve, demo, sandbox, seed  the gateway, the demo, the sandbox upstreams, invented accounts
     doctor                      checks of settings, database, Redis, clocks, accounts, upstreams
     token, rule, policy         access tokens, their collab rules, and both as one document
+    document                    documents saved as REST endpoints
+    recipient                   the recipient rules of tokens, a part of `rule`
     people, connection          operators, resources, connected accounts
     explain, decisions          why a call is refused, and what was decided on calls
     query, schema               a GraphQL document as a token; the schema and the OpenAPI document

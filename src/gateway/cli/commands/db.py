@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
 WhileServing = Annotated[
-    bool, typer.Option("--force", help="Do it even while gateways serve the database.")
+    bool, typer.Option("--force", help="Run even while gateways serve the database.")
 ]
 
 
 @app.command("current")
 def current(as_json: AsJson = False) -> None:
-    """Show the schema's version and what is missing; exit code 1 when something is."""
+    """Show the schema's version and missing migrations; exit code 1 when there are any."""
     from gateway.operations import maintenance
 
     status = run_async(maintenance.current)
@@ -31,7 +31,7 @@ def current(as_json: AsJson = False) -> None:
 
 @app.command("upgrade")
 def upgrade(as_json: AsJson = False) -> None:
-    """Bring the schema to the newest version, as every start of `serve` does."""
+    """Upgrade the schema to the newest version, as every start of `serve` does."""
     from gateway.operations import maintenance
 
     _show(run_async(maintenance.upgrade), as_json=as_json)
@@ -45,14 +45,14 @@ def downgrade(
     as_json: AsJson = False,
 ) -> None:
     """
-    Go back to an older version; what it has no place for is lost.
+    Downgrade the schema; data that the older version cannot store is lost.
 
     Stop the gateways before: the command refuses while they serve.
     """
     from gateway.operations import maintenance
 
     run_async(lambda: maintenance.require_idle(force=force))
-    confirm("What the older version has no place for will be lost. Go on?", yes=yes)
+    confirm("Data that the older version cannot store will be lost. Continue?", yes=yes)
     _show(run_async(lambda: maintenance.downgrade(version, force=force)), as_json=as_json)
 
 
@@ -63,7 +63,7 @@ def back_up(
     as_json: AsJson = False,
 ) -> None:
     """
-    Copy the whole store into one file, while it is served.
+    Back up the whole database to one file, also while gateways serve it.
 
     SQLite is copied from one snapshot; PostgreSQL needs pg_dump on the path. Credentials stay
     sealed in the copy: keep AGW_SECRET_KEYS too.
@@ -82,13 +82,13 @@ def back_up(
 
 @app.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `db backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="A file that `db backup` wrote.")],
     yes: Yes = False,
     force: WhileServing = False,
     as_json: AsJson = False,
 ) -> None:
     """
-    Replace everything in the store by a copy. Stop the gateways before.
+    Replace the whole database by a backup. Stop the gateways first.
 
     The command refuses while gateways serve the database, and names them.
     Changes since the copy are undone: first, the tokens and connections are listed that allow more
@@ -98,12 +98,14 @@ def restore(
 
     run_async(lambda: maintenance.require_idle(force=force))
     _write_wider(run_async(lambda: maintenance.compare(file)))
-    confirm("Everything in the store will be replaced. Go on?", yes=yes)
+    confirm("The whole database will be replaced. Continue?", yes=yes)
     with progress("Restoring") as show_progress:
         status = run_async(lambda: maintenance.restore(file, show_progress, force=force))
     report(status, lambda: _write_restored(status), as_json=as_json)
     if status["serving"]:
-        info(f"Restart what served meanwhile: {', '.join(status['serving'])}.")
+        info(
+            f"Restart the gateways that served during the restore: {', '.join(status['serving'])}."
+        )
 
 
 def _write_restored(status: dict[str, Any]) -> None:
@@ -112,6 +114,12 @@ def _write_restored(status: dict[str, Any]) -> None:
     if status["revived"]:
         revived = ", ".join(map(str, status["revived"]))
         info(f"Tokens that were revoked and are valid again: {revived}.")
+    if status["unreadable"]:
+        unreadable = ", ".join(map(str, status["unreadable"]))
+        info(
+            f"No key of AGW_SECRET_KEYS opens the credentials of connections {unreadable}. Put the "
+            "key of the copy's time back behind the first one, or reconnect these accounts."
+        )
     if status["before"] != status["version"]:
         info(f"Migrated from version {status['before']} of the copy to {status['version']}.")
     _write_status(status)

@@ -9,15 +9,14 @@ import typer
 
 from gateway.cli.console import info, output, report, report_rows
 from gateway.cli.options import AsJson, option
+from policy.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateway.cli.stores import Store
 
-app = typer.Typer(
-    help="What was decided on calls, and what administrators changed.", no_args_is_help=True
-)
+app = typer.Typer(help="Decisions on calls, and changes by administrators.", no_args_is_help=True)
 
 _COLUMNS = {
     "at": "AT",
@@ -28,9 +27,11 @@ _COLUMNS = {
     "status": "STATUS",
     "layer": "LAYER",
     "code": "CODE",
+    "upstreamStatus": "UPSTREAM",
     "ruleId": "RULE",
     "requestId": "REQUEST",
     "actor": "ACTOR",
+    "dryRun": "DRY RUN",
 }
 
 _FILTERS = (  # names of the API
@@ -38,7 +39,7 @@ _FILTERS = (  # names of the API
     *("actor", "since", "until"),
 )
 
-Token = Annotated[int | None, typer.Option(help="Of one token: its id.")]
+Token = Annotated[int | None, typer.Option(help="Only decisions on the token with this id.")]
 Outcome = Annotated[
     str | None, option("allowed, refused or failed.", "gateway.audit.decision:Outcome")
 ]
@@ -48,8 +49,8 @@ Surface = Annotated[
 Operation = Annotated[str | None, typer.Option(help="The root field: emails, sendEmail, …")]
 Layer = Annotated[str | None, option("The layer that decided.", "policy.vocabulary:Layer")]
 Code = Annotated[str | None, option("The code of the refusal.", "policy.vocabulary:Code")]
-Actor = Annotated[str | None, typer.Option(help="Changes by one administrator or OS user.")]
-Request = Annotated[str | None, typer.Option(help="Of one request: its X-Request-Id.")]
+Actor = Annotated[str | None, typer.Option(help="Only changes by this administrator or OS user.")]
+Request = Annotated[str | None, typer.Option(help="Only the request with this X-Request-Id.")]
 
 
 @app.command("list")
@@ -62,9 +63,11 @@ def list_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     code: Code = None,
     request: Request = None,
     actor: Actor = None,
-    since: Annotated[str | None, typer.Option(help="From that time: 2026-11-20T12:00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Until that time.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    since: Annotated[
+        str | None, typer.Option(help="Start time, inclusive: 2026-11-20T12:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="End time, exclusive.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List decisions, newest first."""
@@ -90,7 +93,7 @@ def tail(  # noqa: PLR0913, PLR0917 - each is an option of the command
     request: Request = None,
     actor: Actor = None,
     lines: Annotated[
-        int, typer.Option(min=0, max=1000, help="How many earlier ones to show first.")
+        int, typer.Option(min=0, max=1000, help="Number of earlier decisions to show first.")
     ] = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -123,8 +126,12 @@ def _line(decision: "Mapping[str, Any]") -> str:
         decision["outcome"],
         str(decision["status"]),
     ]
+    if decision["dryRun"]:
+        words.append("dry run")
     if decision["layer"] is not None:
         words.append(f"by {decision['layer']}: {decision['code']}")
+    if decision["upstreamStatus"] is not None:
+        words.append(f"upstream {decision['upstreamStatus']}")
     if decision["ruleId"] is not None:
         words.append(f"rule {decision['ruleId']}")
     return "  ".join([*words, f"request {decision['requestId']}"])
@@ -132,7 +139,7 @@ def _line(decision: "Mapping[str, Any]") -> str:
 
 @app.command("verify")
 def verify(as_json: AsJson = False) -> None:
-    """Check that no row was changed, put in or taken out. Exit code 1 when one was."""
+    """Check that no row was changed, inserted or removed; exit code 1 if one was."""
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 
@@ -146,9 +153,12 @@ def _write_faults(result: dict[str, Any]) -> None:
     for fault in result["faults"]:
         ends = sorted({fault["number"], fault["last"]})
         output(f"{fault['chain']} {'-'.join(map(str, ends))}: {fault['fault']}")
-    info(f"{result['rows']} rows checked, {len(result['faults'])} faults.")
+    info(f"{counted(result['rows'], 'row')} checked, {counted(len(result['faults']), 'fault')}.")
     if 0 < result["rows"] == len(result["faults"]):
-        info("It is every row: is AGW_SECRET_KEYS that of the processes that wrote them?")
+        info(
+            "All rows are affected: does AGW_SECRET_KEYS hold the keys of the processes that "
+            "wrote them?"
+        )
 
 
 @app.command("reason")
@@ -156,7 +166,7 @@ def reason(
     request_id: Annotated[str, typer.Argument(help="The X-Request-Id of the caller's answer.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what providers answered behind a request that failed then."""
+    """Show the answers of providers behind a failed request."""
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 

@@ -1,5 +1,6 @@
 """`demo`: an embedded store, invented accounts and ready tokens, in one command."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from gateway.cli.options import AsJson
 
 if TYPE_CHECKING:
     from gateway.app import Gateway
+    from gateway.demo.own_servers.servers import OwnServers
 
 
 def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -21,12 +23,21 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
     manifest: Annotated[
         Path | None, typer.Option(help="Write addresses and tokens to this file, as JSON.")
     ] = None,
+    own_server: Annotated[
+        bool,
+        typer.Option(
+            "--own-server",
+            help="Add a mailbox on Dovecot and Postfix and calendars on Radicale, of those that "
+            "are installed; they end with the demo.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the gateway with invented accounts; nothing needs to be configured."""
     import asyncio
+    from contextlib import ExitStack
 
-    with failures_as_sentences():
+    with failures_as_sentences(), ExitStack() as stack:
         from gateway.demo.manifest import write
         from gateway.server import bind, run_app, tune_garbage_collector
         from gateway.telemetry import logs
@@ -34,44 +45,65 @@ def demo(  # noqa: PLR0913, PLR0917 - each is an option of the command
         logs.configure(level="warning", form="console")
         data.mkdir(parents=True, exist_ok=True)
         listener, base_url = bind(host, port)
-        gateway, described = asyncio.run(_open(data, base_url, reset=reset))
+        servers = None
+        if own_server:
+            from gateway.demo.own_servers.servers import running
+
+            # The server raises the signal that ended it once more; the own servers end then.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+            servers = stack.enter_context(running())
+        gateway, described = asyncio.run(_open(data, base_url, reset=reset, servers=servers))
 
         def announce() -> None:
             if manifest is not None:
                 write(manifest, described)
-            report(described, lambda: _write_introduction(described), as_json=as_json)
+            report(described, lambda: _write_introduction(described, data), as_json=as_json)
             sys.stdout.flush()  # whoever reads it, from a pipe or a file, waits for it
 
         tune_garbage_collector()
         run_app(gateway, listener, started=announce)
 
 
-async def _open(data: Path, base_url: str, *, reset: bool) -> "tuple[Gateway, dict[str, Any]]":
+async def _open(
+    data: Path, base_url: str, *, reset: bool, servers: "OwnServers | None" = None
+) -> "tuple[Gateway, dict[str, Any]]":
     """Create what is missing; return the gateway and the manifest."""
     from gateway.app import assemble
     from gateway.demo import launcher
-    from gateway.demo.manifest import describe, locked_folder, remove_stores
+    from gateway.demo.manifest import describe, locked_folder, remove_stores, write_environment
+    from gateway.demo.own_servers import accounts
+    from gateway.demo.own_servers.servers import MARKER, NONE
+    from gateway.demo.profiles import demo_tokens
     from gateway.demo.world import open_sandbox
     from gateway.store.database import Database
 
     with locked_folder(data, reset=reset) as existing:
         state = existing
         if state is None:
-            info("Making the demo's world …")
+            info("Creating the demo's data …")
             remove_stores(data, upstreams=reset)
         secrets = (state.admin_token, state.secret_key) if state else launcher.new_secrets()
         settings = launcher.settings(data, secrets, base_url)
         sandbox = open_sandbox(data, public_base=f"{base_url}/sandbox")
-        if state is None:
-            database = Database.open(settings.database)
-            try:
+        database = Database.open(settings.database)
+        try:
+            if state is None:
                 state = await launcher.prepare(data, database, secrets=secrets, sandbox=sandbox)
-            finally:
-                await database.close()
-        return assemble(settings, sandbox=sandbox), describe(state, base_url)
+            if servers is not None or (data / MARKER).exists():
+                (data / MARKER).touch()
+                await database.migrate()
+                await accounts.connect(database, state, servers or NONE)
+        finally:
+            await database.close()
+        write_environment(data, state, base_url)
+        offered = demo_tokens(state.tokens)
+        described = describe(state, base_url)
+        if servers is not None:
+            described["ownServers"] = servers.described
+        return assemble(settings, sandbox=sandbox, demo=offered), described
 
 
-def _write_introduction(described: dict[str, Any]) -> None:
+def _write_introduction(described: dict[str, Any], data: Path) -> None:
     base, tokens = described["baseUrl"], described["tokens"]
     lines = "\n".join(f"  {name:<9} {text}" for name, text in tokens.items())
     output(
@@ -85,6 +117,10 @@ access-gateway demo
 Tokens
 {lines}
   admin     {described["adminToken"]}
+{_own_servers_text(described)}
+In another terminal, for the commands and the examples (FULL, READER, … are the tokens)
+
+  . {data / "environment"}
 
 Three requests to paste
 
@@ -104,3 +140,15 @@ Three requests to paste
 
 Stop with Ctrl+C."""
     )
+
+
+def _own_servers_text(described: dict[str, Any]) -> str:
+    servers = described.get("ownServers")
+    if servers is None:
+        return ""
+    lines = [f"  {name:<11} {servers[name]}" for name in _SHOWN if servers[name]]
+    lines += [f"  {sentence}" for sentence in servers["missing"]]
+    return "\n".join(["", "Own servers, behind a third mailbox and calendar", *lines, ""])
+
+
+_SHOWN = ("mail", "submission", "calendar", "user", "password")

@@ -14,7 +14,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """
-    Check settings, secrets, stores, clocks, connections and upstreams; nothing is changed.
+    Check settings, secrets, stores, clocks, connections and providers; change nothing.
 
     Every check is ok, warn or fail. Exit code 1 when any fails.
     """

@@ -12,17 +12,16 @@ from gateway.cli import option_values
 from gateway.cli.console import output, output_table, report, run_async
 from gateway.cli.options import AsJson, refuse
 
+_PASSING = ("allowed", "held")
 _COLUMNS = {"layer": "LAYER", "outcome": "OUTCOME", "detail": "WHY"}
 
 
 def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Annotated[int, typer.Argument(help="The token's id.")],
     method: Annotated[str | None, typer.Argument(help="GET, POST, PATCH or DELETE.")] = None,
-    path: Annotated[
-        str | None, typer.Argument(help="/api/access/…, with its query or not.")
-    ] = None,
+    path: Annotated[str | None, typer.Argument(help="/api/access/…, also with a query.")] = None,
     query: Annotated[
-        list[str] | None, typer.Option(help="A parameter, as name=value; repeat for several.")
+        list[str] | None, typer.Option(help="A parameter, as name=value; repeatable.")
     ] = None,
     body: Annotated[
         str | None, typer.Option(help="The body as JSON, @FILE, or - for standard input.")
@@ -33,13 +32,21 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Annotated[
         str | None, typer.Option(help="Its variables as JSON, @FILE, or - for standard input.")
     ] = None,
-    operation: Annotated[str | None, typer.Option(help="Which operation of several.")] = None,
+    operation: Annotated[
+        str | None, typer.Option(help="The operation to run, if there are several.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Ask about a dry run of the call.")
+    ] = False,
+    if_effect: Annotated[
+        str | None, typer.Option(help="The digest that the call would require.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
-    Say how a call would go with a token, layer by layer, and what would let it pass.
+    Show how a call with a token would be decided, layer by layer, and which change would allow it.
 
-    The call is rehearsed in this process: upstream is read and never changed, nothing is charged.
+    This process performs a dry run: it reads from providers, changes nothing and charges nothing.
     Exit code 1 when it would not be allowed.
     """
     refuse(
@@ -51,20 +58,20 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
         ),
         (document and method, "ask about METHOD and PATH or about --document FILE, not both"),
     )
-    request: dict[str, Any] = {}
+    request: dict[str, Any] = {"dryRun": dry_run, "ifEffect": if_effect}
     if document is not None:
-        request = {
+        request |= {
             "document": option_values.content(document),
             "variables": option_values.json_object("variables", variables),
             "operationName": operation,
         }
     elif method is not None:
-        request = {"method": method, "path": path, "query": _pairs(query or [])}
+        request |= {"method": method, "path": path, "query": _pairs(query or [])}
     if body is not None:
         request["body"] = option_values.parsed_json("body", body)
     explanation = run_async(lambda: _explain(token_id, request))
     report(explanation, lambda: _write(explanation, token_id), as_json=as_json)
-    if explanation["outcome"] != "allowed":
+    if explanation["outcome"] not in _PASSING:
         raise typer.Exit(1)
 
 
@@ -72,7 +79,7 @@ async def _explain(token_id: int, request: Mapping[str, Any]) -> Mapping[str, An
     from gateway.cli import in_process
     from gateway.errors import CommandError
 
-    if not request:
+    if not {"method", "document"} & request.keys():
         raise CommandError(
             "What is asked must have either method and path, or a document: "
             "`explain ID GET /api/access/email/messages` or `explain ID --document FILE`."
@@ -84,7 +91,8 @@ def _write(explanation: Mapping[str, Any], token_id: int) -> None:
     output_table(explanation["layers"], _COLUMNS)
     output("")
     error = f" {explanation['error']}" if explanation["error"] else ""
-    output(f"{explanation['outcome'].capitalize()}: {explanation['status']}{error}")
+    dry = " (a dry run: nothing would be written)" if explanation["dryRun"] else ""
+    output(f"{explanation['outcome'].capitalize()}: {explanation['status']}{error}{dry}")
     if rule := explanation["rule"]:
         output(f"Rule {rule['id']} decided: {rule['action']} {rule['ruleType']} {rule['pattern']}")
     for surface, words in explanation["hiddenFields"].items():
@@ -93,7 +101,9 @@ def _write(explanation: Mapping[str, Any], token_id: int) -> None:
         output(explanation["unchangeable"])
     if change := explanation["change"] or explanation["partialChange"]:
         full = explanation["change"] is not None
-        effect = "This lets it pass" if full else "This lifts what stops it before that"
+        effect = (
+            "This change allows the call" if full else "This change removes the earlier refusals"
+        )
         output(f"{effect}: {change['text']}")
         for command in _commands(change, token_id):
             output(f"  {command}")

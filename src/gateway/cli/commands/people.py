@@ -84,7 +84,7 @@ def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson =
 
     operator = read_store(lambda session: operations.read(session, operator_id))
     confirm(
-        f"The connections of {operator['email']} will be removed and the tokens revoked. Go on?",
+        f"The connections of {operator['email']} will be removed and the tokens revoked. Continue?",
         yes=yes,
     )
     revocations = run_async(lambda: account_setup.remove_operator(operator_id))
@@ -96,7 +96,7 @@ def remove_operator(operator_id: OperatorId, yes: Yes = False, as_json: AsJson =
 def add_resource(
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
     operator: Annotated[
-        list[str] | None, typer.Option(help="The id of an operator of it; repeat for several.")
+        list[str] | None, typer.Option(help="The id of an operator of it; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -131,10 +131,10 @@ def change_resource(
     resource_id: ResourceId,
     name: Annotated[str | None, typer.Option(help="Its new name.")] = None,
     link: Annotated[
-        list[str] | None, typer.Option(help="The id of an operator to link to it; repeat.")
+        list[str] | None, typer.Option(help="The id of an operator to link to it; repeatable.")
     ] = None,
     unlink: Annotated[
-        list[str] | None, typer.Option(help="The id of an operator to take off it; repeat.")
+        list[str] | None, typer.Option(help="The id of an operator to unlink; repeatable.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -167,7 +167,7 @@ def remove_resource(resource_id: ResourceId, yes: Yes = False, as_json: AsJson =
     from gateway.operations import resources as operations
 
     resource = read_store(lambda session: operations.read(session, resource_id))
-    confirm(f"The connections of {resource['name']} will be removed. Go on?", yes=yes)
+    confirm(f"The connections of {resource['name']} will be removed. Continue?", yes=yes)
     revocations = run_async(lambda: account_setup.remove_resource(resource_id))
     sentence = f"Resource {resource_id} is removed."
     _report_removal({**resource}, sentence, revocations, as_json=as_json)

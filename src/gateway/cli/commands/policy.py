@@ -1,4 +1,4 @@
-"""`policy`: operators, resources, tokens' settings and rules as one document, for a repository."""
+"""`policy`: operators, resources, tokens, rules and saved documents as one versionable file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,22 +8,31 @@ import typer
 from gateway.cli.console import info, output, output_json, report
 from gateway.cli.option_values import document
 from gateway.cli.options import AsJson, OnlyJson
+from policy.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.operations.policy_changes import Change
 
-app = typer.Typer(help="Who may do what, as one document.", no_args_is_help=True)
-File = Annotated[Path, typer.Argument(help="What `policy export` wrote; - is standard input.")]
+app = typer.Typer(
+    help="Operators, resources, tokens, rules and saved documents as one document.",
+    no_args_is_help=True,
+)
+File = Annotated[
+    Path, typer.Argument(help="A file that `policy export` wrote; - for standard input.")
+]
 Prune = Annotated[
-    bool, typer.Option("--prune", help="Revoke the tokens that the document does not name.")
+    bool,
+    typer.Option(
+        "--prune", help="Revoke tokens and remove saved documents that the document does not name."
+    ),
 ]
 
 
 @app.command("export")
 def export(_as_json: OnlyJson = True) -> None:
-    """Write operators, resources, living tokens and the rules that people made; no secret."""
+    """Write operators, resources, active tokens, manual rules and saved documents; no secrets."""
     from gateway.cli.stores import read_store
     from gateway.operations import policy
 
@@ -51,14 +60,14 @@ def apply(
     file: File,
     prune: Prune = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; as `policy diff`.")
+        bool, typer.Option("--dry-run", help="Change nothing, as `policy diff` does.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
-    Make the store what the document says: all of it or nothing, and a second time nothing more.
+    Change the database to match the document: all changes or none.
 
-    New tokens get a text, written to standard output, once. Operators and resources that the
+    The texts of new tokens are written to standard output, once. Operators and resources that the
     document does not name stay, because accounts belong to them.
     """
     from gateway.cli.stores import write_store
@@ -73,7 +82,7 @@ def apply(
     def write_text() -> None:
         for change in applied.changes:
             info(str(change))
-        info(f"{len(applied.changes)} changes.")
+        info(f"{counted(len(applied.changes), 'change')}.")
         if applied.texts:
             info("This is the only time that the texts of new tokens are shown:")
         for name, text in applied.texts.items():
@@ -94,6 +103,6 @@ def _show(changes: "Sequence[Change]", *, as_json: bool) -> None:
     def write_text() -> None:
         for change in changes:
             output(str(change))
-        info(f"{len(changes)} changes.")
+        info(f"{counted(len(changes), 'change')}.")
 
     report({"changes": [change.as_json for change in changes]}, write_text, as_json=as_json)

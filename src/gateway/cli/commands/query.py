@@ -23,7 +23,7 @@ def query(
         str | None, typer.Option(help="Variables as JSON, @FILE, or - for standard input.")
     ] = None,
     operation: Annotated[
-        str | None, typer.Option(help="Which operation of several to run.")
+        str | None, typer.Option(help="The operation to run, if there are several.")
     ] = None,
     url: Annotated[
         str | None,
@@ -59,7 +59,7 @@ def _token(file: Path | None) -> str:
     token = token.strip()
     if not token:
         raise CommandError(
-            f"A token is needed: its text in {TOKEN}, or in a file with --token-file."
+            f"A token is required: its text in {TOKEN}, or in a file with --token-file."
         )
     if not token.isascii() or not token.isprintable() or " " in token:
         raise CommandError("This is not a token. A token is one word that begins with agw_.")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.commands import recipient
 from gateway.cli.console import output, report, report_rows
 from gateway.cli.options import AsJson, argument
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
     from policy.rules import Decision
 
-app = typer.Typer(help="Rules about collaboration content.", no_args_is_help=True)
+app = typer.Typer(
+    help="Rules about collaboration content, and about recipients.", no_args_is_help=True
+)
+app.add_typer(recipient.app, name="recipient")
 Token = Annotated[int, typer.Argument(help="The token's id.")]
 
 _COLUMNS = {
@@ -38,7 +42,7 @@ def add(  # noqa: PLR0913, PLR0917 - each is an option of the command
     description: Annotated[str | None, typer.Option(help="A description.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a rule to a token; it holds from the next request on."""
+    """Add a rule to a token. It takes effect at the next request."""
     from gateway.cli.stores import write_store
     from gateway.operations import rules
     from gateway.operations.validation import validated
@@ -72,12 +76,12 @@ def remove(
     rule_id: Annotated[int, typer.Argument(help="The rule's id.")],
     as_json: AsJson = False,
 ) -> None:
-    """Remove a rule; it no longer holds from the next request on."""
+    """Remove a rule. The change takes effect at the next request."""
     from gateway.cli.stores import write_store
     from gateway.operations import rules
 
     rule = write_store(lambda session: rules.remove(session, token_id, rule_id))
-    report(rule, f"Rule {rule_id} is gone.", as_json=as_json)
+    report(rule, f"Rule {rule_id} is removed.", as_json=as_json)
 
 
 @app.command("test")
@@ -87,7 +91,7 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str | None, typer.Argument(metavar="[ID]", help="A collab: id of a file, site or list.")
     ] = None,
     under: Annotated[
-        list[str] | None, typer.Option(help="The id of a folder above it; repeat for several.")
+        list[str] | None, typer.Option(help="The id of a folder above it; repeatable.")
     ] = None,
     site: Annotated[str | None, typer.Option(help="The site it belongs to.")] = None,
     mime_type: Annotated[str | None, typer.Option(help="Its MIME type.")] = None,
@@ -96,9 +100,9 @@ def try_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """
-    Say whether the rules would allow something, and which one decides; nothing is asked upstream.
+    Show whether the rules would allow an object, and which rule decides; no provider is called.
 
-    What is not said counts as surely absent. Exit code 1 when it is blocked.
+    Properties that no option names count as absent. Exit code 1 when the object is blocked.
     """
     from gateway.cli.stores import read_store
     from gateway.operations import rules

@@ -1,5 +1,6 @@
 """`sandbox`: serves the sandbox upstreams alone, and imports real data into them."""
 
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from gateway.cli.console import failures_as_sentences, info, output, output_json
 from gateway.cli.options import AsJson, option
 
 app = typer.Typer(
-    help="Serve the sandbox upstreams alone, or load real data into them.",
+    help="Serve the sandbox upstreams alone, or import real data into them.",
     invoke_without_command=True,
 )
 _TARGETS = ("provider-a", "provider-b", "collab", "tasks")
@@ -26,6 +27,7 @@ def sandbox(
     data: Data = Path("data/demo"),
 ) -> None:
     """Serve the sandbox upstreams alone."""
+    gc.enable()  # `main.run` disables it for the imports
     if context.invoked_subcommand is not None:
         return
     with failures_as_sentences():
@@ -52,7 +54,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option of the command
     as_json: AsJson = False,
 ) -> None:
     """
-    Load real mail, calendars, files or tables; what is skipped is named.
+    Import real mail, calendars, files or tables; list the skipped files.
 
     The exit code is 1 when nothing was imported.
     """

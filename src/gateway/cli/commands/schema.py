@@ -1,4 +1,4 @@
-"""`schema` and `openapi`: the API descriptions, and a check for breaking changes."""
+"""`schema` and `openapi`: the API descriptions, and a check for what a new version breaks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,22 +39,40 @@ def check(
     file: Annotated[
         Path, typer.Argument(help="A schema that clients rely on, as SDL; - is standard input.")
     ],
+    documents: Annotated[
+        bool,
+        typer.Option(
+            "--documents", help="Check the saved documents of the deployment against this version."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what of a published schema this one breaks; exit code 1 when it breaks anything."""
+    """
+    List the breaking changes to a published schema, and saved documents that do not fit this one.
+
+    The exit code is 1 if there are any. The saved documents are checked with --documents only,
+    because the check opens the database.
+    """
     from gateway.cli.option_values import document
 
     with failures_as_sentences():
         changes = _compare(document(file))
+    misfits = _misfits() if documents else []
 
     def write_text() -> None:
         for severity in ("breaking", "dangerous"):
             for change in changes[severity]:
                 output(f"{severity}  {change['change']}: {change['description']}")
+        for misfit in misfits:
+            call = f"{misfit['method']} {misfit['path']}"
+            output(f"document  {misfit['name']} ({call}): {misfit['problem']}")
         info(f"{len(changes['breaking'])} breaking, {len(changes['dangerous'])} dangerous.")
+        if documents:
+            info(f"Saved documents that do not fit: {len(misfits)}.")
 
-    report(changes, write_text, as_json=as_json)
-    if changes["breaking"]:
+    value = {**changes, "documents": misfits} if documents else changes
+    report(value, write_text, as_json=as_json)
+    if changes["breaking"] or misfits:
         raise typer.Exit(1)
 
 
@@ -81,27 +99,46 @@ def _compare(published: str) -> dict[str, list[dict[str, str]]]:
     }
 
 
+def _misfits() -> list[dict[str, str]]:
+    from gateway.cli.stores import read_store
+    from gateway.documents import prepared
+    from gateway.operations.documents import collection
+
+    return read_store(lambda session: collection.misfits(session, prepared.graph()))
+
+
 def _sorted_changes(changes: "Sequence[BreakingChange | DangerousChange]") -> list[dict[str, str]]:
     described = [{"change": item.type.name, "description": item.description} for item in changes]
     return sorted(described, key=lambda item: (item["change"], item["description"]))
 
 
 @openapi.command("print")
-def print_openapi(_as_json: OnlyJson = True) -> None:
-    """Write the description of the REST paths and the management API."""
+def print_openapi(
+    management: Annotated[
+        bool, typer.Option("--management", help="Describe the management API instead.")
+    ] = False,
+    _as_json: OnlyJson = True,
+) -> None:
+    """Write the description of the REST paths, or of the management API."""
     with failures_as_sentences():
-        output_json(_openapi_document())
+        output_json(_management_document() if management else _access_document())
 
 
-def _openapi_document() -> Any:
+def _access_document() -> Any:
+    from gateway.http.api_descriptions import access_document
+
+    return access_document()
+
+
+def _management_document() -> Any:
     import orjson
     from pydantic import SecretStr
 
     from gateway.app import assemble
-    from gateway.http import openapi as served
+    from gateway.management import openapi as served
     from gateway.settings import Settings
 
     # Assembling a gateway opens nothing, and its secrets are not part of the document.
-    secret = SecretStr("nobody is admitted by this")
+    secret = SecretStr("this admits no caller")
     settings = Settings(_env_file=None, admin_token=secret, secret_keys=secret)  # type: ignore[call-arg]  # pydantic-settings' own
     return orjson.loads(served.document(assemble(settings).app.built()))

@@ -4,13 +4,14 @@ import typer
 
 from gateway.cli.console import info, output, progress, report
 from gateway.cli.options import AsJson
+from policy.counts import counted
 
 app = typer.Typer(help="Secret keys.", no_args_is_help=True)
 
 
 @app.command("new")
 def new(as_json: AsJson = False) -> None:
-    """Make a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN; it is stored nowhere."""
+    """Create a key for AGW_SECRET_KEYS or AGW_ADMIN_TOKEN; it is not stored."""
     from gateway.secrets.keyring import new_secret
 
     report({"secret": new_secret()}, lambda: output(new_secret()), as_json=as_json)
@@ -19,28 +20,28 @@ def new(as_json: AsJson = False) -> None:
 @app.command("rotate")
 def rotate(as_json: AsJson = False) -> None:
     """
-    Seal everything that is stored under the first key of AGW_SECRET_KEYS.
+    Encrypt all stored secrets with the first key of AGW_SECRET_KEYS.
 
-    Rows of the decision log that older keys signed are signed anew, so that `decisions verify`
-    needs these keys no more. Put the new key first and leave the old ones behind it, restart the
-    gateways, run this, and take the old keys away. It may be run while the gateways serve, and
-    again after it was cut off. Exit code 1 when something is sealed with a key that is not there.
+    The command also signs the rows of the decision log again that older keys signed, so that
+    `decisions verify` no longer needs those keys. Put the new key in front of the old ones, restart
+    the gateways, run this command, and then remove the old keys. It may run while gateways serve,
+    and again after an interruption. Exit code 1 when a secret is encrypted with a missing key.
     """
     from gateway.cli.stores import in_store
     from gateway.operations import key_rotation
 
-    with progress("Sealing") as show_progress:
+    with progress("Encrypting") as show_progress:
         tables = in_store(
             lambda store: key_rotation.rotate(store.database, store.keyring, show_progress)
         )
 
     def write_text() -> None:
-        info(f"{tables['connections']['sealed']} credentials encrypted again.")
+        info(f"{counted(tables['connections']['sealed'], 'credential')} encrypted again.")
         for table, rows in tables.items():
             if table not in {"connections", "decisions"} and rows["sealed"]:
-                info(f"{rows['sealed']} rows of {table} encrypted again.")
+                info(f"{counted(rows['sealed'], 'row')} of {table} encrypted again.")
         if signed := tables["decisions"]["sealed"]:
-            info(f"{signed} rows of the decision log signed anew.")
+            info(f"{counted(signed, 'row')} of the decision log signed again.")
 
     report(tables, write_text, as_json=as_json)
     decisions = tables.pop("decisions")

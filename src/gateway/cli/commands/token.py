@@ -17,8 +17,11 @@ from gateway.cli.console import (
 )
 from gateway.cli.option_values import document, end_time, json_object, without_none
 from gateway.cli.options import AsJson, OnlyJson, option
+from policy.counts import counted
 
 if TYPE_CHECKING:
+    from sqlmodel.ext.asyncio.session import AsyncSession
+
     from gateway.operations.views import ManagedAccessToken
 
 app = typer.Typer(help="Access tokens.", no_args_is_help=True)
@@ -27,6 +30,7 @@ Id = Annotated[int, typer.Argument(help="The token's id.")]
 _COLUMNS = {
     "id": "ID",
     "name": "NAME",
+    "parentId": "PARENT",
     "keyId": "KEY",
     "status": "STATUS",
     "surfaces": "SURFACES",
@@ -35,12 +39,14 @@ _COLUMNS = {
     "lastUsedAt": "LAST USED",
 }
 
+_COLUMNS_OF_TREE = {name: _COLUMNS[name] for name in ("id", "name", "keyId", "status", "expiresAt")}
+
 
 @app.command("create")
 def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[str, typer.Argument(help="A name for people, 1 to 100 characters.")],
     operator: Annotated[str, typer.Option(help="The operator's id.")],
-    resource: Annotated[list[int], typer.Option(help="A resource's id; repeat for several.")],
+    resource: Annotated[list[int], typer.Option(help="A resource's id; repeatable.")],
     expires: Annotated[
         str | None, typer.Option(help="When it ends: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z.")
     ] = None,
@@ -49,7 +55,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token. Its text is written to standard output, once."""
+    """Create a token. Its text is written to standard output, once."""
     from gateway.cli.stores import write_store
     from gateway.operations import tokens
     from gateway.operations.validation import validated
@@ -80,17 +86,30 @@ def list_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List tokens by id; secrets are not part of it."""
-    from gateway.cli.stores import read_store
-    from gateway.operations import tokens
+    """List tokens by id, without secrets."""
+    from gateway.auth import token_views
 
-    listed = read_store(lambda session: tokens.list_all(session, status=tokens.status_of(status)))
+    listed = _list_all(status)
 
     def write_table() -> None:
-        rows = [{**token, "surfaces": tokens.surfaces(token)} for token in listed]
+        rows = [{**token, "surfaces": token_views.surfaces(token)} for token in listed]
         output_table(rows, _COLUMNS)
 
     report(listed, write_table, as_json=as_json)
+
+
+@app.command("tree")
+def tree(as_json: AsJson = False) -> None:
+    """List tokens with their child tokens below them."""
+    from gateway.auth import token_views
+
+    listed = token_views.in_tree_order(_list_all(None))
+
+    def write_table() -> None:
+        rows = [{**token, "name": f"{'  ' * depth}{token['name']}"} for depth, token in listed]
+        output_table(rows, _COLUMNS_OF_TREE)
+
+    report([token for _, token in listed], write_table, as_json=as_json)
 
 
 @app.command("show")
@@ -113,7 +132,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token_id: Id,
     name: Annotated[str | None, typer.Option(help="Another name.")] = None,
     resource: Annotated[
-        list[int] | None, typer.Option(help="Its resources from now on; repeat for several.")
+        list[int] | None, typer.Option(help="Its resources from now on; repeatable.")
     ] = None,
     expires: Annotated[
         str | None, typer.Option(help="When it ends, as --expires of create, or 'never'.")
@@ -124,7 +143,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a token; what is not named stays. It holds from the next request on."""
+    """Change a token. The change takes effect at the next request."""
     from gateway.cli.stores import write_store
     from gateway.operations import tokens
     from gateway.operations.validation import validated
@@ -139,7 +158,8 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
     )
 
     def write_text() -> None:
-        info(f"Token {token_id} was changed.")
+        revoked = token["status"] == "revoked"
+        info(f"Token {token_id} was changed{'; it stays revoked' if revoked else ''}.")
         _write_warnings(token)
 
     report(token, write_text, as_json=as_json)
@@ -147,7 +167,7 @@ def change(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 @app.command("revoke")
 def revoke(token_id: Id, as_json: AsJson = False) -> None:
-    """Revoke a token; no later request passes with it."""
+    """Revoke a token. Later requests with it are refused."""
     from gateway.cli.stores import write_store
     from gateway.operations import tokens
 
@@ -182,7 +202,7 @@ def export(
     ] = None,
     _as_json: OnlyJson = True,
 ) -> None:
-    """Write the living tokens with the hashes of their texts, as JSON for `token import`."""
+    """Write the active tokens with the hashes of their texts, as JSON for `token import`."""
     from gateway.cli.stores import read_store
     from gateway.operations.token_transfer import export_tokens
 
@@ -199,13 +219,29 @@ def import_(
     file: Annotated[Path, typer.Argument(help="What `token export` wrote; - is standard input.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make the tokens of a file, all or none; those whose hash is there already are left alone."""
+    """Create the tokens of a file, all or none; tokens that exist already are not changed."""
     from gateway.cli.stores import write_store
     from gateway.operations.token_transfer import import_tokens
 
     names = write_store(lambda session: import_tokens(session, document(file)))
-    sentence = f"{len(names['imported'])} tokens imported, {len(names['present'])} there already."
+    imported = counted(len(names["imported"]), "token")
+    sentence = f"{imported} imported, {len(names['present'])} there already."
     report(names, sentence, as_json=as_json)
+
+
+def _list_all(status: str | None) -> "list[ManagedAccessToken]":
+    from gateway.auth.token_views import status_of
+    from gateway.cli import token_listing
+    from gateway.cli.listings import read_listing
+
+    async def from_session(session: "AsyncSession") -> "list[ManagedAccessToken]":
+        from gateway.operations import tokens
+
+        return await tokens.list_all(session, status=status_of(status))
+
+    return read_listing(
+        lambda reader: token_listing.list_all(reader, wanted=status_of(status)), from_session
+    )
 
 
 def _write_warnings(token: "ManagedAccessToken") -> None:

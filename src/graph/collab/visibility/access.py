@@ -11,13 +11,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+from graph.collab.visibility.record_reader import RecordReader
 from graph.collab.visibility.rule_facts import FactLoader
 from graph.context import Context
+from graph.loaders.request_loaders import Loaders
 from policy.refusals import Blocked, BlockedAction, NotFound, ReadOnlyConnection
+from policy.rule_chain import Rules
 from policy.rule_facts import UNKNOWN, Facts, UnknownFact
-from policy.rules import Disclosure, RuleSet
+from policy.rules import Disclosure
 from policy.vocabulary import Surface
-from providers.collab_ids import ItemKey, ListKey, RowKey
+from providers.collab_ids import ROOT, ItemKey, ListKey, RowKey
 from providers.content.merged_content import MergedContent
 from providers.failures import Missing
 from providers.records.collab import Drive, File, Row, Site, SiteList
@@ -48,18 +51,23 @@ class AccessibleRow:
     facts: Facts
 
 
-def open_access(context: Context) -> "AccessChecker":
-    """Return an access checker that has read nothing; NoUsableConnection if none may be used."""
+def open_access(context: Context, *, fresh: bool = False) -> "AccessChecker":
+    """
+    Return an access checker that has read nothing; NoUsableConnection if none may be used.
+
+    With *fresh* it reads for itself what other fields of the request may have read.
+    """
     context.caller.usable_connections(Surface.COLLAB)
-    return AccessChecker(context.content, context.caller.rules)
+    loaders = None if fresh or context.loaders.single_use else context.loaders
+    return AccessChecker(context.content, context.caller.rules, loaders)
 
 
 def open_write_access(context: Context) -> "AccessChecker":
     """Return an access checker for a change; ReadOnlyConnection if no connection may write."""
-    access = open_access(context)
+    context.caller.usable_connections(Surface.COLLAB)
     if not context.content.can_write:
         raise ReadOnlyConnection
-    return access
+    return AccessChecker(context.content, context.caller.rules)
 
 
 class AccessChecker:
@@ -68,12 +76,17 @@ class AccessChecker:
 
     Attributes:
         content: What the caller's connections see.
+        records: Reads from it what is decided on.
         fact_loader: The facts read so far.
     """
 
-    def __init__(self, content: MergedContent, rules: RuleSet) -> None:
+    def __init__(
+        self, content: MergedContent, rules: Rules, loaders: Loaders | None = None
+    ) -> None:
+        """*loaders* read what several fields want together; None: everything is read afresh."""
         self.content = content
-        self.fact_loader = FactLoader(content, rules)
+        self.records = RecordReader(content, loaders)
+        self.fact_loader = FactLoader(content, rules, loaders)
         self._rules = rules
         self._folder_visibility: dict[ItemKey, bool] = {}
 
@@ -125,7 +138,7 @@ class AccessChecker:
         """Read a site; raises as `read_file`."""
         ids = Facts(site_id=site)
         disclosure = self._rules.disclosure(ids)
-        return await self._read(disclosure, lambda: self.content.site(site), ids=ids)
+        return await self._read(disclosure, lambda: self.records.site(site), ids=ids)
 
     async def read_in_site(self, site: str, read: Callable[[], Awaitable[T]]) -> T:
         """Read the contents of a site; raises as `read_folder`."""
@@ -134,13 +147,27 @@ class AccessChecker:
             raise self._blocked(ids, BlockedAction.LIST_CHILDREN)
         return await self._read(self._rules.disclosure(ids, listing=True), read)
 
+    async def read_drive(self, drive_id: str) -> Drive:
+        """Read a library; Blocked only if nothing in it can be visible."""
+        places = await self.fact_loader.load_item_id_facts(ItemKey(drive_id, ROOT))
+        ids = Facts(drive_id=drive_id, site_id=places.site_id, list_id=places.list_id)
+        disclosure = self._rules.disclosure(ids, listing=True)
+        records = self._records(disclosure)
+        drive = await self._read(
+            disclosure, lambda: records.drive(drive_id), ids=ids, action=BlockedAction.LIST_CHILDREN
+        )
+        facts = self.fact_loader.drive_facts(drive)
+        if not self._rules.may_contain_visible(facts):
+            raise self._blocked(facts, BlockedAction.LIST_CHILDREN)
+        return drive
+
     async def read_list(self, key: ListKey, *, inside: bool = False) -> SiteList:
         """Read a list, with *inside* in order to list its items; raises as `read_file`."""
         ids = self.fact_loader.list_id_facts(key)
         disclosure = self._rules.disclosure(ids, listing=inside)
         action = BlockedAction.LIST_CHILDREN if inside else BlockedAction.READ
         site_list = await self._read(
-            disclosure, lambda: self.content.site_list(key), ids=ids, action=action
+            disclosure, lambda: self.records.site_list(key), ids=ids, action=action
         )
         facts = self.fact_loader.list_facts(site_list)
         if not (inside and self._rules.may_contain_visible(facts)):
@@ -154,10 +181,10 @@ class AccessChecker:
         ids = self.fact_loader.list_id_facts(key.of, key.item)
         disclosure = self._rules.disclosure(ids)
         attributes = wanted | self.fact_loader.row_attributes
-        fact_loader = self._fresh_fact_loader(disclosure)
+        records, fact_loader = self._fresh(disclosure)
         row = await self._read(
             disclosure,
-            lambda: fact_loader.content.row(key, wanted=attributes, hidden=hidden),
+            lambda: records.row(key, wanted=attributes, hidden=hidden),
             ids=ids,
             pad_calls=lambda: self._pad_calls(key),
         )
@@ -183,8 +210,7 @@ class AccessChecker:
         unread = [key for key in dict.fromkeys(keys) if key not in self._folder_visibility]
         if unread:
             self._folder_visibility.update(dict.fromkeys(unread, False))
-            items = await self.content.items(unread, wanted=self.fact_loader.file_attributes)
-            folders = [item for item in items.values() if isinstance(item, File)]
+            folders = await self.records.files(unread, wanted=self.fact_loader.file_attributes)
             allowed = await self.check_files(folders)
             self._folder_visibility.update(
                 {
@@ -205,13 +231,11 @@ class AccessChecker:
 
     async def fully_visible_lists(self, keys: Collection[ListKey]) -> frozenset[ListKey]:
         """Return the lists of which every item may be seen, whatever it is."""
-        lists = await self.content.lists_by_id(keys)
         visible = set()
-        for key, site_list in lists.items():
-            if isinstance(site_list, SiteList):
-                facts = self.fact_loader.shared_row_facts(site_list)
-                if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts):
-                    visible.add(key)
+        for site_list in await self.records.lists(keys):
+            facts = self.fact_loader.shared_row_facts(site_list)
+            if self._rules.blocking_rule(facts) is None and self._rules.allows_contents(facts):
+                visible.add(site_list.key)
         return frozenset(visible)
 
     def visible_sites(self, sites: Sequence[Site]) -> list[Site]:
@@ -305,12 +329,12 @@ class AccessChecker:
         self, key: ItemKey, wanted: AbstractSet[str], action: BlockedAction
     ) -> tuple[File, Facts]:
         ids = await self.fact_loader.load_item_id_facts(key)
-        attributes = wanted | self.fact_loader.file_attributes
+        attributes = frozenset(wanted | self.fact_loader.file_attributes)
         disclosure = self._rules.disclosure(ids, listing=action is not BlockedAction.READ)
-        fact_loader = self._fresh_fact_loader(disclosure)
+        records, fact_loader = self._fresh(disclosure)
         file = await self._read(
             disclosure,
-            lambda: fact_loader.content.item(key, wanted=attributes),
+            lambda: records.file(key, wanted=attributes),
             ids=ids,
             action=action,
             pad_calls=lambda: self._pad_calls(key),
@@ -319,11 +343,14 @@ class AccessChecker:
         self.fact_loader.merge(fact_loader)
         return file, facts
 
-    def _fresh_fact_loader(self, disclosure: Disclosure) -> FactLoader:
-        """Return a loader for one resource, of even cost where the cost could be a side channel."""
-        if disclosure is not Disclosure.UNDISCLOSED:
-            return FactLoader(self.content, self._rules)
-        return FactLoader(self.content.exhaustive(), self._rules)
+    def _fresh(self, disclosure: Disclosure) -> tuple[RecordReader, FactLoader]:
+        """Return readers for one resource, of even cost where the cost could be a side channel."""
+        records = self._records(disclosure)
+        return records, FactLoader(records.content, self._rules, records.loaders)
+
+    def _records(self, disclosure: Disclosure) -> RecordReader:
+        is_even = disclosure is Disclosure.UNDISCLOSED
+        return self.records.exhaustive() if is_even else self.records
 
     async def _pad_calls(self, key: ItemKey | RowKey) -> None:
         """
@@ -356,4 +383,4 @@ class AccessChecker:
                 if pad_calls is not None:
                     await pad_calls()
                 raise Blocked(action=action, facts=ids) from missing
-            raise NotFound("There is nothing under this id.") from missing
+            raise NotFound("There is no resource with this id.") from missing

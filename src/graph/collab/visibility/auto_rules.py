@@ -15,6 +15,7 @@ from graph.context import Context
 from policy.refusals import Refusal
 from policy.vocabulary import Code, RuleType
 from providers.content.fingerprints import Fingerprint
+from providers.dry_run import in_dry_run
 from providers.failures import OutcomeUnknown, ProviderFailure
 from providers.records.collab import File, Row
 
@@ -27,7 +28,9 @@ class RuleNotStored(Refusal):
     code = Code.INTERNAL_ERROR
 
     def __init__(self, member: str, created: str) -> None:
-        super().__init__("It was made, but the rule that lets this token see it was not stored.")
+        super().__init__(
+            "It was created, but the rule that allows this token to see it was not stored."
+        )
         self.created = {member: created}
 
 
@@ -60,6 +63,9 @@ async def create_with_rule(
     if context.caller.rules.allow_by_default or context.rule_intents is None:
         return await make()
     intents = context.rule_intents
+    if in_dry_run():
+        await intents.require_room(context.caller.token_id)
+        return await make()
     intent = await intents.intend(context.caller.token_id, kind.rule_type, fingerprint)
     try:
         made = await make()

@@ -43,7 +43,7 @@ async def find_hidden_columns(
     masked = masked_columns(caller)
     if access.unrestricted or "fields" not in wanted:
         return masked
-    columns = await access.content.columns(key)
+    columns = await access.records.columns(key)
     paths = await _hidden_paths(access, key, columns)
     lookups = [column for column in columns if column.column_type == "lookup"]
     # A list in another site is not found by this key, so its look-ups are hidden.

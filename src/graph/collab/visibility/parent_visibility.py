@@ -23,7 +23,7 @@ async def site_name(access: AccessChecker, site: str) -> str | None:
     if not access.allows_site(site):
         return None
     try:
-        return (await access.content.site(site)).display_name
+        return (await access.records.site(site)).display_name
     except ProviderFailure:
         return None
 
@@ -31,7 +31,7 @@ async def site_name(access: AccessChecker, site: str) -> str | None:
 async def list_name(access: AccessChecker, key: ListKey) -> str | None:
     """Return the display name of a list; None when it is hidden or cannot be read now."""
     try:
-        site_list = await access.content.site_list(key)
+        site_list = await access.records.site_list(key)
     except ProviderFailure:
         return None
     return site_list.display_name if access.visible_lists([site_list]) else None

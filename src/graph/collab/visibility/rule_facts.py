@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from graph.loaders.content_loaders import ContentLoaders
+from policy.rule_chain import Rules
 from policy.rule_facts import UNKNOWN, Facts, ItemKey, TextFact, UnknownFact
-from policy.rules import RuleSet
 from policy.vocabulary import RuleType
 from providers import collab_ids
 from providers.collab_ids import ItemKey as Key
@@ -55,10 +56,17 @@ Labels = tuple[FileLabel, ...] | records.Unknown
 
 @dataclass(slots=True)
 class FactLoader:
-    """Loads facts, and keeps them for the length of one request."""
+    """
+    Loads facts, and keeps them for the length of one request.
+
+    Attributes:
+        loaders: Read the facts of what several fields ask about together; None: facts are read
+            afresh.
+    """
 
     content: MergedContent
-    rules: RuleSet
+    rules: Rules
+    loaders: ContentLoaders | None = None
     _ancestors: dict[Key, Ancestors] = field(default_factory=dict)
     _labels: dict[Key, Labels] = field(default_factory=dict)
     _drives: dict[str, Drive | records.Unknown | None] = field(default_factory=dict)
@@ -83,7 +91,7 @@ class FactLoader:
         needs = self.rules.rule_types
         if RuleType.FOLDER in needs:
             unread = [file.key for file in files if file.key not in self._ancestors]
-            self._ancestors.update(await self.content.ancestors(unread))
+            self._ancestors.update(await self._reader.ancestors(unread))
             self._fact_calls += any(not file.is_root for file in files)
         if RuleType.SENSITIVITY_LABEL_ID in needs:
             keys = {file.key for file in files if not file.is_folder}
@@ -184,7 +192,7 @@ class FactLoader:
         """Return the sensitivity labels of files; `records.UNKNOWN` where upstream did not tell."""
         unread = [key for key in dict.fromkeys(keys) if key not in self._labels]
         if unread:
-            labels = await self.content.file_labels(unread)
+            labels = await self._reader.file_labels(unread)
             self._labels.update({key: labels.get(key, records.UNKNOWN) for key in unread})
         return self._labels
 
@@ -193,12 +201,16 @@ class FactLoader:
         unread = [drive for drive in dict.fromkeys(drives) if drive not in self._drives]
         if unread:
             # In block-all mode a guess at a library must cost as much as a library that is denied.
-            content = self.content if self.rules.allow_by_default else self.content.exhaustive()
-            records_by_id = await content.drives_by_id(unread)
+            reader = self._reader if self.rules.allow_by_default else self.content.exhaustive()
+            records_by_id = await reader.drives_by_id(unread)
             self._drives.update(
                 {drive: records_by_id.get(drive, records.UNKNOWN) for drive in unread}
             )
         return self._drives
+
+    @property
+    def _reader(self) -> ContentLoaders | MergedContent:
+        return self.content if self.loaders is None else self.loaders
 
     def _attributes(self, table: Mapping[RuleType, tuple[str, ...]]) -> frozenset[str]:
         return frozenset(

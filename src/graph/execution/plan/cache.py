@@ -7,13 +7,27 @@ from providers.bounded_map import BoundedMap
 
 
 class PlanCache:
-    """At most *capacity* plans; None stands for an operation that cannot be planned."""
+    """
+    At most *capacity* plans; None stands for an operation that cannot be planned.
 
-    def __init__(self, capacity: int) -> None:
+    Attributes:
+        kept_by_callers: Whether callers keep the plans that they use as well: the operations are
+            those of the gateway, not of callers, who may send any number.
+    """
+
+    def __init__(self, capacity: int, *, kept_by_callers: bool = False) -> None:
+        self.kept_by_callers = kept_by_callers
         self._plans: BoundedMap[Hashable, Plan | None] = BoundedMap(capacity)
 
     def __len__(self) -> int:
         return len(self._plans)
+
+    def get(self, key: Hashable) -> Plan | None:
+        """Return the plan under *key*; None when there is none, or none can be made."""
+        plan = self._plans.get(key)
+        if plan is not None:
+            self._plans.move_to_end(key)
+        return plan
 
     def get_or_make(self, key: Hashable, make: Callable[[], Plan | None]) -> Plan | None:
         try:

@@ -105,9 +105,11 @@ class VariableCoercer:
                 value = coerce_input_value(raw, signature.type)
                 if value is Undefined:
                     return None
-            sources[name] = VariableValueSource(signature, raw)
-            coerced[name] = value
-        return VariableValues(sources, coerced)
+            source: VariableValueSource = tuple.__new__(VariableValueSource, (signature, raw))
+            sources[name], coerced[name] = source, value
+        # Made without the Python functions that the classes of named tuples are called by.
+        values: VariableValues = tuple.__new__(VariableValues, (sources, coerced))
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,26 +119,31 @@ class FieldCall:
 
     Attributes:
         fixed: The arguments that are literals or absent, by name.
-        variable: The other arguments: variable name, argument name, whether null is refused.
+        variable: Variable -> the arguments that have its value.
+        required: The arguments, variables or not, that are refused when null or absent.
     """
 
     field: GraphQLField
     nodes: list[FieldNode]
     fixed: Mapping[str, Any]
-    variable: tuple[tuple[str, str, bool], ...]
+    variable: Mapping[str, Sequence[str]]
+    required: frozenset[str]
 
     @classmethod
     def of(cls, field: GraphQLField, nodes: list[FieldNode]) -> "FieldCall | None":
         """Prepare the call of *field* in *nodes*; None when graphql-core must do it."""
         arguments = {argument.name.value: argument for argument in nodes[0].arguments or ()}
         fixed: dict[str, Any] = {}
-        variable = []
+        variable: dict[str, list[str]] = {}
+        required = set()
         for name, argument in field.args.items():
             written = arguments.get(name)
             value = written.value if written else None
             out = argument.out_name or name
             if isinstance(value, VariableNode):
-                variable.append((value.name.value, out, is_non_null_type(argument.type)))
+                variable.setdefault(value.name.value, []).append(out)
+                if is_non_null_type(argument.type):
+                    required.add(out)
                 written = None
                 if is_required_argument(argument):
                     continue
@@ -146,17 +153,16 @@ class FieldCall:
                 return None
         if not _are_immutable(fixed):
             return None
-        return cls(field, nodes, fixed, tuple(variable))
+        return cls(field, nodes, fixed, variable, frozenset(required))
 
     def arguments(self, values: VariableValues) -> dict[str, Any] | None:
         """Return the arguments of one call; None when graphql-core must coerce them."""
         arguments = dict(self.fixed)
-        for name, out, required in self.variable:
-            if name in values.coerced:
-                value = arguments[out] = values.coerced[name]
-                if value is None and required:
-                    return None
-            elif required and out not in arguments:
+        for name, value in values.coerced.items():  # the variables that have a value: few
+            for out in self.variable.get(name, ()):
+                arguments[out] = value
+        for name in self.required:
+            if arguments.get(name) is None:
                 return None
         return arguments
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from graphql import GRAPHQL_MAX_INT, GRAPHQL_MIN_INT, GraphQLEnumType, GraphQLNamedType
 from msgspec import Meta
 
+from providers.records.base import Long
+
 # Whole numbers below it are exact as floats; larger ones may be rounded without an error of the
 # conversion. Infinity and NaN are not below it either.
 _EXACT = 2**53
@@ -21,7 +23,7 @@ _SCALARS: Mapping[str, Any] = MappingProxyType(
         "Boolean": bool,
         "Int": Annotated[int, Meta(ge=GRAPHQL_MIN_INT, le=GRAPHQL_MAX_INT)],
         "Float": Annotated[float, Meta(gt=-_EXACT, lt=_EXACT)],
-        "Long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
+        "Long": Long,
         "DateTime": Annotated[datetime, Meta(tz=True)],
         "JSON": dict[str, Any] | list[Any] | str | bool | int | float,
     }

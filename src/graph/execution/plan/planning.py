@@ -5,7 +5,7 @@ Root fields and other fields with a resolver keep graphql-core's order, argument
 handling: the plan only marks where the executor may read a whole selection in one step.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
+    GraphQLString,
     OperationDefinitionNode,
     get_named_type,
     get_nullable_type,
@@ -33,6 +34,8 @@ from graphql.execution.values import VariableValues
 from graphql.pyutils import Path
 
 from graph.coordinates import is_asynchronous
+from graph.edges import edge_of
+from graph.execution import fast_resolvers
 from graph.execution.plan.inputs import FieldCall
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.selections import RemainingField, SelectionSplitter
@@ -73,19 +76,42 @@ class MixedStep:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectField:
+    """
+    A field that needs work after the record was read, but no executor.
+
+    Attributes:
+        name: The attribute of the shape that takes its value.
+        call: Its resolver, which takes no arguments and returns a text or None at once; None for
+            lists, which were read already and are counted.
+        of_caller: Whether its value depends on the caller alone, who keeps it.
+    """
+
+    name: str
+    path: Path
+    call: FieldCall | None = None
+    lists: CheckedAttribute | None = None
+    of_caller: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SingleRoot:
     """
     The only root field of an operation, when its call is prepared.
 
     Attributes:
-        reader: Reads its whole value; None when fields remain to execute.
+        reader: Reads its value; None when graphql-core must execute fields of it.
+        owner: The type of the object that is read.
+        direct: The fields left after reading, in order.
     """
 
     key: str
     path: Path
     details: FieldDetailsList
     call: FieldCall
-    reader: RecordReader | None
+    reader: RecordReader | None = None
+    owner: GraphQLObjectType | None = None
+    direct: tuple[DirectField, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,23 +125,25 @@ class Plan:
             entries, which are the same for every request. The values are kept alive here,
             because steps, mixed steps and calls are keyed by their `id`.
         wanted: Root response key -> type -> the needed record attributes
-            (`graph.execution.requested_fields`).
+            (`graph.execution.requested_fields`, which adds the response keys of edges).
         steps: By the `id` of the field's nodes.
         mixed_steps: By the `id` of the selection's collected fields.
         calls: By the `id` of the field's nodes.
         names: Root response key -> member of its object -> attribute of the shape.
         single_root: None with several root fields, or when graphql-core must call the only one.
+        reads_once: Whether one root field, and no edge, asks a provider.
     """
 
     root_type: GraphQLObjectType
     roots: GroupedFieldSet
     collected: Collected
-    wanted: Mapping[str, Mapping[str, frozenset[str]]]
+    wanted: dict[Hashable, Mapping[str, frozenset[str]]]
     steps: Mapping[int, Step]
     mixed_steps: Mapping[int, MixedStep]
     calls: Mapping[int, FieldCall]
     names: Mapping[str, Mapping[str, str]]
     single_root: SingleRoot | None
+    reads_once: bool
 
 
 @dataclass(kw_only=True)
@@ -136,6 +164,7 @@ class Planner:
     _steps: dict[int, Step] = field(default_factory=dict)
     _mixed_steps: dict[int, MixedStep] = field(default_factory=dict)
     _calls: dict[int, FieldCall] = field(default_factory=dict)
+    _has_edges: bool = False
 
     def plan(self) -> Plan | None:
         """Return the plan; None when fields cannot be collected (graphql-core reports why)."""
@@ -158,6 +187,7 @@ class Planner:
                 calls=self._calls,
                 names={key: self._names(root, details, splitter) for key, details in roots.items()},
                 single_root=self._single_root(root, roots),
+                reads_once=len(roots) == 1 and not self._has_edges,
             )
         except GraphQLError:
             return None
@@ -172,11 +202,13 @@ class Planner:
         split = splitter.split(below, details)
         if split.pure:
             root = CheckedAttribute(_identity, lists=depth(type_), below=split.attributes)
-            reader = RecordReader.of(wrapped(type_, split.shape), [root])
+            reader = RecordReader.of(
+                wrapped(type_, split.shape), wrapped(type_, split.passing), [root]
+            )
             self._steps[id(details)] = Step(type_, below, reader)
             return
         if split.attributes:
-            reader = RecordReader.of(split.shape, split.attributes, counts=False)
+            reader = RecordReader.of(split.shape, split.passing, split.attributes, counts=False)
             step = MixedStep(reader, split.remaining)
             self._mixed_steps[id(self._collect(below, details))] = step
             if depth(type_) == 0 and below.is_type_of is None:
@@ -184,7 +216,7 @@ class Planner:
         for remaining in split.remaining:
             if remaining.lists is None:
                 self._plan_below(below, remaining.details, splitter)
-                self._prepare_call(below, remaining.details, _is_leaf)
+                self._prepare_call(below, remaining.details, _is_leaf_or_edge)
 
     def _prepare_call(
         self,
@@ -194,6 +226,7 @@ class Planner:
     ) -> None:
         defined = owner.fields.get(details[0].node.name.value)
         if defined is not None and fits(defined):
+            self._has_edges = self._has_edges or edge_of(defined) is not None
             call = FieldCall.of(defined, [detail.node for detail in details])
             if call is not None:
                 self._calls[id(details)] = call
@@ -205,8 +238,23 @@ class Planner:
         call, step = self._calls.get(id(details)), self._steps.get(id(details))
         if call is None or call.field.resolve is None:
             return None
-        reader = step.reader if step is not None and not step.remaining else None
-        return SingleRoot(key, Path(None, key, owner.name), details, call, reader)
+        path = Path(None, key, owner.name)
+        direct = self._direct_fields(step, path) if step is not None else None
+        if step is None or direct is None:
+            return SingleRoot(key, path, details, call)
+        return SingleRoot(key, path, details, call, step.reader, step.owner, direct)
+
+    def _direct_fields(self, step: Step, path: Path) -> tuple[DirectField, ...] | None:
+        """Return the remaining fields of *step*; None when one of them needs an executor."""
+        fields = []
+        for remaining in step.remaining:
+            below = Path(path, remaining.key, step.owner.name)
+            call = self._calls.get(id(remaining.details))
+            if remaining.lists is None and (call is None or not _returns_text(call)):
+                return None
+            of_caller = call is not None and fast_resolvers.is_of_caller(call.field.resolve)
+            fields.append(DirectField(remaining.name, below, call, remaining.lists, of_caller))
+        return tuple(fields)
 
     def _wanted(
         self, owner: GraphQLObjectType, details: FieldDetailsList
@@ -243,9 +291,19 @@ class Planner:
         return self._collected[key][1].grouped_field_set
 
 
-def _is_leaf(defined: GraphQLField) -> bool:
-    """Say whether values of *defined* are scalars or enums, and not lists of them."""
-    return is_leaf_type(get_nullable_type(defined.type))
+def _is_leaf_or_edge(defined: GraphQLField) -> bool:
+    """Say whether values of *defined* are scalars or enums, and not lists of them, or awaited."""
+    return is_leaf_type(get_nullable_type(defined.type)) or edge_of(defined) is not None
+
+
+def _returns_text(call: FieldCall) -> bool:
+    """Say whether *call* takes no arguments and returns a text, or None, at once."""
+    field = call.field
+    return (
+        field.type is GraphQLString
+        and field.resolve is not None
+        and not (call.fixed or call.variable or is_asynchronous(field))
+    )
 
 
 def _identity(value: Any) -> Any:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 Read = Callable[[Any], Any]
+_LISTS = (list, tuple)
 _UTC = {UTC}
 _AT_ZERO = timedelta(0)
 _zone = attrgetter("tzinfo")
@@ -99,12 +100,13 @@ def count_objects(objects: Sequence[Any], attributes: Iterable[CheckedAttribute]
     """Count the members of all lists in *attributes*, as graphql-core's executor would."""
     total = 0
     for attribute in attributes:
-        values: list[Any] = list(map(attribute.read, objects))
+        values: Iterable[Any] = map(attribute.read, objects)
         for _ in range(attribute.lists):
-            lists = [value for value in values if value is not None]
-            total += sum(len(value) for value in lists if isinstance(value, list | tuple))
-            values = list(chain.from_iterable(lists))
+            lists = list(filter(None, values))
+            for value in lists:
+                if isinstance(value, _LISTS):
+                    total += len(value)
+            values = chain.from_iterable(lists)
         if attribute.below:
-            present = [value for value in values if value is not None]
-            total += count_objects(present, attribute.below)
+            total += count_objects(list(filter(None, values)), attribute.below)
     return total

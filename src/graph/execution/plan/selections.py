@@ -17,10 +17,11 @@ import graphql
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from graph.coordinates import plain_attribute
+from graph.execution.plan import whole_records
 from graph.execution.plan.leaves import exact_type, is_datetime
 from graph.execution.plan.record_checks import CheckedAttribute
 from graph.execution.plan.shapes import Member, depth, shape, wrapped
-from providers.records.base import SPARE_NULLS
+from providers.records.base import SPARE_NULLS, Mark
 
 Collect = Callable[[graphql.GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
@@ -49,6 +50,8 @@ class SplitSelection:
 
     Attributes:
         shape: The type with a member per response key, in order.
+        passing: The same, with records that are passed on.
+        mark: The mark of the records that are this selection themselves, if there are any.
         names: Pairs of response key and attribute of the shape.
         attributes: The attributes read from records; empty when none is read.
         remaining: The fields that need work after reading, in order.
@@ -56,6 +59,8 @@ class SplitSelection:
     """
 
     shape: Any
+    passing: Any
+    mark: type[Mark] | None
     names: tuple[tuple[str, str], ...]
     attributes: tuple[CheckedAttribute, ...]
     remaining: tuple[RemainingField, ...]
@@ -84,7 +89,15 @@ class SelectionSplitter:
     def _split(self, owner: graphql.GraphQLObjectType, grouped: GroupedFieldSet) -> SplitSelection:
         if len(grouped) > SPARE_NULLS:  # too few spare nulls: graphql-core executes all fields
             fields = tuple(RemainingField("", key, details) for key, details in grouped.items())
-            return SplitSelection(shape=None, names=(), attributes=(), remaining=fields, pure=False)
+            return SplitSelection(
+                shape=None,
+                passing=None,
+                mark=None,
+                names=(),
+                attributes=(),
+                remaining=fields,
+                pure=False,
+            )
         members: list[Member] = []
         remaining: list[RemainingField] = []
         for index, (key, details) in enumerate(grouped.items()):
@@ -99,6 +112,10 @@ class SelectionSplitter:
             members.append(member)
         return SplitSelection(
             shape=shape(owner.name, members),
+            passing=shape(owner.name, [member.passing_on for member in members]),
+            mark=whole_records.mark(
+                owner.name, [(member.key, member.name, member.type) for member in members]
+            ),
             names=tuple((member.key, member.name) for member in members),
             attributes=tuple(
                 member.attribute for member in members if member.attribute is not None
@@ -137,4 +154,10 @@ class SelectionSplitter:
         if not below.pure:
             return None
         checked = CheckedAttribute(checked.read, lists=checked.lists, below=below.attributes)
-        return Member(key, attribute, wrapped(defined.type, below.shape), attribute=checked)
+        return Member(
+            key,
+            attribute,
+            wrapped(defined.type, below.shape),
+            attribute=checked,
+            passing=wrapped(defined.type, below.mark or below.passing),
+        )

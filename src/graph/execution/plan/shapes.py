@@ -46,6 +46,7 @@ class Member:
         type: The type as which the attribute is read.
         default: The value when records lack it; `msgspec.NODEFAULT` when they must have it.
         attribute: The attribute to check in records; None when it is not read from them.
+        passing: The type that passes records on (`whole_records`); None for the same as *type*.
     """
 
     key: str
@@ -53,6 +54,12 @@ class Member:
     type: Any
     default: Any = msgspec.NODEFAULT
     attribute: CheckedAttribute | None = None
+    passing: Any = None
+
+    @property
+    def passing_on(self) -> "Member":
+        """The same member, of the type *passing*."""
+        return replace(self, type=self.passing) if self.passing else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,8 @@ class RecordReader:
 
     Attributes:
         type: The shape, optional and in lists like the field's type, but for *nullable*.
+        passing: The same, with records that are passed on; None when there are none. It is tried
+            first.
         nullable: Whether the value may be null. It is not in the type, because msgspec caches
             what it derives from a class, not from a union.
         times: The attributes that hold times.
@@ -69,18 +78,25 @@ class RecordReader:
     """
 
     type: Any
+    passing: Any
     nullable: bool
     times: tuple[CheckedAttribute, ...]
     lists: tuple[CheckedAttribute, ...]
 
     @classmethod
     def of(
-        cls, type_: Any, attributes: Sequence[CheckedAttribute], *, counts: bool = True
+        cls,
+        type_: Any,
+        passing: Any,
+        attributes: Sequence[CheckedAttribute],
+        *,
+        counts: bool = True,
     ) -> "RecordReader":
         """Return a reader of *type_* that checks *attributes*; *counts*: also counts lists."""
         inner, nullable = _without_none(type_)
         return cls(
             inner,
+            None if passing == type_ else _without_none(passing)[0],
             nullable,
             times=_only(attributes, lambda attribute: attribute.has_times),
             lists=_only(attributes, lambda attribute: counts and attribute.has_lists),
@@ -96,9 +112,7 @@ class RecordReader:
         if value is None and self.nullable:
             return None
         try:
-            shape = msgspec.convert(
-                value, self.type, from_attributes=True, builtin_types=_NOT_PARSED
-            )
+            shape = self._convert(value)
             if self.times:
                 require_utc((value,), self.times)
             within_budget = spend_budget(context, (value,), self.lists)
@@ -107,6 +121,16 @@ class RecordReader:
         if not within_budget:
             raise PlanMismatch
         return shape
+
+    def _convert(self, value: Any) -> Any:
+        if self.passing is not None:
+            try:
+                return msgspec.convert(
+                    value, self.passing, from_attributes=True, builtin_types=_NOT_PARSED
+                )
+            except msgspec.ValidationError:  # perhaps it has records of other types
+                pass
+        return msgspec.convert(value, self.type, from_attributes=True, builtin_types=_NOT_PARSED)
 
 
 def wrapped(type_: GraphQLOutputType, inner: Any) -> Any:

@@ -46,11 +46,19 @@ _TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 BOARD_COLUMNS = f"query($b:[ID!]){{boards(ids:$b,limit:1,state:all){{id columns{{{_SETTINGS}}}}}}}"
+# The same, and the users with an address.
+BOARD_COLUMNS_AND_USERS = (
+    "query($b:[ID!],$e:[String!]){boards(ids:$b,limit:1,state:all){id "
+    f"columns{{{_SETTINGS}}}}} users(emails:$e){{id}}}}"
+)
+USERS = "query($u:[ID!],$n:Int){users(ids:$u,limit:$n){id email}}"
 TARGET = (
-    "query($i:[ID!]){items(ids:$i,limit:1){id state "
+    "query($i:[ID!],$n:Int){items(ids:$i,limit:$n){id state "
     f"board{{id columns{{{_SETTINGS}}}}} parent_item{{id board{{id}}}}}}}}"
 )
-PLACE = "query($i:[ID!]){items(ids:$i,limit:1){id state board{id} parent_item{id board{id}}}}"
+PLACE = (
+    "query($i:[ID!],$n:Int){items(ids:$i,limit:$n){id state board{id} parent_item{id board{id}}}}"
+)
 PROBE = "query{boards(limit:1){id}}"
 CREATE = (
     "mutation($b:ID!,$g:String,$n:String!,$v:JSON){create_item(board_id:$b,group_id:$g,"
@@ -105,10 +113,10 @@ FIRST_IDS = (
 NEXT_IDS = "query($c:String!,$n:Int!){next_items_page(cursor:$c,limit:$n){cursor items{id}}}"
 
 
-def item(values: "ColumnValueSelection", visibility: ItemVisibility) -> str:
-    """Return the query for one item; variables i, and those of *values*."""
+def items_by_id(values: "ColumnValueSelection", visibility: ItemVisibility) -> str:
+    """Return the query for items by id; variables i, n, and those of *values*."""
     return (
-        f"query($i:[ID!]{values.declared}){{items(ids:$i,limit:1)"
+        f"query($i:[ID!],$n:Int{values.declared}){{items(ids:$i,limit:$n)"
         f"{{{_item(values, visibility, single=True)}}}}}"
     )
 

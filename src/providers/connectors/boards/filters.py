@@ -1,6 +1,6 @@
 """Item queries as monday.com's item rules: docs/spec/upstream/monday.md#item-rules."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from providers.connectors.boards import column_types
@@ -12,12 +12,16 @@ Rule = dict[str, Any]
 
 def needs_columns(query: ItemQuery) -> bool:
     """Whether the rules of *query* name columns of the board."""
-    return bool(query.status or query.assignee)
+    return bool(query.status or query.assignee or query.assignee_email)
 
 
-def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
+def rules(
+    query: ItemQuery, columns: Sequence[Column], assignees: Sequence[str] = ()
+) -> Rule | None:
     """
     Return the `query_params` of *query*; empty when it restricts nothing.
+
+    *assignees* are the ids of the people with the address that it names.
 
     Returns:
         None when nothing can match: the board has no column or no label for the query.
@@ -33,23 +37,30 @@ def rules(query: ItemQuery, columns: Sequence[Column]) -> Rule | None:
         if status is None:
             return None
         all_of.append(status)
-    if query.assignee:
-        people = [
-            _rule(column.id, [query.assignee], "contains_text")
-            for column in source_columns(columns)["assignees"]
+    for compared, operator in _people(query, assignees):
+        any_column = [
+            _rule(column.id, compared, operator) for column in source_columns(columns)["assignees"]
         ]
-        if not people:
+        if not any_column or not compared:
             return None
-        if len(people) == 1:
-            all_of.append(people[0])
-        else:
-            groups.append({"rules": people, "operator": "or"})
+        is_alone = len(any_column) == 1
+        (all_of if is_alone else groups).append(
+            any_column[0] if is_alone else {"rules": any_column, "operator": "or"}
+        )
     params: Rule = {}
     if all_of:
         params["rules"] = all_of
     if groups:
         params["groups"] = groups
     return params
+
+
+def _people(query: ItemQuery, assignees: Sequence[str]) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield what people columns are compared with, and the operator."""
+    if query.assignee:
+        yield [query.assignee], "contains_text"
+    if query.assignee_email:
+        yield [f"person-{user_id}" for user_id in assignees], "any_of"
 
 
 def _status(wanted: str, columns: Sequence[Column]) -> Rule | None:

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from providers.connectors.boards.failures import (
     Envelope,
@@ -82,7 +82,7 @@ class BoardClient:
         errors = graphql_errors(envelope, retry_after=response.headers.get("retry-after"))
         if errors:  # without the data beside them
             text = "; ".join(f"{error.code} {error.message}" for error in errors)
-            self._upstream.collect(replace(response, body=text.encode("utf-8", "replace")))
+            self._upstream.collect(structs.replace(response, body=text.encode("utf-8", "replace")))
         return envelope.data, errors
 
     def _failure(self, errors: tuple[GraphqlError, ...]) -> Exception:

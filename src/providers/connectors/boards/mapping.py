@@ -22,6 +22,7 @@ from providers.records.tasks import (
 )
 from providers.timestamps import parse_utc
 
+PROVIDER = "BOARDS"
 _STATES = frozenset({"active", "archived", "deleted"})
 _BREAK = re.compile(r"<br\s*/?>|</p>", re.IGNORECASE)
 _MARKUP = re.compile(r"<[^<>]*>")
@@ -30,6 +31,7 @@ _MARKUP = re.compile(r"<[^<>]*>")
 def board(native: response_types.Board, wanted: AbstractSet[str]) -> TaskBoard:
     """Return a board; its groups, columns and tags are None unless they are wanted."""
     return TaskBoard(
+        provider=PROVIDER,
         id=native.id,
         name=native.name,
         description=native.description,
@@ -81,8 +83,10 @@ def item(
     wanted = visibility.wanted
     cells = [_cell(column_value, visibility) for column_value in native.column_values or ()]
     return TaskItem(
+        provider=PROVIDER,
         id=native.id,
         board_id=board_id,
+        parent_id=native.parent_item.id if native.parent_item else None,
         group_id=native.group.id if native.group and "group_id" in wanted else None,
         group_name=native.group.title if native.group and "group_name" in wanted else None,
         name=native.name,
@@ -91,7 +95,9 @@ def item(
         web_url=native.url,
         comments=_comments(native) if "comments" in wanted else None,
         sub_items=tuple(
-            item(subitem, board_id, _for_sub_items(visibility), own=below)
+            msgspec.structs.replace(
+                item(subitem, board_id, _for_sub_items(visibility), own=below), parent_id=native.id
+            )
             for subitem in native.subitems or ()
             if subitem is not None and subitem.state in {None, "active"}
         )

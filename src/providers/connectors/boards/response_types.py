@@ -92,8 +92,18 @@ class ItemPage(msgspec.Struct, frozen=True):
     items: tuple[Item, ...] = ()
 
 
+class User(msgspec.Struct, frozen=True):
+    id: str
+    email: str | None = None
+
+
 class BoardsData(msgspec.Struct, frozen=True):
     boards: tuple[Board | None, ...] | None = None
+    users: tuple[User | None, ...] | None = None
+
+
+class UsersData(msgspec.Struct, frozen=True):
+    users: tuple[User | None, ...] | None = None
 
 
 class ItemsData(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from providers.dry_run import is_write
 from providers.failures import Missing, Throttled
 from providers.http.client import Upstream
 from providers.http.response import Response
+from providers.http.retry_after import wait_for_budget
 from providers.odata import MAX_BATCH, call_batch
 
 _RETRY_PAUSE_SECONDS = 0.3
@@ -97,4 +98,7 @@ async def _call(upstream: Upstream, requests: Mapping[K, BatchRequest]) -> dict[
             is_write(request.method, changes=request.changes) for request in requests.values()
         ),
     )
+    waits = [wait for answer in responses if (wait := wait_for_budget(answer.headers)) is not None]
+    if waits:
+        upstream.throttled(max(waits))
     return dict(zip(requests, responses, strict=True))

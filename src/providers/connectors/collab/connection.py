@@ -22,8 +22,9 @@ from providers.connectors.collab.paging import PageReader
 from providers.connectors.collab.search.search import IndexSearch
 from providers.connectors.collab.search.selected_sites import SelectedSiteSearch
 from providers.connectors.collab.ttl_cache import ConnectionCache
-from providers.failures import Missing
+from providers.failures import Missing, NeedsReauth, Refused
 from providers.http.client import Upstream
+from providers.microsoft_user import read_addresses
 from providers.ports.collab import FileQuery, Page, SearchPage, SearchQuery
 from providers.ports.connection import ConnectionInfo
 from providers.records import collab as records
@@ -35,7 +36,7 @@ class CollabConnection:
     def __init__(self, info: ConnectionInfo, upstream: Upstream, cache: ConnectionCache) -> None:
         """*cache* belongs to the connection and outlives this object, which serves one request."""
         context = ConnectionContext(info, upstream, PageReader(upstream, info.base_url), cache)
-        self._is_selected = context.is_selected
+        self._context = context
         self.sites = sites = SiteReader(context)
         self.files = files = FileReader(context, sites)
         self.file_writes = FileWriter(context, sites)
@@ -70,9 +71,28 @@ class CollabConnection:
             raise Missing
         return await self._search.files(query, start=start)
 
+    async def own_addresses(self) -> frozenset[str]:
+        """
+        Return the primary address, the sign-in name and the aliases of the account, folded.
+
+        Empty for an application, and for a connection whose scopes do not show them.
+        """
+        cache = self._context.cache.own_addresses
+        if self._context.is_selected:
+            return frozenset()
+        own = cache.get("")
+        if own is None:
+            try:
+                addresses = await read_addresses(self._context.upstream)
+            except (Missing, NeedsReauth, Refused):  # a token without User.Read
+                addresses = ()
+            own = frozenset(map(str.casefold, addresses))
+            cache.put("", own)
+        return own
+
     async def probe(self) -> None:
         """Make one harmless read, to see whether the connection works."""
-        if self._is_selected:
+        if self._context.is_selected:
             await self.sites.visible()
         else:
             await self.sites.default_drive()

@@ -26,15 +26,15 @@ REASONS: Mapping[str, str] = MappingProxyType(
     {
         "accessDenied": "The provider denies this account access to the change.",
         "accessRestricted": "The provider lets only the owner do this.",
-        "accountVerificationRequired": "The provider wants the account to be verified first.",
+        "accountVerificationRequired": "The provider requires the account to be verified first.",
         "exceededMaxRecipientsPerDay": "The provider's daily limit of shares is reached.",
-        "ipCheckRequired": "The provider wants the account to be verified first.",
+        "ipCheckRequired": "The provider requires the account to be verified first.",
         "maxItemCountExceeded": "The provider's limit of items is reached.",
         "malwareDetected": "The provider found malware in the file.",
         "notAllowed": "The provider's policy does not allow this.",
         "notSupported": "The provider does not support this here.",
         "provisioningNotAllowed": "The provider does not let this account have a library.",
-        "serviceReadOnly": "The provider is read-only for the moment.",
+        "serviceReadOnly": "The provider is temporarily read-only.",
         "sharingDisabled": "The provider's policy does not allow sharing here.",
         "virusSuspicious": "The provider found malware in the file.",
     }

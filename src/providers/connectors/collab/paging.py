@@ -110,7 +110,7 @@ class PageReader:
             next=None if link is None else PageCursor(link=link).after(0),
         )
 
-    async def read_all(
+    async def read_all(  # noqa: PLR0913 - facts of one collection
         self,
         segments: Sequence[str],
         params: Params,
@@ -118,9 +118,18 @@ class PageReader:
         *,
         limit: int,
         headers: Mapping[str, str] = _NONE,
+        first: Response | None = None,
     ) -> tuple[list[W], bool]:
         """
         Read page after page until about *limit* members are there.
+
+        Args:
+            segments: The address of the collection.
+            params: Our own options, sent for every page.
+            shape: The type of its pages.
+            limit: Members that end the reading.
+            headers: Sent with the calls.
+            first: The first page, when it was read already.
 
         Returns:
             The members, and whether these are all.
@@ -128,7 +137,9 @@ class PageReader:
         members: list[W] = []
         position: PageCursor | None = PageCursor()
         while position is not None:
-            page = (await self._get(position, segments, params, headers)).decode(shape)
+            answer = first or await self._get(position, segments, params, headers)
+            first = None
+            page = answer.decode(shape)
             members += page.value
             link = self._next_link(page.next_link, params, position)
             position = None if link is None else PageCursor(link=link)

@@ -56,6 +56,7 @@ class ConnectionCache:
         lists: A list with its columns.
         unfilterable_lists: Lists that upstream refused to filter: too many items would pass.
         labels: The catalogue, under "".
+        own_addresses: The addresses of the account, folded, under "".
     """
 
     drive_sites: TtlCache[str, str] = field(default_factory=partial(TtlCache, None))
@@ -65,3 +66,4 @@ class ConnectionCache:
     labels: TtlCache[str, tuple[records.SensitivityLabel, ...]] = field(
         default_factory=partial(TtlCache, 3600.0)
     )
+    own_addresses: TtlCache[str, frozenset[str]] = field(default_factory=partial(TtlCache, 3600.0))

@@ -20,6 +20,8 @@ from providers.ports.tasks import ItemVisibility
 from providers.records.tasks import TaskBoard, TaskComment, TaskItem
 from providers.timestamps import parse_utc
 
+PROVIDER = "PROJECTS"
+
 # Attribute of `TaskBoard` -> field.
 _BOARD: Mapping[str, str] = MappingProxyType(
     {
@@ -40,6 +42,7 @@ _ITEM: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "updated_at": ("modified_at",),
         "web_url": ("permalink_url",),
         "sub_items": ("num_subtasks",),
+        "parent_id": ("parent.gid",),
         "group_id": ("memberships.project.gid", "memberships.section.gid"),
         "group_name": ("memberships.project.gid", "memberships.section.name"),
     }
@@ -82,6 +85,7 @@ def item_fields(visibility: ItemVisibility, columns: Iterable[Column]) -> str:
 def board(project: response_types.Project) -> TaskBoard:
     """Return a project as a board; a team is its folder."""
     return TaskBoard(
+        provider=PROVIDER,
         id=project.gid,
         name=project.name,
         description=project.notes,
@@ -95,7 +99,12 @@ def board(project: response_types.Project) -> TaskBoard:
 
 
 def item(
-    task: response_types.Task, board_id: str, visibility: ItemVisibility, columns: Iterable[Column]
+    task: response_types.Task,
+    board_id: str,
+    visibility: ItemVisibility,
+    columns: Iterable[Column],
+    *,
+    parent_id: str | None = None,
 ) -> TaskItem:
     """Return a task of a project as an item, with the columns of that project."""
     columns, wanted = tuple(columns), visibility.wanted
@@ -107,8 +116,10 @@ def item(
     ]
     section = _section(task, board_id)
     return TaskItem(
+        provider=PROVIDER,
         id=task.gid,
         board_id=board_id,
+        parent_id=parent_id,
         group_id=section.gid if section and "group_id" in wanted else None,
         group_name=section.name if section and "group_name" in wanted else None,
         name=task.name if "name" in wanted else None,

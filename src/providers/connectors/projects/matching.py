@@ -9,7 +9,8 @@ from providers.ports.tasks import ItemQuery, ItemVisibility
 
 def compared_attributes(query: ItemQuery) -> frozenset[str]:
     """Return the attributes of `TaskItem` that the filters of *query* compare."""
-    filters = {"name": query.text, "status": query.status, "assignees": query.assignee}
+    people = query.assignee or query.assignee_email
+    filters = {"name": query.text, "status": query.status, "assignees": people}
     return frozenset(name for name, value in filters.items() if value)
 
 
@@ -27,6 +28,14 @@ def matcher(
             (query.text or "").casefold() in (item.name or "").casefold()
             and (query.status is None or query.status.casefold() == (item.status or "").casefold())
             and (query.assignee or "").casefold() in people
+            and (query.assignee_email is None or _is_assigned(task, query.assignee_email))
         )
 
     return matches
+
+
+def _is_assigned(task: response_types.Task, address: str) -> bool:
+    """Tell whether the assignee, or somebody in a people field, has an address."""
+    fields = (field.people_value or () for field in task.custom_fields or ())
+    people = (*filter(None, [task.assignee]), *(person for field in fields for person in field))
+    return any((person.email or "").casefold() == address.casefold() for person in people)

@@ -6,6 +6,7 @@ import msgspec
 class Named(msgspec.Struct, frozen=True):
     gid: str
     name: str | None = None
+    email: str | None = None
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -116,6 +117,14 @@ class TaskResponse(msgspec.Struct, frozen=True):
 
 class ProjectResponse(msgspec.Struct, frozen=True):
     data: Project
+
+
+class UserAddress(msgspec.Struct, frozen=True):
+    email: str | None = None
+
+
+class UserResponse(msgspec.Struct, frozen=True):
+    data: UserAddress
 
 
 class RecordResponse(msgspec.Struct, frozen=True):

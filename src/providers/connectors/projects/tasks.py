@@ -3,9 +3,10 @@
 import asyncio
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,7 +15,8 @@ from providers.connectors.projects.paged_reader import PagedReader, Source
 from providers.connectors.projects.project_list import ProjectList
 from providers.connectors.projects.rest_client import ProjectClient
 from providers.connectors.projects.writing import Writer
-from providers.failures import Missing, Refused
+from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, answer_of
+from providers.fanout import gather_results
 from providers.http.client import Upstream
 from providers.item_visibility import Column
 from providers.ports.tasks import (
@@ -32,6 +34,7 @@ from providers.ports.tasks import (
 from providers.records.tasks import TaskBoard, TaskComment, TaskGroup, TaskItem
 
 _ID = re.compile(r"[0-9]{1,32}")
+_MAX_PEOPLE = 50  # of one value that are looked up
 _MAX_ANCESTORS = 5  # levels of sub-tasks above a task; Asana has no more
 
 _MEMBERSHIP_FIELDS = "gid,memberships.project.gid,parent.gid"
@@ -40,8 +43,25 @@ _SETTING_FIELDS = (
     "custom_field.enum_options.enabled,custom_field.is_formula_field,"
     "custom_field.is_value_read_only"
 )
+# What a filter by the address of an assignee looks at besides.
+_ADDRESSES = ",assignee.email,custom_fields.gid,custom_fields.people_value.email"
 # Attributes that depend on the project's custom fields.
 _NEEDS_COLUMNS = frozenset({"status", "priority", "assignees", "labels", "column_values"})
+# Attributes that are not requested of sub-tasks: they have none, or have it from their task.
+_NOT_OF_SUB_ITEMS = frozenset({"sub_items", "comments", "group_id", "group_name", "parent_id"})
+
+
+class _Place(NamedTuple):
+    """The project to name of a task, and its own project; "" where it has none."""
+
+    board_id: str
+    home: str
+
+
+def _person_id(value: Any) -> str | None:
+    """Return the id of a person in a people field; None of what is none."""
+    text = "" if isinstance(value, bool | float) else str(value).strip()
+    return text if _ID.fullmatch(text) else None
 
 
 class ProjectTasks:
@@ -73,6 +93,13 @@ class ProjectTasks:
             tags=() if "tags" in wanted else None,
         )
 
+    async def boards_by_id(
+        self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, TaskBoard | ProviderFailure]:
+        """Read projects at the same time; see `TaskPort.boards_by_id`."""
+        boards = await gather_results([self.board(name, wanted=wanted) for name in board_ids])
+        return dict(zip(board_ids, boards, strict=True))
+
     async def items(
         self,
         board_id: str,
@@ -102,18 +129,49 @@ class ProjectTasks:
             self._client,
             response_types.TaskPage,
             [Source(path[1], path)],
-            fields=mapping.item_fields(comparing, columns),
+            fields=mapping.item_fields(comparing, columns)
+            + (_ADDRESSES if query.assignee_email else ""),
             keep=matching.matcher(query, board_id, comparing, columns),
         )
         tasks, position = await reader.page(after, query.limit)
         shown = replace(visibility, wanted=visibility.wanted - {"comments"})
-        items = [mapping.item(task, board_id, shown, columns) for task in tasks]
+        items = [
+            mapping.item(
+                task, board_id, shown, columns, parent_id=_visible_parent(task, shown, board_id)
+            )
+            for task in tasks
+        ]
         if "sub_items" in visibility.wanted:
             items = await self._with_sub_items(tasks, items, shown)
         return ItemSlice(tuple(items), position, None)
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
+        return answer_of((await self.items_by_id([item_id], visibility=visibility))[item_id])
+
+    async def items_by_id(
+        self, item_ids: Sequence[str], *, visibility: ItemVisibility
+    ) -> Mapping[str, TaskItem | ProviderFailure]:
+        """
+        Read tasks at the same time; see `TaskPort.items_by_id`.
+
+        Asana reads each by calls of its own; the fields of a project are read once.
+        """
+        places = await gather_results([self._place(item_id, visibility) for item_id in item_ids])
+        homes = {place.home for place in places if isinstance(place, _Place)}
+        needed = bool(visibility.wanted & _NEEDS_COLUMNS)
+        columns = await gather_results([self._columns(home, when=needed) for home in homes])
+        by_home = dict(zip(homes, columns, strict=True))
+
+        async def read(item_id: str, located: _Place | ProviderFailure) -> TaskItem:
+            place = answer_of(located)
+            return await self._read_item(item_id, place, answer_of(by_home[place.home]), visibility)
+
+        items = await gather_results(list(map(read, item_ids, places)))
+        return dict(zip(item_ids, items, strict=True))
+
+    async def _place(self, item_id: str, visibility: ItemVisibility) -> "_Place":
+        """Return the project to name of a task, and the one whose columns it has."""
         boards, home = await self._boards_of(item_id)
         allowed = boards
         if visibility.boards is not None:
@@ -121,7 +179,11 @@ class ProjectTasks:
         board_id = next(iter(allowed or boards), "")
         if home and allowed and home not in allowed:
             home = allowed[0]
-        columns = await self._columns(home, when=bool(visibility.wanted & _NEEDS_COLUMNS))
+        return _Place(board_id, home)
+
+    async def _read_item(
+        self, item_id: str, place: "_Place", columns: tuple[Column, ...], visibility: ItemVisibility
+    ) -> TaskItem:
         task, comments = await asyncio.gather(
             self._client.read(
                 response_types.TaskResponse,
@@ -131,10 +193,21 @@ class ProjectTasks:
             ),
             self._comments(item_id, when="comments" in visibility.wanted),
         )
-        item = mapping.item(task.data, board_id, visibility, columns)
+        item = mapping.item(
+            task.data,
+            place.board_id,
+            visibility,
+            columns,
+            parent_id=_visible_parent(task.data, visibility, place.home),
+        )
         if "sub_items" in visibility.wanted:
             [item] = await self._with_sub_items([task.data], [item], visibility)
         return msgspec.structs.replace(item, comments=comments)
+
+    async def targets(self, item_ids: Sequence[str]) -> Mapping[str, TaskTarget | ProviderFailure]:
+        """Return the projects of tasks; see `TaskPort.targets`."""
+        targets = await gather_results([self.target(item_id) for item_id in item_ids])
+        return dict(zip(item_ids, targets, strict=True))
 
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """Return the projects of a task; see `TaskPort.target`."""
@@ -147,6 +220,18 @@ class ProjectTasks:
         _require_valid_id(item.board_id)
         columns = await self._columns(item.board_id, when=bool(item.fields))
         return await self._writer.create(item, columns)
+
+    async def people(self, values: Sequence[Any]) -> Sequence[str | None]:
+        """Look up people by their ids at the same time; see `TaskPort.people`."""
+        ids = [_person_id(value) for value in values]
+        known = [user_id for user_id in dict.fromkeys(ids) if user_id is not None][:_MAX_PEOPLE]
+        looked_up = await gather_results([self._address(user_id) for user_id in known])
+        addresses = {
+            user_id: answer_of(address)
+            for user_id, address in zip(known, looked_up, strict=True)
+            if not isinstance(address, Missing | Refused | NeedsReauth)
+        }
+        return [addresses.get(user_id or "") or None for user_id in ids]
 
     async def update(self, target: TaskTarget, fields: Mapping[str, str]) -> tuple[str, ...]:
         """Set fields; see `TaskPort.update`."""
@@ -163,6 +248,12 @@ class ProjectTasks:
     async def probe(self) -> None:
         """Make one harmless read."""
         await self._client.read(response_types.RecordResponse, "users", "me", fields="gid")
+
+    async def _address(self, user_id: str) -> str | None:
+        response = await self._client.read(
+            response_types.UserResponse, "users", user_id, fields="email"
+        )
+        return response.data.email
 
     async def _groups(self, board_id: str, *, when: bool = True) -> tuple[TaskGroup, ...]:
         if not when:
@@ -228,10 +319,7 @@ class ProjectTasks:
         self, tasks: list[response_types.Task], items: list[TaskItem], visibility: ItemVisibility
     ) -> list[TaskItem]:
         """Add the sub-tasks to *items*, the records of *tasks*."""
-        below = replace(
-            visibility,
-            wanted=visibility.wanted - {"sub_items", "comments", "group_id", "group_name"},
-        )
+        below = replace(visibility, wanted=visibility.wanted - _NOT_OF_SUB_ITEMS)
         fields = mapping.item_fields(below, column_types.TASK_COLUMNS)
 
         async def add(task: response_types.Task, item: TaskItem) -> TaskItem:
@@ -241,7 +329,9 @@ class ProjectTasks:
                 response_types.TaskPage, "tasks", task.gid, "subtasks", fields=fields
             )
             sub_items = [
-                mapping.item(subtask, item.board_id, below, column_types.TASK_COLUMNS)
+                mapping.item(
+                    subtask, item.board_id, below, column_types.TASK_COLUMNS, parent_id=task.gid
+                )
                 for subtask in subtasks
             ]
             return msgspec.structs.replace(item, sub_items=tuple(sub_items))
@@ -252,3 +342,15 @@ class ProjectTasks:
 def _require_valid_id(object_id: str) -> None:
     if not _ID.fullmatch(object_id):
         raise Missing
+
+
+def _visible_parent(task: response_types.Task, visibility: ItemVisibility, home: str) -> str | None:
+    """
+    Return the id of the task above; None where the caller may not know of it.
+
+    A task that is in no project of its own is on the boards of the task above. One that is in a
+    project may be below a task on boards that the caller may not see.
+    """
+    if task.parent is None or (home and visibility.boards is not None):
+        return None
+    return task.parent.gid

@@ -6,6 +6,7 @@ from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail.labels import LabelCache
 from providers.connectors.provider_a.gmail.response_types import Profile, SendAsList
 from providers.http.client import Upstream
+from providers.http.events import shared_lookup
 
 
 @dataclass(slots=True)
@@ -25,14 +26,17 @@ class AccountCache:
     async def own_address(self, upstream: Upstream) -> str:
         """Return the account's address, which is read once."""
         if not self.address:
-            response = await upstream.call("GET", *ROOT, "profile")
+            with shared_lookup():
+                response = await upstream.call("GET", *ROOT, "profile")
             self.address = response.decode(Profile).email_address
         return self.address
 
     async def own_addresses(self, upstream: Upstream) -> frozenset[str]:
         """Return all addresses of the account, folded, which are read once."""
         if self.own is None:
-            self.own = frozenset(map(str.casefold, await read_addresses(upstream)))
+            with shared_lookup():
+                addresses = await read_addresses(upstream)
+            self.own = frozenset(map(str.casefold, addresses))
         return self.own
 
 

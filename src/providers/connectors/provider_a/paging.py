@@ -18,16 +18,21 @@ P = TypeVar("P", bound=TokenPage)
 
 
 def pages(
-    upstream: Upstream, path: Sequence[str], params: Sequence[tuple[str, str]], shape: type[P]
+    upstream: Upstream,
+    path: Sequence[str],
+    params: Sequence[tuple[str, str]],
+    shape: type[P],
+    known: Response | None = None,
 ) -> PageIterator[P]:
-    """Return the pages of the listing at *path*."""
+    """Return the pages of the listing at *path*; *known* is the first of them, when it was read."""
 
-    def first() -> Awaitable[Response]:
-        return upstream.call("GET", *path, params=params)
-
-    def following(token: str) -> Awaitable[Response]:
-        return upstream.call("GET", *path, params=(*params, ("pageToken", token)))
+    def request(token: str | None) -> Awaitable[Response]:
+        of_page = params if token is None else (*params, ("pageToken", token))
+        return upstream.call("GET", *path, params=of_page)
 
     return PageIterator(
-        shape, first=first, following=following, cursor=lambda page: page.next_page_token or None
+        lambda response: response.decode(shape),
+        request=request,
+        cursor=lambda page: page.next_page_token or None,
+        known=known,
     )

@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from providers.connectors.provider_b.outlook_mail.response_types import Account, Folder, FolderPage
+from providers.connectors.provider_b.outlook_mail.response_types import Folder, FolderPage
 from providers.failures import Missing, NeedsReauth
 from providers.http.client import Upstream
+from providers.http.events import shared_lookup
 from providers.ids import is_provider_b_id
+from providers.microsoft_user import read_addresses
 
 ROOT = ("v1.0", "me")
 MESSAGES = (*ROOT, "messages")
@@ -44,9 +46,10 @@ class AccountCache:
     async def folders(self, upstream: Upstream) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return `trash` and `junk`, which are read again after an hour."""
         if time.monotonic() >= self.folders_until:
-            self.trash, self.junk = await asyncio.gather(
-                _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
-            )
+            with shared_lookup():
+                self.trash, self.junk = await asyncio.gather(
+                    _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
+                )
             self.folders_until = time.monotonic() + FOLDER_SECONDS
         return self.trash, self.junk
 
@@ -62,31 +65,14 @@ class AccountCache:
         """Return all addresses of the account, folded, which are read once."""
         if self.own is None:
             try:
-                addresses = await read_addresses(upstream)
+                with shared_lookup():
+                    addresses = await read_addresses(upstream, headers=PREFER)
             except NeedsReauth:  # a token without User.Read
                 if not self.address:
                     raise
                 addresses = (self.address,)
             self.own = frozenset(map(str.casefold, addresses))
         return self.own
-
-
-async def read_addresses(upstream: Upstream) -> tuple[str, ...]:
-    """
-    Return the primary address, the sign-in name and the aliases of the account.
-
-    Raises:
-        ProviderFailure: The request failed.
-    """
-    select = (("$select", "mail,userPrincipalName,proxyAddresses"),)
-    response = await upstream.call("GET", *ROOT, params=select, headers=PREFER)
-    account = response.decode(Account)
-    aliases = (
-        address
-        for kind, _, address in (proxy.partition(":") for proxy in account.proxy_addresses)
-        if kind.lower() == "smtp"
-    )
-    return tuple(filter(None, (account.mail, account.user_principal_name, *aliases)))
 
 
 async def _tree(upstream: Upstream, name: str) -> tuple[str, ...]:

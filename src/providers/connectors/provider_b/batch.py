@@ -1,49 +1,147 @@
 """Many reads in one call: docs/spec/upstream/errors-and-throttling.md#microsoft-graph-batch."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from providers.batches import GONE_STATUSES, BatchReader
-from providers.connectors.provider_b.account_cache import PREFER, ROOT
+from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
 from providers.connectors.provider_b.failures import classify
-from providers.connectors.provider_b.outlook_mail.response_types import Message
+from providers.connectors.provider_b.outlook_calendar.response_types import Event
+from providers.connectors.provider_b.outlook_mail.response_types import (
+    Message,
+    MessagePage,
+    decode_message,
+    decode_page,
+)
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.odata import MAX_BATCH, call_batch
+from providers.ports.calendar import EventName
 
 BATCH_WEIGHT = 4  # upstream runs four parts at a time
 
 Params = Sequence[tuple[str, str]]
+T = TypeVar("T", Message, MessagePage, Event)
 
 
 async def messages(
     upstream: Upstream, message_ids: Sequence[str], params: Params
 ) -> dict[str, Message]:
     """Read messages by their ids; see `BatchReader.read`."""
+    return await _read(
+        upstream,
+        message_ids,
+        lambda message_id: _Target((*MESSAGES, message_id), params),
+        decode_message,
+        per_call=MAX_BATCH,
+    )
+
+
+async def conversations(
+    upstream: Upstream,
+    thread_ids: Sequence[str],
+    params_of: Callable[[str], Params],
+    *,
+    per_call: int,
+) -> dict[str, MessagePage]:
+    """Read the first page of each conversation; see `BatchReader.read`."""
+    return await _read(
+        upstream,
+        thread_ids,
+        lambda thread_id: _Target(MESSAGES, params_of(thread_id)),
+        decode_page,
+        per_call=per_call,
+    )
+
+
+async def events(
+    upstream: Upstream, names: Sequence[EventName], params: Params, *, headers: Mapping[str, str]
+) -> dict[EventName, Event]:
+    """Read events of any calendars of the account; see `BatchReader.read`."""
+    by_number = {str(number): name for number, name in enumerate(names)}
+
+    def target(number: str) -> _Target:
+        name = by_number[number]
+        return _Target((*ROOT, "calendars", name.calendar, "events", name.event), params, headers)
+
+    events = await _read(
+        upstream,
+        list(by_number),
+        target,
+        lambda response: response.decode(Event),
+        per_call=MAX_BATCH,
+    )
+    return {by_number[number]: event for number, event in events.items()}
+
+
+async def event_pages(
+    upstream: Upstream, calendars: Sequence[str], params: Params, *, headers: Mapping[str, str]
+) -> dict[str, Response]:
+    """
+    Read a page of the view of each calendar in one call; those whose part failed are left out.
+
+    Raises:
+        ProviderFailure: The whole call failed.
+    """
+    targets = [
+        _Target((*ROOT, "calendars", calendar, "calendarView"), params, headers)
+        for calendar in calendars
+    ]
+    parts = await call_batch(
+        upstream,
+        [_request(target) for target in targets],
+        changes=False,
+        weight=min(len(targets), BATCH_WEIGHT),
+    )
+    return {
+        calendar: part for calendar, part in zip(calendars, parts, strict=True) if part.status < 300
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    path: Sequence[str]
+    params: Params
+    headers: Mapping[str, str] = field(default_factory=lambda: PREFER)
+
+    @property
+    def url(self) -> str:
+        """Return the URL below the version."""
+        path = "/".join(quote(segment, safe="") for segment in self.path[1:])
+        return f"/{path}?{urlencode(self.params, quote_via=quote)}"
+
+
+def _request(target: _Target) -> Mapping[str, object]:
+    return {"method": "GET", "url": target.url, "headers": target.headers}
+
+
+async def _read(
+    upstream: Upstream,
+    names: Sequence[str],
+    target: Callable[[str], _Target],
+    decode: Callable[[Response], T],
+    *,
+    per_call: int,
+) -> dict[str, T]:
+    async def read_many(names: Sequence[str]) -> dict[str, Response]:
+        requests = [_request(target(name)) for name in names]
+        responses = await call_batch(upstream, requests, changes=False, weight=BATCH_WEIGHT)
+        return dict(zip(names, responses, strict=True))
+
+    def read_one(name: str) -> Awaitable[Response]:
+        single = target(name)
+        return upstream.call(
+            "GET", *single.path, params=single.params, headers=single.headers, accept=GONE_STATUSES
+        )
+
     batch = BatchReader(
         upstream=upstream,
-        read_many=lambda ids: _call(upstream, ids, params),
-        read_one=lambda name: upstream.call(
-            "GET", *ROOT, "messages", name, params=params, headers=PREFER, accept=GONE_STATUSES
-        ),
-        decode=lambda response: response.decode(Message),
+        read_many=read_many,
+        read_one=read_one,
+        decode=decode,
         classify=classify,
-        max_size=MAX_BATCH,
+        max_size=per_call,
     )
-    return await batch.read(message_ids)
-
-
-async def _call(
-    upstream: Upstream, message_ids: Sequence[str], params: Params
-) -> dict[str, Response]:
-    query = urlencode(params)
-    requests = [
-        {
-            "method": "GET",
-            "url": f"/me/messages/{quote(message_id, safe='')}?{query}",
-            "headers": PREFER,
-        }
-        for message_id in message_ids
-    ]
-    responses = await call_batch(upstream, requests, changes=False, weight=BATCH_WEIGHT)
-    return dict(zip(message_ids, responses, strict=True))
+    return await batch.read(names)

@@ -1,9 +1,10 @@
 """Listings of Microsoft Graph: each page has a link to the next."""
 
-from collections.abc import Awaitable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeVar
+
+import msgspec
 
 from providers.connectors.provider_b.account_cache import ROOT
 from providers.http.client import Upstream
@@ -11,33 +12,49 @@ from providers.http.response import Response
 from providers.paging import PageIterator
 
 P = TypeVar("P")
+_CURSOR = attrgetter("next_link")
 
 
 def pages(  # noqa: PLR0913 - keyword-only, but for what every listing has
     upstream: Upstream,
     path: Sequence[str],
     params: Sequence[tuple[str, str]],
-    shape: type[P],
+    decode: Callable[[Response], P],
     *,
     headers: Mapping[str, str],
     first_seconds: float | None = None,
+    known: Response | None = None,
 ) -> PageIterator[P]:
     """
-    Return the pages of the listing at *path* below the account; every call has *headers*.
+    Return the pages of the listing at *path* below the account, as *decode* reads them.
+
+    Every call has *headers*.
 
     *first_seconds*: the deadline of the first page, which is then not retried; None: as usual.
+    *known*: the first page, when it was read.
     """
+    request = _Requests(upstream, path, params, headers, first_seconds)
+    return PageIterator(decode, request=request, cursor=_CURSOR, known=known)
 
-    def first() -> Awaitable[Response]:
-        return upstream.call(
+
+class _Requests(msgspec.Struct, frozen=True):
+    """Requests the pages of a listing: see `pages`; a closure takes three times the memory."""
+
+    upstream: Upstream
+    path: Sequence[str]
+    params: Sequence[tuple[str, str]]
+    headers: Mapping[str, str]
+    first_seconds: float | None
+
+    def __call__(self, cursor: str | None) -> Awaitable[Response]:
+        if cursor is not None:
+            return self.upstream.follow(cursor, headers=self.headers)
+        return self.upstream.call(
             "GET",
             *ROOT,
-            *path,
-            params=params,
-            headers=headers,
-            deadline=first_seconds,
-            retry=None if first_seconds is None else False,
+            *self.path,
+            params=self.params,
+            headers=self.headers,
+            deadline=self.first_seconds,
+            retry=None if self.first_seconds is None else False,
         )
-
-    following = partial(upstream.follow, headers=headers)
-    return PageIterator(shape, first=first, following=following, cursor=attrgetter("next_link"))

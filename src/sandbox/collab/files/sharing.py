@@ -201,7 +201,7 @@ def _write_share(call: CollabCall, share: r.Share) -> dict[str, Any]:
         "displayName": name,
         "email": email,
         "id": str(int(sha256(email.encode()).hexdigest()[:6], 16)),
-        "loginName": f"i:0#.f|membership|{email}",
+        "loginName": f"i:0#.f|membership|{store.sign_in_name(email)}",
     }
     return {
         **record,

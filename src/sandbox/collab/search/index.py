@@ -151,6 +151,11 @@ def _of_item(
         "filetype": "" if item.is_folder else suffix(item.name).lstrip("."),
         "author": f"{store.display_name(item.author)} {item.author}",
         "editor": f"{store.display_name(item.editor)} {item.editor}",
+        "sharedwithusersowsuser": " ".join(
+            f"{store.display_name(address)} {address}"
+            for share in store.shares(item)
+            for address in share.to
+        ),
         "path": urls[item.drive_id].of(item),
         "created": item.created,
         "lastmodifiedtime": item.modified,

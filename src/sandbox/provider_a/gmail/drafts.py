@@ -9,6 +9,7 @@ from sandbox.mail.store import NEW_THREAD, StoredMail
 from sandbox.provider_a.errors import GoogleError, NotFound, require_scope
 from sandbox.provider_a.gmail import sending
 from sandbox.provider_a.gmail.messages import MessageViews
+from sandbox.provider_a.gmail.reading import ReadEndpoints
 from sandbox.provider_a.gmail.writing import MODIFY, read_body, read_raw, read_thread_id
 from sandbox.state import SandboxState
 
@@ -19,8 +20,9 @@ _READ = ("gmail.readonly", *_WRITE)
 class DraftEndpoints:
     """The endpoints; each returns JSON content, None for 204."""
 
-    def __init__(self, state: SandboxState, messages: MessageViews) -> None:
+    def __init__(self, state: SandboxState, messages: MessageViews, reading: ReadEndpoints) -> None:
         self._state = state
+        self._reading = reading
         self._mails = state.mails
         self._messages = messages
 
@@ -35,7 +37,7 @@ class DraftEndpoints:
 
     def list(self, request: Request) -> Any:
         require_scope(request.grant, *_READ)
-        drafts = [mail for mail in self._mails.all(PROVIDER_A) if mail.folder == "drafts"]
+        drafts = [mail for mail in self._reading.matching(request) if mail.folder == "drafts"]
         references = [
             {"id": _draft_id(draft), "message": {"id": draft.id, "threadId": draft.thread_id}}
             for draft in drafts

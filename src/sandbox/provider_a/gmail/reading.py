@@ -33,7 +33,7 @@ class ReadEndpoints:
 
     def list_messages(self, request: Request) -> Any:
         require_scope(request.grant, *READ)
-        matching_mails = self._matching(request)
+        matching_mails = self.matching(request)
         page, token, total = cut_page(request, matching_mails)
         content: dict[str, Any] = {}
         if page:
@@ -59,7 +59,7 @@ class ReadEndpoints:
         seen: dict[str, StoredMail] = {}
 
         def newest() -> Iterator[StoredMail]:
-            for mail in self._matching(request):
+            for mail in self.matching(request):
                 if mail.thread_id not in seen:
                     seen[mail.thread_id] = mail
                     yield self._mails.thread(PROVIDER_A, mail.thread_id)[-1]
@@ -160,7 +160,7 @@ class ReadEndpoints:
             raise _unknown_id(thread)
         return mails
 
-    def _matching(self, request: Request) -> Iterator[StoredMail]:
+    def matching(self, request: Request) -> Iterator[StoredMail]:
         """Return the messages that match the list parameters, newest first."""
         text = request.first("q")
         names = scope_names(request.grant)

@@ -28,7 +28,8 @@ def create_handler(state: SandboxState) -> Handler:
     messages = MessageViews(state)
     reading = ReadEndpoints(state, messages)
     writing = WriteEndpoints(state, messages, reading)
-    routes = _routes(reading, writing, LabelEndpoints(state), DraftEndpoints(state, messages))
+    drafts = DraftEndpoints(state, messages, reading)
+    routes = _routes(reading, writing, LabelEndpoints(state), drafts)
 
     async def handle(request: Request) -> Response | None:
         if request.segments[:3] != _ROOT or len(request.segments) < 5:

@@ -35,8 +35,9 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,12})-(\d{1,12})|\*)/(\d{1,12})", re
 def create_handler(state: SandboxState) -> Handler:
     """Return the handler of paths below ``upload/gmail``."""
     messages = MessageViews(state)
-    writing = WriteEndpoints(state, messages, ReadEndpoints(state, messages))
-    uploads = _Uploads(writing, DraftEndpoints(state, messages))
+    reading = ReadEndpoints(state, messages)
+    writing = WriteEndpoints(state, messages, reading)
+    uploads = _Uploads(writing, DraftEndpoints(state, messages, reading))
 
     async def handle(request: Request) -> Response | None:
         segments = request.segments

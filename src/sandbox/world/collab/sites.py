@@ -13,6 +13,7 @@ from sandbox.collab import records as r
 from sandbox.collab.builders import ContentBuilder
 from sandbox.collab.store import ContentStore
 from sandbox.storage.database import Database
+from sandbox.world.accounts import SIGN_IN_NAMES
 from sandbox.world.collab import edge_cases, labels, lists, project_files
 from sandbox.world.people import PEOPLE, STUDIO_ACCOUNT
 
@@ -68,7 +69,9 @@ def seed(database: Database, store: ContentStore, now: datetime | None = None) -
 def _fill(store: ContentStore, day: date) -> None:
     started = f"{day.year - 3}-04-01T07:30:00Z"
     builder = ContentBuilder(store, when=started, author=STUDIO_ACCOUNT)
-    builder.people({person.email: person.name for person in PEOPLE.values()})
+    builder.people(
+        {person.email: person.name for person in PEOPLE.values()}, sign_in_names=SIGN_IN_NAMES
+    )
     label_ids = labels.create_labels(builder)
     sites = _sites(builder)
     project_files.create_project_files(builder, sites, label_ids, day)

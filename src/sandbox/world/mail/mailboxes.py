@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime
 from sandbox.mail.ids import PROVIDER_A, PROVIDER_B
 from sandbox.mail.store import Account, MailStore, NewMail
 from sandbox.storage.database import Database
-from sandbox.world.accounts import DemoAccount, demo_accounts
+from sandbox.world.accounts import SIGN_IN_NAMES, DemoAccount, demo_accounts
 from sandbox.world.mail.conversations import conversation_mails
 from sandbox.world.mail.recurring_messages import recurring_mails
 from sandbox.world.mail.remaining_messages import remaining_mails
 from sandbox.world.mail.texts import load_scripts
-from sandbox.world.people import STUDIO_SIGN_IN_NAME
 
 _SEEDED = "world:mail"  # meta key: the day that the world is made for
 _UNUSED_LABELS = ("Someday/Maybe", "Read Later")
@@ -69,7 +68,7 @@ def _mails(account: DemoAccount) -> Iterator[NewMail]:
 
 def _fill(mails: MailStore, account: DemoAccount) -> None:
     planned = planned_mails(account)
-    sign_in_name = STUDIO_SIGN_IN_NAME if account.mailbox == PROVIDER_B else ""
+    sign_in_name = SIGN_IN_NAMES.get(account.address, "") if account.mailbox == PROVIDER_B else ""
     mails.set_account(account.mailbox, Account(account.address, account.owner.name, sign_in_name))
     used = dict.fromkeys(label for mail in planned for label in mail.labels)
     for label in (*used, *_UNUSED_LABELS):

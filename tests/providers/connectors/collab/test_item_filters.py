@@ -1,7 +1,7 @@
 import operator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.connectors.collab.lists import item_filters, odata_filters
@@ -219,7 +219,6 @@ def to_text(node):
             return "(" + " or ".join(to_text(part) for part in parts) + ")"
 
 
-@settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
 def test_a_serialized_filter_parses_to_the_same_meaning(node, row):
     parsed = item_filters.parse(to_text(node), COLUMNS)
@@ -233,7 +232,6 @@ def upstream_passes(text, row):
     return item_filters.matches(node, row, COLUMNS)
 
 
-@settings(max_examples=200, deadline=None)
 @given(NODES, ROWS)
 def test_the_upstream_filter_never_excludes_an_item_that_passes(node, row):
     upstream_filter = odata_filters.to_upstream(node, COLUMNS)

@@ -171,7 +171,7 @@ async def test_filters_on_unindexed_columns_warn(tenant, port):
 
     assert [row.name for row in page.items] == berths(4)
     assert page.warnings == (
-        "The filter looks at columns without an index, which may be slow: Paid, Title.",
+        "The filter uses columns without an index, which may be slow: Paid, Title.",
     )
     (call,) = [call for call in tenant.calls if "$filter" in call["query"]]
     assert call["query"]["$filter"] == ["fields/State eq 'Let' and fields/Paid eq true"]
@@ -210,6 +210,7 @@ async def test_a_throttled_filter_is_not_sent_again(tenant):
     assert await titles(access.port, tenant.berths, filter="Paid eq true") == berths(2, 4, 6)
 
 
+@pytest.mark.slow
 async def test_ordering_and_filtering_a_long_list(tenant, port):
     rows = [{"Title": f"Row {number}", "Rank": number % 7} for number in range(1, 4602)]
     long = tenant.make.list_in(tenant.yard, "Long", (column("Rank", "number"),), rows)

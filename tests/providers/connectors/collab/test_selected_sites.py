@@ -65,7 +65,7 @@ async def test_granted_sites_that_are_not_selected_are_missing(tenant):
             await call
     assert await port.files.get_many([secret], wanted=NAME) == {secret: None}
     assert await port.rows.get_many([row], wanted=ROW) == {row: None}
-    assert await port.sites.drives([tenant.board.id]) == {tenant.board.id: ()}
+    assert await port.sites.drives([tenant.board.id]) == {tenant.board.id: None}
     assert await port.sites.get_drives([tenant.minutes.drive_id]) == {tenant.minutes.drive_id: None}
     assert await port.labels.of_files([secret]) == {secret: UNKNOWN}
 

@@ -369,6 +369,7 @@ async def test_descriptions_are_stored_where_upstream_keeps_them(tenant, port):
     assert tenant.store.item(file.drive, file.item).description == "A plan"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
 async def test_uploads_run_in_constant_memory(port, tenant, known):
     async def peak(megabytes):

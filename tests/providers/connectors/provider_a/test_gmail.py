@@ -143,6 +143,11 @@ async def test_root_headers_are_not_requested_when_only_the_structure_is_wanted(
         ({"text": "from:a {b}"}, '"from a" b -in:drafts'),
         ({"sender": "a@b.example"}, "from:a@b.example -in:drafts"),
         ({"sender": '"x" OR in:trash@b.example'}, 'from:"x or in trash b example" -in:drafts'),
+        (
+            {"participant": "a@b.example, c@b.example"},
+            "{from:a@b.example to:a@b.example cc:a@b.example"
+            " from:c@b.example to:c@b.example cc:c@b.example} -in:drafts",
+        ),
         ({"sender": "Ana Mü"}, 'from:"ana mü" -in:drafts'),
         ({"recipient": "OR"}, "{to:or cc:or} -in:drafts"),
         ({"subject": "OR"}, "subject:or -in:drafts"),

@@ -2,20 +2,30 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from mail_upstreams import ALL, LISTED, NOON, TEXT
 
-from providers.connectors.provider_b.outlook_mail import reading
+from providers.connectors.provider_b.outlook_mail import (
+    mapping,
+    reading,
+    response_types,
+    selected_fields,
+)
+from providers.connectors.provider_b.outlook_mail.response_types import Message
 from providers.failures import Broken, Missing, OutcomeUnknown, Throttled, Unreachable
+from providers.http.response import Response
 from providers.mail import delivery, scanning
 from providers.ports.mail import Draft, MailChange, MailQuery, Reply, SendAttempt
-from providers.records.mail import Participant
+from providers.records.base import EPOCH, to_epoch_ms
+from providers.records.mail import Attachment, Participant
 
+NOON_OF_PAGE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 BOB = Participant(email="bob@south.example")
 WAYS = {"the mailbox": {}, "the index": {"text": "words", "text_fields": TEXT}}
 DRAFT = Draft(to=(BOB,), subject="Plan", body="x", attempt=SendAttempt(message_id="a@gw.example"))
+WITH_BODY = frozenset({"subject", "body"})  # a search reads bodies by batches
 
 
 def filled(account, count=3):
@@ -143,6 +153,15 @@ async def test_values_in_a_filter_are_quoted(account_b, query, clause):
         ({"subject": 'the "pla" OR'}, '"subject:\\"the pla or*\\""'),
         ({"subject": "OR"}, '"subject:or*"'),
         ({"subject": "jam 🎉 toast"}, '"subject:jam* AND subject:toast*"'),
+        (
+            {"participant": "a@b.example"},
+            r'"(from:\"a@b.example\" OR to:\"a@b.example\" OR cc:\"a@b.example\")"',
+        ),
+        (
+            {"participant": "a@b.example, c@b.example", "recipient_in_cc": False},
+            r'"(from:\"a@b.example\" OR to:\"a@b.example\"'
+            r' OR from:\"c@b.example\" OR to:\"c@b.example\")"',
+        ),
         ({"sender": "Ana Mü"}, '"(from:\\"ana mü*\\")"'),
         ({"sender": "@b.example", "unread": True}, '"(from:\\"b.example\\")"'),
         ({"recipient": "zoe", "recipient_in_cc": False}, '"(to:zoe*)"'),
@@ -202,6 +221,7 @@ async def test_only_the_first_page_is_counted(account_b):
     assert account_b.asked("$count") == ["true"]
 
 
+@pytest.mark.slow
 async def test_a_mail_that_was_long_under_way_is_put_in_order(account_b):
     """The search sorts by the sent time, the listing by the received time."""
     for number in range(300):
@@ -272,7 +292,7 @@ async def test_a_missing_message_of_a_batch_is_left_out(account_b):
     names = filled(account_b)
     account_b.fault(kind="404", match=names[1])
 
-    subjects = await account_b.subjects(text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
 
     assert subjects == ["Mail 2", "Mail 0"]
 
@@ -281,7 +301,7 @@ async def test_throttled_parts_of_a_batch_are_repeated_after_growing_waits(accou
     names = filled(account_b)
     account_b.fault(kind="429", match=names[1], count=3)
 
-    subjects = await account_b.subjects(text="words", text_fields=TEXT)
+    subjects = await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
 
     assert subjects == ["Mail 2", "Mail 1", "Mail 0"]
     assert account_b.clock.sleeps == [1, 2, 4]
@@ -293,7 +313,7 @@ async def test_a_part_that_stays_throttled_raises_throttled_with_its_waiting_tim
     account_b.fault(kind="429", retryAfter=11, match=names[1])
 
     with pytest.raises(Throttled) as caught:
-        await account_b.subjects(text="words", text_fields=TEXT)
+        await account_b.subjects(wanted=WITH_BODY, text="words", text_fields=TEXT)
 
     assert caught.value.retry_after == 11
     assert account_b.clock.sleeps == []
@@ -457,3 +477,93 @@ async def test_a_refused_message_leaves_no_draft(account_b):
         await account_b.port.send(DRAFT)
 
     assert account_b.stored() == []
+
+
+# -- times
+
+
+@pytest.mark.parametrize(
+    ("text", "received_at", "sent_at"),
+    [
+        ("2026-11-20T12:00:00Z", NOON_OF_PAGE, NOON_OF_PAGE),
+        ("2026-11-20T14:00:00+02:00", NOON_OF_PAGE, NOON_OF_PAGE),
+        ("2026-11-20T12:00:00", NOON_OF_PAGE, NOON_OF_PAGE),
+        (
+            "2026-11-20T12:00:00.123456Z",
+            NOON_OF_PAGE.replace(microsecond=123000),
+            NOON_OF_PAGE.replace(microsecond=123456),
+        ),
+        ("yesterday", EPOCH, None),
+        ("0001-01-01T00:00:00+14:00", EPOCH, None),
+        ("", None, None),
+        (None, None, None),
+    ],
+)
+def test_one_odd_time_does_not_break_the_page(text, received_at, sent_at):
+    usual = {"id": "a", "receivedDateTime": "2026-11-20T12:00:00Z"}
+    odd = {"id": "b", "receivedDateTime": text, "sentDateTime": text}
+    body = json.dumps({"value": [usual, odd]}).encode()
+
+    page = response_types.decode_page(Response(200, {}, body))
+
+    times = [(message.id, message.received_at, message.sent_at) for message in page.value]
+    assert times == [("a", NOON_OF_PAGE, None), ("b", received_at, sent_at)]
+
+
+def test_members_that_are_not_wanted_are_not_decoded():
+    """Such a member may even have another type; a member that is wanted may not."""
+    sent = {"id": "a", "receivedDateTime": "2026-11-20T12:00:00Z", "isDraft": True, "subject": "s"}
+    body = json.dumps(
+        {"value": [{**sent, "bccRecipients": 5, "attachments": 5}], "@odata.count": 3}
+    )
+    response = Response(200, {}, body.encode())
+    few = selected_fields.members(frozenset({"subject"}))
+    more = selected_fields.members(frozenset({"subject", "bcc"}))
+
+    page = response_types.decode_page(response, response_types.page_of(few))
+
+    (message,) = page.value
+    assert (page.count, message.id, message.is_draft, message.subject) == (3, "a", True, "s")
+    assert (message.bcc_recipients, message.attachments, message.sent_at) == (None, None, None)
+    assert message.received_ms == message.sent_ms == to_epoch_ms(NOON_OF_PAGE)
+    with pytest.raises(Broken):
+        response_types.decode_page(response, response_types.page_of(more))
+
+
+# -- attachments
+
+
+@pytest.mark.parametrize("name", [None, "", "absent"])
+def test_an_attachment_without_a_name_has_one_of_ours(name):
+    unnamed = {"id": "f", "name": name, "contentType": "text/plain", "size": 3, "isInline": True}
+    if name == "absent":
+        del unnamed["name"]
+    files = [{"@odata.type": "#file", "id": "e", "name": "plan.txt"}, unnamed]
+    body = json.dumps({"id": "a", "attachments": files}).encode()
+
+    message = response_types.decode_message(Response(200, {}, body))
+    record = mapping.email(message, frozenset({"attachments"}))
+
+    assert record.attachments == (
+        Attachment("e", "plan.txt"),
+        Attachment("f", "noname", "text/plain", 3, is_inline=True),
+    )
+
+
+def test_ids_get_their_prefix_while_records_are_made():
+    messages = [Message(id="a", conversation_id="t"), Message(id="b")]
+
+    records = mapping.emails(messages, frozenset(), prefix="providerB:")
+
+    assert [(record.id, record.thread_id) for record in records] == [
+        ("providerB:a", "providerB:t"),
+        ("providerB:b", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b"{", b'{"value": 5}', b'{"value": [{"id": 5}]}', b'{"value": [5]}', b"\xff"]
+)
+def test_a_page_of_another_shape_is_broken(body):
+    with pytest.raises(Broken):
+        response_types.decode_page(Response(200, {}, body))

@@ -12,14 +12,22 @@ from providers.connectors.collab.connection_context import (
     batched_read_failure,
 )
 from providers.connectors.collab.paging import ODataPage
-from providers.failures import Broken, Missing, ProviderFailure, Refused
+from providers.failures import Broken, Incomplete, Missing, ProviderFailure, Refused, TooMuch
+from providers.http.response import Response
 from providers.ports.collab import Page
 from providers.records import collab as records
 from providers.records.collab import UNKNOWN, Unknown
 
 MAX_SITES = 5000
-_PAGE = ("$top", "200")
+LONG_LIST = 200  # sites; upstream's list of more may leave some out, and nothing tells
+_PAGE = ("$top", str(LONG_LIST))
 _PREFIX = "collab:site:"
+
+_LISTED = BatchRequest(("sites",), (("search", "*"), selected_fields.SITE, _PAGE))
+_FOLLOWED = BatchRequest(("me", "followedSites"), (selected_fields.SITE,))
+_ROOT = BatchRequest(("sites", "root"), (selected_fields.SITE,))
+_OWN_DRIVE = BatchRequest(("me", "drive"), (selected_fields.DRIVE,))
+_SOURCES = {source: source for source in (_LISTED, _FOLLOWED, _ROOT, _OWN_DRIVE)}
 
 
 class SiteReader:
@@ -33,26 +41,37 @@ class SiteReader:
         self._selected = frozenset(
             filter(collab_ids.is_site, site_ids)
         )  # of an app-only connection
-        self.is_cut = False  # whether `visible` left sites out
+        # What is known to be wrong with the last `visible`; None: nothing.
+        self.shortfall: TooMuch | Incomplete | None = None
 
     async def visible(self, *, most: int | None = None) -> tuple[records.Site, ...]:
         """
         Return every site that the connection sees, unordered, each once.
 
-        `is_cut` tells afterwards whether there are more, beyond *most*; None: `MAX_SITES`.
+        Upstream's list is completed by the sites that the user follows, the root site and the
+        user's own. `shortfall` is afterwards TooMuch when there are more sites than *most* (None:
+        `MAX_SITES`), Incomplete when upstream's list is long, when it left out a site that another
+        source names, or when another source failed.
         """
         if self._context.is_selected:
             return await self._selected_sites()
-        members, is_complete = await self._context.pages.read_all(
-            (V1, "sites"),
-            (("search", "*"), selected_fields.SITE, _PAGE),
-            ODataPage[response_types.Site],
-            limit=MAX_SITES if most is None else most,
+        self.shortfall = None
+        answers = await batch.read_all(self._context.upstream, _SOURCES)
+        listed, is_complete = await self._read_list(
+            _LISTED, answers[_LISTED], limit=MAX_SITES if most is None else most
         )
-        self.is_cut = not is_complete
-        sites = {site.site: site for site in map(mapping.site, members) if site is not None}
+        if not is_complete:
+            self.shortfall = TooMuch()
+            return tuple(listed.values())
+        others = await self._followed_sites(answers[_FOLLOWED]) | self._root_site(answers[_ROOT])
+        # Upstream's list often lacks personal sites, so a missing one tells nothing.
+        if len(listed) > LONG_LIST or any(
+            not site.is_personal_site for site in others.values() if site.site not in listed
+        ):
+            self.shortfall = Incomplete()
+        sites = others | listed
         if not any(site.is_personal_site for site in sites.values()):
-            sites |= await self._personal_site()
+            sites |= await self._personal_site(answers[_OWN_DRIVE])
         return tuple(sites.values())
 
     async def page(self, *, text: str | None, cursor: str | None) -> Page[records.Site]:
@@ -92,21 +111,38 @@ class SiteReader:
             raise Missing
         return site
 
+    async def get_many(
+        self, site_ids: Collection[str]
+    ) -> Mapping[str, records.Site | Unknown | None]:
+        """Read sites by their ids, in batches."""
+        sites: dict[str, records.Site | Unknown | None] = dict.fromkeys(site_ids)
+        for site_id, response in (await self._read_sites(list(filter(self.sees, sites)))).items():
+            failure = batched_read_failure(response)
+            if failure is None:
+                sites[site_id] = _site(response, site_id)
+            elif not isinstance(failure, Missing):
+                sites[site_id] = UNKNOWN
+        return sites
+
     async def drives(
         self, site_ids: Collection[str]
-    ) -> Mapping[str, tuple[records.Drive, ...] | Unknown]:
-        """Return the libraries of each site, in upstream's order; hidden ones left out."""
+    ) -> Mapping[str, tuple[records.Drive, ...] | Unknown | None]:
+        """
+        Return the libraries of each site, in upstream's order; hidden ones left out.
+
+        Per site: its libraries, None when it is surely not seen, UNKNOWN when that is not known.
+        """
         params = (selected_fields.DRIVE, _PAGE)
         requests = {
             site_id: BatchRequest(("sites", site_id, "drives"), params)
             for site_id in dict.fromkeys(site_ids)
             if self.sees(site_id)
         }
-        libraries: dict[str, tuple[records.Drive, ...] | Unknown] = dict.fromkeys(site_ids, ())
+        libraries: dict[str, tuple[records.Drive, ...] | Unknown | None] = dict.fromkeys(site_ids)
         for site_id, response in (await batch.read_all(self._context.upstream, requests)).items():
             failure = batched_read_failure(response)
             if failure is not None:
-                libraries[site_id] = () if isinstance(failure, Missing) else UNKNOWN
+                libraries[site_id] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
             page = response.decode(ODataPage[response_types.Drive])
             drives = page.value
@@ -244,29 +280,80 @@ class SiteReader:
 
     async def _selected_sites(self) -> tuple[records.Site, ...]:
         """Read the selected sites; one whose grant was revoked disappears silently."""
-        requests = {
-            site_id: BatchRequest(("sites", site_id), (selected_fields.SITE,))
-            for site_id in sorted(self._selected)
-        }
         sites = []
-        for site_id, response in (await batch.read_all(self._context.upstream, requests)).items():
+        for site_id, response in (await self._read_sites(sorted(self._selected))).items():
             failure = batched_read_failure(response)
-            if isinstance(failure, Missing):
-                continue
-            if failure is not None:
+            if failure is not None and not isinstance(failure, Missing):
                 raise failure
-            site = mapping.site(response.decode(response_types.Site))
-            if site is not None and site.site == site_id:
+            site = None if failure is not None else _site(response, site_id)
+            if site is not None:
                 sites.append(site)
         return tuple(sites)
 
-    async def _personal_site(self) -> dict[str, records.Site]:
-        """Return the caller's personal site by its id; empty when there is none."""
+    async def _read_sites(self, site_ids: Collection[str]) -> Mapping[str, Response]:
+        requests = {
+            site_id: BatchRequest(("sites", site_id), (selected_fields.SITE,))
+            for site_id in dict.fromkeys(site_ids)
+        }
+        return await batch.read_all(self._context.upstream, requests)
+
+    async def _read_list(
+        self, request: BatchRequest, first: Response, *, limit: int
+    ) -> tuple[dict[str, records.Site], bool]:
+        """
+        Read a list of sites whose first page was asked for in a batch.
+
+        Returns:
+            Sites by their ids, and whether these are all.
+        """
+        members, is_complete = await self._context.pages.read_all(
+            (V1, *request.segments),
+            request.params,
+            ODataPage[response_types.Site],
+            limit=limit,
+            first=first if 200 <= first.status < 300 else None,
+        )
+        return _by_id(members), is_complete
+
+    async def _followed_sites(self, first: Response) -> dict[str, records.Site]:
+        """Return the sites that the caller follows, by their ids; none when that fails."""
+        if not self._has_answered(first):
+            return {}
         try:
-            drive = await self._context.read(
-                response_types.Drive, "me", "drive", params=(selected_fields.DRIVE,)
-            )
+            followed, _ = await self._read_list(_FOLLOWED, first, limit=MAX_SITES)
+        except (Missing, Refused, Broken):
+            self.shortfall = Incomplete()
+            return {}
+        return followed
+
+    def _root_site(self, answer: Response) -> dict[str, records.Site]:
+        """Return the root site by its id; empty when the caller does not see it."""
+        return _by_id([answer.decode(response_types.Site)]) if self._has_answered(answer) else {}
+
+    def _has_answered(self, response: Response) -> bool:
+        """Tell whether a further source of sites has an object; note the failure of one."""
+        failure = batched_read_failure(response)
+        if failure is not None and not isinstance(failure, Missing):
+            self.shortfall = Incomplete()
+        return failure is None
+
+    async def _personal_site(self, drive_answer: Response) -> dict[str, records.Site]:
+        """Return the caller's personal site by its id; empty when there is none."""
+        if not self._has_answered(drive_answer):
+            return {}
+        try:
+            drive = drive_answer.decode(response_types.Drive)
             own = mapping.site_of(None, drive.share_point_ids)
             return {} if own is None else {own: await self.get(own)}
         except (Missing, Refused, Broken):
             return {}
+
+
+def _site(response: Response, site_id: str) -> records.Site | None:
+    """Map a site; None when upstream knows it under another id."""
+    site = mapping.site(response.decode(response_types.Site))
+    return site if site is not None and site.site == site_id else None
+
+
+def _by_id(members: Collection[response_types.Site]) -> dict[str, records.Site]:
+    return {site.site: site for site in map(mapping.site, members) if site is not None}

@@ -27,6 +27,7 @@ from providers.http.response import Response
 from providers.outcomes import may_have_happened
 from providers.ports.collab import MAX_UPLOAD, Upload, UploadTooLarge, UploadTruncated
 from providers.records import collab as records
+from providers.write_previews import current_preview
 
 SLICE = 10 * 320 * 1024  # bytes; upstream wants a multiple of 320 KiB
 SMALL = 4 * 1024 * 1024  # bytes of the largest file that is sent in one call
@@ -65,12 +66,14 @@ class FileUploader:
                 body = await source.take(SMALL)
                 await source.check_end(len(body))
                 file = await self._upload_small(parent, upload, body)
-            elif upload.size is not None:
+            elif upload.size is not None and current_preview() is None:
                 file = await self._upload_large(parent, upload, source, upload.size)
             else:
-                # The protocol needs the size first: the bytes are counted before any is sent.
+                # The protocol needs the size first, and a preview the bytes: all of them are
+                # received before any is sent.
                 with _temporary_file() as spool:
                     size = await _spool(spool, source)
+                    await source.check_end(size)
                     spool.seek(0)
                     file = await self._upload_large(parent, upload, _SpooledSource(spool), size)
         if upload.description:

@@ -175,7 +175,7 @@ class _Parser:
 
     def end(self) -> None:
         if self._tokens[self._position][0] != "end":
-            raise InvalidFilter("The filter goes on where it should end.")
+            raise InvalidFilter("The filter has text after its end.")
 
     def _conjunction(self) -> Node:
         parts = [self._negation()]
@@ -215,10 +215,10 @@ class _Parser:
         self._expect(",")
         group, text = self._next()
         if group != "text":
-            raise InvalidFilter(f"{function} takes a text in single quotes.")
+            raise InvalidFilter(f"{function} takes a string in single quotes.")
         self._expect(")")
         if column.kind != "text":
-            raise InvalidFilter(f"{function} needs a column of text; {column.name} is none.")
+            raise InvalidFilter(f"{function} needs a text column; {column.name} is not one.")
         return Comparison(column.name, function, text)
 
     def _comparison(self, column: FilterColumn) -> Node:
@@ -228,7 +228,7 @@ class _Parser:
         literal = self._literal()
         if literal is None:
             if op not in ("eq", "ne"):
-                raise InvalidFilter("null is compared by eq and ne alone.")
+                raise InvalidFilter("null can be compared with eq and ne only.")
             return Comparison(column.name, op, None)
         return Comparison(column.name, op, _convert(column, op, literal))
 
@@ -240,7 +240,9 @@ class _Parser:
             return float(text)
         if group == "name" and text in _WORDS:
             return _WORDS[text]
-        raise InvalidFilter("A literal is a text in single quotes, a number, true, false or null.")
+        raise InvalidFilter(
+            "A literal is a string in single quotes, a number, true, false or null."
+        )
 
     def _column(self, name: str) -> FilterColumn:
         column = self._columns.get(name.removeprefix("fields/"))
@@ -251,7 +253,7 @@ class _Parser:
     def _next(self) -> tuple[str, str]:
         token = self._tokens[self._position]
         if token[0] == "end":
-            raise InvalidFilter("The filter ends where it should go on.")
+            raise InvalidFilter("The filter is incomplete.")
         self._position += 1
         return token
 
@@ -279,7 +281,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            raise InvalidFilter("The filter holds something that does not belong there.")
+            raise InvalidFilter("The filter contains an unexpected character.")
         token = match[match.lastgroup]
         yield match.lastgroup, token.replace("''", "'") if match.lastgroup == "text" else token
         position = match.end()
@@ -298,7 +300,9 @@ def _convert(column: FilterColumn, op: str, literal: Literal) -> Literal:
         case "date", str():
             time = parse_utc(literal)
             if time is None:
-                raise InvalidFilter(f"{column.name} holds times; the literal is no ISO time.")
+                raise InvalidFilter(
+                    f"{column.name} holds times; the literal is not an ISO 8601 time."
+                )
             return time
         case "boolean", bool() if op in ("eq", "ne"):
             return literal

@@ -32,7 +32,7 @@ def parse(text: str | None, columns: Mapping[str, FilterColumn]) -> tuple[Column
     for part in text.split(","):
         name, *direction = part.split() or [""]
         if len(direction) > 1 or (direction and direction[0].lower() not in _DIRECTIONS):
-            raise InvalidFilter("After a column comes asc or desc, or nothing.")
+            raise InvalidFilter("A column may be followed by asc or desc only.")
         column = columns.get(name.removeprefix("fields/"))
         if column is None:
             raise InvalidFilter("The order names a column that the list does not have.")

@@ -131,7 +131,7 @@ class RowWriter:
                 )
         except Refused as refusal:
             if type(refusal) is Refused and refusal.status == 400 and json is not None:
-                raise InvalidFields([("", "The provider does not take a value.")]) from None
+                raise InvalidFields([("", "The provider does not accept a value.")]) from None
             raise
 
 

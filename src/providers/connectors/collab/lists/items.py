@@ -12,13 +12,15 @@ Direct is enough unless items are ordered by a column, or upstream refuses the f
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from providers.collab_ids import ListKey, RowKey, is_number
 from providers.connectors.collab import batch, connection_context, response_types, selected_fields
 from providers.connectors.collab.batch import BatchRequest
 from providers.connectors.collab.files.sites_and_libraries import SiteReader
-from providers.connectors.collab.lists import item_filters, item_order, odata_filters
+from providers.connectors.collab.lists import item_cursors, item_filters, item_order, odata_filters
 from providers.connectors.collab.lists.item_filters import FilterColumn, Node
 from providers.connectors.collab.lists.item_order import ColumnOrder
 from providers.connectors.collab.lists.lists import ListReader
@@ -36,6 +38,8 @@ MAX_SCANNED_PAGES = 5  # upstream pages for one page; docs/spec/paging.md#page-f
 _SCAN_PAGE = 2000
 _MIN_PAGE = 20  # items per upstream page, so that enough of them pass a filter by rules
 _ID = frozenset({"id"})
+_NOTHING: frozenset[str] = frozenset()
+_NOTHING_HIDDEN: Mapping[ListKey, AbstractSet[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ class QueryPlan:
         unindexed = ", ".join(name for name in names if not self.columns[name].indexed)
         if not unindexed:
             return ()
-        return (f"The filter looks at columns without an index, which may be slow: {unindexed}.",)
+        return (f"The filter uses columns without an index, which may be slow: {unindexed}.",)
 
 
 class RowReader:
@@ -102,7 +106,7 @@ class RowReader:
         """
         self._sites.admit_site(key.site)
         plan = await self._plan(key, query, wanted)
-        strategy, position = _split_cursor(cursor)
+        strategy, position = item_cursors.split_cursor(cursor)
         try:
             if plan.orders:
                 if strategy not in ("", "o"):
@@ -117,7 +121,7 @@ class RowReader:
         return replace(page, warnings=(*plan.warnings(), *page.warnings))
 
     async def get(
-        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = frozenset()
+        self, key: RowKey, *, wanted: AbstractSet[str], hidden: AbstractSet[str] = _NOTHING
     ) -> records.Row:
         """Read one list item; *hidden* as in `RowQuery`."""
         self._sites.admit_site(key.site)
@@ -133,14 +137,22 @@ class RowReader:
         keys: Collection[RowKey],
         *,
         wanted: AbstractSet[str],
-        selection: FieldSelection = ALL_FIELDS,
+        hidden: Mapping[ListKey, AbstractSet[str]] = _NOTHING_HIDDEN,
+        selections: Mapping[ListKey, FieldSelection] | None = None,
     ) -> Mapping[RowKey, records.Row | Unknown | None]:
-        """Read list items by their ids, in batches."""
-        params = selected_fields.row(frozenset(wanted), selection.requested)
+        """
+        Read list items by their ids, in batches.
+
+        *hidden* as in `RowQuery`, by list; *selections* are the values to request instead.
+        """
+        if selections is None:
+            selections = await self._selections(keys, wanted, hidden)
         requests = {
-            key: BatchRequest(_address(key), params)
+            key: BatchRequest(
+                _address(key), selected_fields.row(frozenset(wanted), selections[key.of].requested)
+            )
             for key in dict.fromkeys(keys)
-            if self._sites.sees(key.site)
+            if key.of in selections
         }
         rows: dict[RowKey, records.Row | Unknown | None] = dict.fromkeys(keys)
         for key, response in (await batch.read_all(self._context.upstream, requests)).items():
@@ -150,8 +162,21 @@ class RowReader:
                 continue
             item = response.decode(response_types.ListItem)
             if item.id == key.item:
-                rows[key] = to_row(item, key.of, wanted, selection=selection)
+                rows[key] = to_row(item, key.of, wanted, selection=selections[key.of])
         return rows
+
+    async def _selections(
+        self,
+        keys: Collection[RowKey],
+        wanted: AbstractSet[str],
+        hidden: Mapping[ListKey, AbstractSet[str]],
+    ) -> Mapping[ListKey, FieldSelection]:
+        """Return the values to request, by list; lists that are surely not seen are left out."""
+        selections: dict[ListKey, FieldSelection] = {}
+        for key in dict.fromkeys(key.of for key in keys if self._sites.sees(key.site)):
+            with suppress(Missing):
+                selections[key] = await self.field_selection(key, wanted, hidden.get(key, _NOTHING))
+        return selections
 
     async def field_selection(
         self,
@@ -248,7 +273,7 @@ class RowReader:
             if upstream_filter is not None:
                 self._remember_unfilterable(key)
             raise
-        return _with_strategy(page, "d")
+        return item_cursors.with_strategy(page, "d")
 
     # -- scan
 
@@ -282,7 +307,7 @@ class RowReader:
             upstream_pages=pages,
             warnings=_unread_warning(len(passing) - len(read)),
         )
-        return _with_strategy(page_of_rows, "s")
+        return item_cursors.with_strategy(page_of_rows, "s")
 
     # -- order
 
@@ -295,7 +320,7 @@ class RowReader:
             [item for item in items if plan.passes(item)], plan.orders, plan.columns
         )
         numbers = [item.id for item in ordered]
-        start = _resume(cursor, numbers)
+        start = item_cursors.resume(cursor, numbers)
         chosen = numbers[start : start + plan.limit]
         rows = await self._read(key, chosen, plan, wanted)
         read = [
@@ -340,7 +365,7 @@ class RowReader:
     ) -> dict[str, records.Row]:
         """Read items by their ids in the list; those that cannot be read are left out."""
         keys = [RowKey(*key, number) for number in numbers]
-        rows = await self.get_many(keys, wanted=wanted, selection=plan.selection)
+        rows = await self.get_many(keys, wanted=wanted, selections={key: plan.selection})
         return {row_key.item: row for row_key, row in rows.items() if isinstance(row, records.Row)}
 
 
@@ -348,39 +373,6 @@ def _headers(upstream_filter: UpstreamFilter | None) -> Mapping[str, str]:
     if upstream_filter is None or upstream_filter.indexed:
         return {}
     return odata_filters.ALLOW_UNINDEXED
-
-
-def _split_cursor(cursor: str | None) -> tuple[str, str | None]:
-    """Return the strategy and the rest of a cursor; "" and None for the first page."""
-    if cursor is None:
-        return "", None
-    if cursor[:1] not in ("d", "s", "o"):
-        raise InvalidCursor
-    return cursor[0], cursor[1:]
-
-
-def _with_strategy(page: Page[records.Row], strategy: str) -> Page[records.Row]:
-    return replace(
-        page,
-        cursors=tuple(strategy + cursor for cursor in page.cursors),
-        next=None if page.next is None else strategy + page.next,
-    )
-
-
-def _resume(cursor: str | None, numbers: Sequence[str]) -> int:
-    """Return the position to continue at in an order that may have changed since."""
-    if cursor is None:
-        return 0
-    offset, colon, last_number = cursor.partition(":")
-    if not colon or not (offset.isascii() and offset.isdigit()) or len(offset) > 6:
-        raise InvalidCursor
-    position = int(offset)
-    if 0 < position <= len(numbers) and numbers[position - 1] == last_number:
-        return position
-    try:
-        return numbers.index(last_number) + 1
-    except ValueError:
-        return min(position, len(numbers))
 
 
 def _unread_warning(count: int) -> tuple[str, ...]:

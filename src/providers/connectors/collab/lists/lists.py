@@ -18,6 +18,10 @@ from providers.timestamps import parse_utc
 MAX_LISTS = 5000
 _DRIVE = ("$expand", "drive($select=id)")
 _PAGE = ("$top", "200")
+_WITH_COLUMNS = (
+    (selected_fields.LIST[0], f"{selected_fields.LIST[1]},system"),
+    ("$expand", f"columns($select={selected_fields.COLUMN_MEMBERS}),drive($select=id)"),
+)
 _TEMPLATES = frozenset(
     {
         "documentLibrary",
@@ -66,8 +70,7 @@ class ListReader:
     async def of_site(self, site_id: str, *, include_hidden: bool) -> tuple[records.SiteList, ...]:
         """Return a site's lists, unordered, without columns."""
         self._sites.admit_site(site_id)
-        name, members = selected_fields.LIST
-        select = (name, f"{members},system") if include_hidden else selected_fields.LIST
+        select = _WITH_COLUMNS[0] if include_hidden else selected_fields.LIST
         try:
             responses, _ = await self._context.pages.read_all(
                 (connection_context.V1, "sites", site_id, "lists"),
@@ -93,11 +96,8 @@ class ListReader:
             Missing: The site has no such list.
         """
         self._sites.admit_site(key.site)
-        expand = ("$expand", f"columns($select={selected_fields.COLUMN_MEMBERS}),drive($select=id)")
-        name, members = selected_fields.LIST
-        select = (name, f"{members},system")
         response = await self._context.read(
-            response_types.SiteList, "sites", key.site, "lists", key.list, params=(select, expand)
+            response_types.SiteList, *_address(key), params=_WITH_COLUMNS
         )
         site_list = to_list(response, key.site)
         if site_list is None or site_list.key != key:
@@ -106,13 +106,12 @@ class ListReader:
         return site_list
 
     async def get_many(
-        self, keys: Collection[ListKey]
+        self, keys: Collection[ListKey], *, columns: bool = False
     ) -> Mapping[ListKey, records.SiteList | Unknown | None]:
-        """Read lists by their ids, in batches, without columns."""
+        """Read lists by their ids, in batches; with *columns* as `get` reads them."""
+        params = _WITH_COLUMNS if columns else (selected_fields.LIST, _DRIVE)
         requests = {
-            key: BatchRequest(
-                ("sites", key.site, "lists", key.list), (selected_fields.LIST, _DRIVE)
-            )
+            key: BatchRequest(_address(key), params)
             for key in dict.fromkeys(keys)
             if self._sites.sees(key.site)
         }
@@ -123,7 +122,10 @@ class ListReader:
                 lists[key] = None if isinstance(failure, Missing) else UNKNOWN
                 continue
             site_list = to_list(response.decode(response_types.SiteList), key.site)
-            lists[key] = site_list if site_list is not None and site_list.key == key else None
+            if site_list is not None and site_list.key == key:
+                lists[key] = site_list
+                if columns:
+                    self._context.cache.lists.put(key, site_list)
         return lists
 
     async def columns(self, key: ListKey) -> tuple[records.Column, ...]:
@@ -136,6 +138,10 @@ class ListReader:
         self._sites.admit_site(key.site)
         site_list = self._context.cache.lists.get(key) or await self.get(key)
         return site_list.columns or ()
+
+
+def _address(key: ListKey) -> tuple[str, ...]:
+    return ("sites", key.site, "lists", key.list)
 
 
 def to_list(response: response_types.SiteList, site_id: str) -> records.SiteList | None:

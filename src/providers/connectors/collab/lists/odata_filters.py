@@ -99,10 +99,10 @@ def _time(member: str, op: str, literal: datetime) -> str | None:
             return None
         literal = literal.replace(microsecond=0)
         if op in ("lt", "le"):
-            op, literal = "le", literal + timedelta(seconds=1)
+            op, literal = "le", literal + timedelta(seconds=int(literal.year < 9999))
         else:
             op = "ge"
-    return f"{member} {op} '{literal.strftime('%Y-%m-%dT%H:%M:%SZ')}'"
+    return f"{member} {op} '{literal.year:04}{literal:-%m-%dT%H:%M:%SZ}'"
 
 
 def quote_literal(text: str) -> str:

@@ -177,7 +177,7 @@ class _Parser:
     def _primary(self) -> Term:
         token = self._peek()
         if token is None or token["close"] or token["word"] in ("OR", "AND"):
-            raise InvalidSearch("The search lacks a word where one should stand.")
+            raise InvalidSearch("The search lacks a word.")
         self._position += 1
         if token["open"]:
             return self._group()
@@ -329,9 +329,10 @@ def _time_matches(condition: Condition, text: str) -> bool:
     low, high = parse_utc(low_text), parse_utc(high_text or low_text)
     if value is None or low is None or high is None:
         return False
-    end = high if "T" in (high_text or low_text) else high + timedelta(days=1)
+    whole_day = "T" not in (high_text or low_text) and high.year < 9999
+    end = high + timedelta(days=1) if whole_day else high
     if condition.op in (":", "=", "<>"):
-        is_inside = low <= value < max(end, low + timedelta(seconds=1))
+        is_inside = low <= value < max(end, low + timedelta(seconds=int(low.year < 9999)))
         return is_inside is (condition.op != "<>")
     bound: datetime = end if condition.op in (">", "<=") and "T" not in condition.text else low
     order = {">": ">=", "<=": "<"}.get(condition.op, condition.op) if bound is end else condition.op

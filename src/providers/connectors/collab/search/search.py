@@ -119,14 +119,29 @@ class IndexSearch:
 
 
 def _file_query(words: Sequence[str], query: FileQuery) -> str:
-    """Write a query for files in upstream's language; times are widened to whole days."""
+    """
+    Write a query for files in upstream's language; times are widened to whole days.
+
+    A time that no file can have bounds nothing: it could not be widened.
+    """
     field = "filename:" if query.names_only else ""
     parts = ["IsDocument:true", *(f"{field}{word}*" for word in words)]
-    if query.modified_after is not None:
+    if query.owner is not None:
+        parts.append(f"author:{_quote(query.owner)}")
+    if query.shared_with is not None:
+        parts.append(f"SharedWithUsersOWSUSER:{_quote(query.shared_with)}")
+    if query.web_addresses:
+        parts.append(f"({' OR '.join(f'path:{_quote(url)}' for url in query.web_addresses)})")
+    if query.modified_after is not None and query.modified_after.year > 1900:
         parts.append(f"LastModifiedTime>={query.modified_after - _DAY:%Y-%m-%d}")
-    if query.modified_before is not None:
+    if query.modified_before is not None and query.modified_before.year < 9000:
         parts.append(f"LastModifiedTime<={query.modified_before + _DAY:%Y-%m-%d}")
     return " AND ".join(parts)
+
+
+def _quote(value: str) -> str:
+    """Write a value so that it is taken for one phrase."""
+    return '"' + value.replace('"', " ") + '"'
 
 
 def _unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit, ...]:

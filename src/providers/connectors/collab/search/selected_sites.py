@@ -122,7 +122,7 @@ class SelectedSiteSearch:
         return _hits(hit, term, {"description": site_list.description})
 
     async def _search_libraries(self, site: records.Site, term: Term) -> list[_RankedHit]:
-        drives = (await self._sites.drives((site.site,)))[site.site]
+        drives = (await self._sites.drives((site.site,)))[site.site] or ()
         if not isinstance(drives, tuple):
             raise Broken
         hits: list[_RankedHit] = []

@@ -7,14 +7,9 @@ Mailboxes by the Gmail API: docs/spec/upstream/gmail.md.
     requested_fields  field masks for the wanted attributes
     mapping           from decoded messages to records
     attachments       the bytes of attachments
-    addresses         parsing of address headers
-    dates             parsing of date headers
-    charsets          decoding of text by its character set
     labels            the labels of an account
     sending           new messages, replies and forwards
-    drafts            drafts that are sent once
+    drafts            drafts that are sent once, or held
     draft_uploads     uploads of large messages
-    compose           serialisation of outgoing messages
-    original_message  parsing of the raw message that is forwarded
     response_types    structs that responses are decoded into
 """

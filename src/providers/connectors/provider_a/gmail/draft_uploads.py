@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from providers.connectors.provider_a.batch import ROOT
-from providers.connectors.provider_a.gmail.compose import SerializedMessage
 from providers.failures import Broken, Missing, NeedsReauth, TimedOut, Unreachable
 from providers.http.client import Response, Upstream
+from providers.mail.compose import SerializedMessage
 
 DRAFTS = (*ROOT, "drafts")
 SLICE = 8 * 256 * 1024  # bytes; Google wants a multiple of 256 KiB

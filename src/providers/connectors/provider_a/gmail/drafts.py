@@ -1,40 +1,109 @@
 """
-Drafts that are sent once: docs/spec/upstream/gmail.md#send.
+Drafts that are sent once, or held once: docs/spec/upstream/gmail.md#send.
 
 Gmail replaces the Message-ID of what is sent, so that a message cannot be looked up by it. A draft
 has an id of its own, which is committed before the draft is sent. Sending a draft removes it: a
-draft that is gone was sent.
+draft that is gone was sent. A draft keeps its Message-ID until it is sent, so that one to be held
+can be looked up.
 """
 
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
+from functools import partial
 
-from providers.connectors.provider_a.gmail import compose, draft_uploads
-from providers.connectors.provider_a.gmail.compose import OutgoingMessage, SerializedMessage
+from providers.connectors.provider_a.gmail import draft_uploads
 from providers.connectors.provider_a.gmail.draft_uploads import DRAFTS
-from providers.connectors.provider_a.gmail.response_types import DraftReference, MessageReference
-from providers.failures import Broken, Missing, OutcomeUnknown, ProviderFailure, Refused
+from providers.connectors.provider_a.gmail.response_types import (
+    DraftPage,
+    DraftReference,
+    MessageReference,
+)
+from providers.failures import (
+    Broken,
+    Missing,
+    OutcomeUnknown,
+    ProviderFailure,
+    Refused,
+    without_frames,
+)
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.mail import delivery
-from providers.ports.mail import WITHDRAWN, SendAttempt
+from providers.mail import compose, delivery
+from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.ports.mail import CREATING, WITHDRAWN, SendAttempt
 from providers.records import mail as mail_records
+from providers.write_previews import current_preview
 
 JSON_BYTES = 3 * 1024 * 1024  # of a raw message; larger ones go to the upload address
 MAX_MESSAGE_BYTES = 36_700_160
 _WITHOUT_IDS = mail_records.SentMessage()
+_DRAFT_FIELDS = "id,message(id,threadId)"
 
 # A message, and the thread that it joins; None: a new one.
 Compose = Callable[[], Awaitable[tuple[OutgoingMessage, str | None]]]
 
 
 class DraftSender:
-    """Sends the drafts of one account."""
+    """Sends the drafts of one account, or leaves them for a person to send."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
 
-    async def send_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+    async def deliver_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """Send what *write* composes, or hold it as a draft, once; see the two methods."""
+        return await (self._hold_once if attempt.hold else self._send_once)(attempt, write)
+
+    async def _hold_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """
+        Make a draft of what *write* composes; there is none besides that of an earlier attempt.
+
+        Returns:
+            The ids of the draft; without ids when the person has sent or deleted it.
+
+        Raises:
+            OutcomeUnknown: There may be a draft.
+            TakenOver: Another attempt has begun, and makes the draft.
+            ProviderFailure: There is no draft yet.
+        """
+        find = partial(self._find, attempt.message_id)
+        if attempt.draft_id == WITHDRAWN:
+            raise OutcomeUnknown
+        if attempt.draft_id not in {None, CREATING}:
+            delivery.note_resumed()
+            return await self._held(str(attempt.draft_id))
+        draft = await find() if attempt.draft_id == CREATING else None
+        if draft is not None:
+            delivery.note_resumed()
+        else:
+            message, thread_id = await write()
+            serialized = _serialize(message)
+            await attempt.store(CREATING)
+            try:
+                with delivery.time_for_look_ups():
+                    draft = await self._post(serialized, thread_id)
+            except ProviderFailure as problem:
+                failure = without_frames(problem)
+                draft = await delivery.find_created(attempt, failure, find)
+        await attempt.store(draft.id)
+        return held_message(draft.message)
+
+    async def _held(self, draft: str) -> mail_records.SentMessage:
+        """Return the ids of a draft; no ids when there is none with this id any more."""
+        params = (("format", "minimal"), ("fields", _DRAFT_FIELDS))
+        try:
+            response = await self._upstream.call("GET", *DRAFTS, draft, params=params)
+        except Missing:
+            return held_message(None)
+        return held_message(response.decode(DraftReference).message)
+
+    async def _find(self, message_id: str) -> DraftReference | None:
+        """Return the draft with a Message-ID; None without one."""
+        params = (("q", f"rfc822msgid:{message_id}"), ("fields", f"drafts({_DRAFT_FIELDS})"))
+        response = await self._upstream.call("GET", *DRAFTS, params=params)
+        drafts = response.decode(DraftPage).drafts
+        return next((draft for draft in drafts if is_provider_a_id(draft.id)), None)
+
+    async def _send_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
         """
         Send what *write* composes; the draft that an earlier attempt stored is sent instead.
 
@@ -46,10 +115,12 @@ class DraftSender:
             TakenOver: Another attempt has begun, and sends the message.
             ProviderFailure: It was not sent.
         """
-        if attempt.draft_id == WITHDRAWN:
+        if attempt.draft_id in {WITHDRAWN, CREATING}:
             raise OutcomeUnknown
         if attempt.draft_id is not None and await self._is_gone(attempt.draft_id):
             return _WITHOUT_IDS
+        if attempt.draft_id is not None and current_preview() is not None:
+            await write()  # it describes the message
         try:
             with delivery.time_for_look_ups():
                 draft = attempt.draft_id or await self._create(attempt, write)
@@ -60,17 +131,15 @@ class DraftSender:
     async def _create(self, attempt: SendAttempt, write: Compose) -> str:
         """Create a draft and commit its id."""
         message, thread_id = await write()
-        serialized = compose.serialize(message)
-        if serialized.size > MAX_MESSAGE_BYTES:
-            raise Refused("The message is too large for the provider.", status=413)
+        serialized = _serialize(message)
         try:
-            draft = await self._post(serialized, thread_id)
+            draft = (await self._post(serialized, thread_id)).id
         except ProviderFailure as failure:
             raise delivery.not_sent(failure) from failure  # at worst a draft remains
         await delivery.commit_draft(attempt, draft, self._delete)
         return draft
 
-    async def _post(self, serialized: SerializedMessage, thread_id: str | None) -> str:
+    async def _post(self, serialized: SerializedMessage, thread_id: str | None) -> DraftReference:
         if not serialized.is_in_memory:
             response = await draft_uploads.upload_in_slices(self._upstream, serialized, thread_id)
         elif serialized.size > JSON_BYTES:
@@ -82,8 +151,8 @@ class DraftSender:
             if thread_id is not None:
                 message["threadId"] = thread_id
             response = await self._upstream.call("POST", *DRAFTS, json={"message": message})
-        draft = response.decode(DraftReference).id
-        if not is_provider_a_id(draft):
+        draft = response.decode(DraftReference)
+        if not is_provider_a_id(draft.id):
             raise Broken
         return draft
 
@@ -142,6 +211,19 @@ class _Unsent(Exception):
     def __init__(self, failure: ProviderFailure) -> None:
         super().__init__()
         self.failure = failure
+
+
+def _serialize(message: OutgoingMessage) -> SerializedMessage:
+    serialized = compose.serialize(message)
+    if serialized.size > MAX_MESSAGE_BYTES:
+        raise Refused("The message is too large for the provider.", status=413)
+    return serialized
+
+
+def held_message(draft: MessageReference | None) -> mail_records.SentMessage:
+    """Return the ids of the message in a draft; None where they are not known or invalid."""
+    ids = sent_message(draft) if draft is not None else _WITHOUT_IDS
+    return mail_records.SentMessage(email_id=ids.email_id, thread_id=ids.thread_id, held=True)
 
 
 def sent_message(sent: MessageReference) -> mail_records.SentMessage:

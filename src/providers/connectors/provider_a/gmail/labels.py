@@ -8,6 +8,7 @@ from providers.connectors.provider_a.batch import ROOT
 from providers.connectors.provider_a.gmail.response_types import Label, LabelsResponse
 from providers.failures import Broken, Conflicted, Missing
 from providers.http.client import Upstream
+from providers.http.events import shared_lookup
 from providers.ids import is_provider_a_id
 from providers.search_text import fold_label
 
@@ -39,7 +40,8 @@ class LabelCache:
     async def read(self, upstream: Upstream, *, refresh: bool = False) -> Mapping[str, str]:
         """Return label id to name; *refresh* ignores the cached labels."""
         if refresh or not self.is_fresh:
-            response = await upstream.call("GET", *ROOT, "labels")
+            with shared_lookup():
+                response = await upstream.call("GET", *ROOT, "labels")
             labels = response.decode(LabelsResponse).labels
             self.names = {label.id: _name(label) for label in labels if is_provider_a_id(label.id)}
             self.read_at = self.clock()
@@ -82,6 +84,11 @@ class LabelCache:
         """Return the ids of labels to remove; unknown and unassignable labels are left out."""
         label_ids = [await self.find(upstream, name) for name in names if not _is_state(name)]
         return [label_id for label_id in label_ids if label_id and not _is_state(label_id)]
+
+    async def shown_names(self, upstream: Upstream, names: Sequence[str]) -> list[str]:
+        """Return *names* as the account spells them; states of a message are left out."""
+        labels = [name for name in names if not _is_state(name)]
+        return [self.names.get(await self.find(upstream, name) or "", name) for name in labels]
 
     async def _create(self, upstream: Upstream, name: str) -> str:
         members = {

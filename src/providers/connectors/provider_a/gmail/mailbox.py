@@ -1,8 +1,10 @@
 """The mail port of one Gmail account."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
+from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.account_cache import AccountCache
 from providers.connectors.provider_a.batch import MESSAGES, ROOT
 from providers.connectors.provider_a.gmail import attachments, mapping, requested_fields
@@ -12,13 +14,13 @@ from providers.connectors.provider_a.gmail.reading import (
     SearchPlan,
     decode_message,
 )
-from providers.connectors.provider_a.gmail.response_types import Message, ThreadResponse
+from providers.connectors.provider_a.gmail.response_types import Message
 from providers.connectors.provider_a.gmail.search_query import TextCheck, search_request
 from providers.connectors.provider_a.gmail.sending import Sender
 from providers.failures import Broken, Missing, ProviderFailure
 from providers.http.client import Upstream
 from providers.ids import is_provider_a_id
-from providers.mail import delivery, query_matching, scanning
+from providers.mail import change_previews, delivery, query_matching, scanning
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
     AttachmentFile,
@@ -31,7 +33,9 @@ from providers.ports.mail import (
     Reply,
 )
 from providers.records import mail as mail_records
+from providers.write_previews import Change, current_preview
 
+_THREADS_WITH_BODIES = 5  # per call, so that a response is not too large
 _STATE = (("format", "minimal"), ("fields", "id,threadId,labelIds,internalDate"))
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
@@ -58,15 +62,17 @@ class GmailMailbox:
         compared = query_matching.needed_attributes(query, text=check_text)
         # Other counts include messages that do not match, or that match by hidden fields only.
         counted = request.is_selective and not check_text
+        whole_size = scanning.first_page_size(query.limit, after)
+        size = whole_size
+        if query.may_be_short:
+            size = scanning.size_of_whole_calls(whole_size, batch.MAX_PER_CALL)
         plan = SearchPlan(
             request=request,
             label_ids=label_ids,
             folder=query_matching.folder_label(query),
-            page_size=scanning.first_page_size(query.limit, after)
-            if request.is_selective
-            else WIDE_PAGE,
+            page_size=size if request.is_selective else WIDE_PAGE,
             count=counted and after is None,
-            wanted=frozenset(compared | wanted),
+            wanted=frozenset(wanted if compared <= wanted else compared | wanted),
         )
         reader = MessageReader(self._upstream, self._cache)
 
@@ -80,7 +86,13 @@ class GmailMailbox:
                 if query_matching.matches(email, query, text=check_text)
             ]
 
-        scan = await scanning.scan(reader.pages(plan), after=after, limit=query.limit, keep=keep)
+        scan = await scanning.scan(
+            reader.pages(plan),
+            after=after,
+            limit=query.limit,
+            enough=query.limit - (whole_size - size),
+            keep=keep,
+        )
         total, exact = scan.counted, scan.is_complete
         if counted and not exact and reader.counted is not None:
             total, exact = max(total, reader.counted), request.is_exact
@@ -99,24 +111,49 @@ class GmailMailbox:
         message = await self._message(message_id, requested_fields.message(frozenset(wanted)))
         return (await MessageReader(self._upstream, self._cache).emails([message], wanted))[0]
 
+    async def get_many(
+        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Email]:
+        """Read messages in batches; see `MailPort.get_many`."""
+        reader = MessageReader(self._upstream, self._cache)
+        messages = await reader.messages(list(filter(is_provider_a_id, message_ids)), wanted)
+        return {email.id: email for email in await reader.emails(messages, wanted)}
+
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
-        _require_valid_id(thread_id)
-        response = await self._upstream.call(
-            "GET", *ROOT, "threads", thread_id, params=requested_fields.thread(frozenset(wanted))
-        )
-        messages = [
-            message
-            for message in response.decode(ThreadResponse).messages
-            if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
-        ]
-        if not mapping.have_valid_ids(messages):
-            raise Broken
-        if not messages:
+        threads = await self.threads([thread_id], wanted=wanted)
+        if thread_id not in threads:
             raise Missing
-        messages.sort(key=lambda message: (message.received_ms, message.id))
-        emails = await MessageReader(self._upstream, self._cache).emails(messages, wanted)
-        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+        return threads[thread_id]
+
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Thread]:
+        """Read conversations in batches; see `MailPort.threads`."""
+        responses = await batch.threads(
+            self._upstream,
+            list(filter(is_provider_a_id, thread_ids)),
+            requested_fields.thread(frozenset(wanted)),
+            per_call=_THREADS_WITH_BODIES if "body" in wanted else batch.MAX_PER_CALL,
+        )
+        reader = MessageReader(self._upstream, self._cache)
+        threads: dict[str, mail_records.Thread] = {}
+        for thread_id, response in responses.items():
+            messages = [
+                message
+                for message in response.messages
+                if {"DRAFT", "TRASH"}.isdisjoint(message.label_ids)
+            ]
+            if not mapping.have_valid_ids(messages):
+                raise Broken
+            if messages:
+                messages.sort(key=lambda message: (message.received_ms, message.id))
+                threads[thread_id] = mail_records.Thread(
+                    id=thread_id,
+                    provider=mapping.PROVIDER,
+                    messages=tuple(await reader.emails(messages, wanted)),
+                )
+        return threads
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
         """Find an attachment; see `MailPort.attachment`."""
@@ -152,6 +189,9 @@ class GmailMailbox:
         try:
             message = await self._untrashed(message_id)
             labels = self._cache.labels
+            preview = current_preview()
+            if preview is not None:
+                preview.changes = await self._changes(message, change, preview.hidden)
             add = await labels.ids_to_add(self._upstream, change.add_labels)
             remove = await labels.ids_to_remove(self._upstream, change.remove_labels)
             if change.read is not None:
@@ -166,9 +206,27 @@ class GmailMailbox:
             raise delivery.failure_of_change(failure) from failure
         return mail_records.SentMessage(email_id=message.id, thread_id=message.thread_id)
 
+    async def _changes(
+        self, message: Message, change: MailChange, hidden: AbstractSet[str]
+    ) -> tuple[Change, ...]:
+        """Return what *change* changes of *message*; labels are not read when they are hidden."""
+        changes = change_previews.read_state("UNREAD" not in message.label_ids, change)
+        if not (change.add_labels or change.remove_labels):
+            return changes
+        if "labels" in hidden:
+            return (*changes, change_previews.HIDDEN_LABELS)
+        names = await self._cache.labels.names_including(self._upstream, message.label_ids)
+        added = await self._cache.labels.shown_names(self._upstream, change.add_labels)
+        removed = await self._cache.labels.shown_names(self._upstream, change.remove_labels)
+        before = mapping.label_names(message.label_ids, names)
+        after = [name for name in before if name not in removed]
+        after += [name for name in added if name not in after]
+        return (*changes, change_previews.labels(before, after))
+
     async def probe(self) -> None:
         """Make one harmless read."""
-        await self._upstream.call("GET", *ROOT, "profile")
+        response = await self._upstream.call("GET", *ROOT, "profile")
+        response.decode(dict[str, Any])
 
     async def _label_ids(self, query: MailQuery) -> tuple[str, ...] | None:
         """Return the labels to search for; None when no message can have the query's label."""

@@ -3,13 +3,14 @@
 import binascii
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.columnar import RecordBuilder, attribute, computed, constant
-from providers.connectors.provider_a.gmail import addresses, charsets, dates
 from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage, Part
 from providers.ids import are_provider_a_ids
+from providers.mail import addresses, charsets
+from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import unescape
 
@@ -17,7 +18,6 @@ PROVIDER = "PROVIDER_A"
 UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
 
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
-_PRIORITIES = {"1": "high", "2": "high", "4": "low", "5": "low"}
 
 
 def emails(
@@ -26,6 +26,7 @@ def emails(
     *,
     labels: Mapping[str, str],
     bodies: Mapping[str, str],
+    prefix: str = "",
 ) -> list[mail_records.Email]:
     """
     Make records of messages, in their order.
@@ -35,12 +36,17 @@ def emails(
         wanted: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
         bodies: Texts of the large bodies, which were read separately, by message id.
+        prefix: Precedes the ids of messages and threads.
     """
     columns: dict[str, Iterable[object]] = {}
-    from_headers = wanted & _FROM_HEADERS.keys()
+    if prefix:
+        threads = [parsed.message.thread_id for parsed in messages]
+        columns["id"] = [prefix + parsed.message.id for parsed in messages]
+        columns["thread_id"] = [name and prefix + name for name in threads]
+    from_headers = wanted & FROM_HEADERS.keys()
     if from_headers:
         headers = [parsed.message.payload.headers_by_name() for parsed in messages]
-        columns |= {name: map(_FROM_HEADERS[name], headers) for name in from_headers}
+        columns |= {name: map(FROM_HEADERS[name], headers) for name in from_headers}
     if "sent_at" in from_headers:
         # Without a valid date, a message was sent when it was received.
         columns["sent_at"] = [
@@ -57,7 +63,9 @@ def emails(
             not all(file.is_inline for file in files) for files in attachments
         ]
     if "labels" in wanted:
-        columns["labels"] = [_labels(parsed.message, labels) for parsed in messages]
+        label_ids = [parsed.message.label_ids for parsed in messages]
+        names = {ids: label_names(ids, labels) for ids in set(label_ids)}  # few differ
+        columns["labels"] = [names[ids] for ids in label_ids]
     if "body" in wanted:
         columns["body"] = [
             bodies[parsed.id] if parsed.id in bodies else _text(parsed) for parsed in messages
@@ -108,27 +116,6 @@ def have_valid_ids(messages: Iterable[Message]) -> bool:
     return are_provider_a_ids(ids)
 
 
-def _subject(headers: Mapping[str, str]) -> str | None:
-    subject = headers.get("subject")
-    return None if subject is None else addresses.decode_words(subject)
-
-
-def _author(headers: Mapping[str, str]) -> mail_records.Participant | None:
-    authors = addresses.parse(headers.get("from", ""))
-    return authors[0] if authors else None
-
-
-def _people(name: str) -> Callable[[Mapping[str, str]], tuple[mail_records.Participant, ...]]:
-    return lambda headers: addresses.parse(headers.get(name, ""))
-
-
-def _importance(headers: Mapping[str, str]) -> str:
-    importance = headers.get("importance", "").strip().lower()
-    if importance in ("low", "normal", "high"):
-        return importance
-    return _PRIORITIES.get(headers.get("x-priority", "").strip()[:1], "normal")
-
-
 def _text(parsed: ParsedMessage) -> str | None:
     part = body_part(parsed)
     return None if part is None else part_text(part)
@@ -141,26 +128,13 @@ def _body_type(parsed: ParsedMessage) -> str | None:
     return "html" if part.mime_type.lower() == "text/html" else "text"
 
 
-def _labels(message: Message, names: Mapping[str, str]) -> tuple[str, ...]:
+def label_names(label_ids: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the labels of a message as `Email.labels` shows them."""
     return tuple(
-        [
-            names.get(label_id, label_id)
-            for label_id in message.label_ids
-            if label_id != UNREAD_LABEL
-        ]
+        [names.get(label_id, label_id) for label_id in label_ids if label_id != UNREAD_LABEL]
     )
 
 
-# Attribute -> function of the message's headers, which are by lower-case name.
-_FROM_HEADERS: Mapping[str, Callable[[Mapping[str, str]], object]] = {
-    "subject": _subject,
-    "from_": _author,
-    "to": _people("to"),
-    "cc": _people("cc"),
-    "bcc": _people("bcc"),
-    "sent_at": lambda headers: dates.parse(headers.get("date", "")),
-    "importance": _importance,
-}
 _EMAILS = RecordBuilder(
     mail_records.Email,
     {

@@ -101,7 +101,10 @@ class MessageReader:
         labels = await self._labels(parsed) if "labels" in wanted else {}
         bodies = await self._large_bodies(parsed) if "body" in wanted else {}
         return LazyRecords(
-            parsed, lambda some: mapping.emails(some, wanted, labels=labels, bodies=bodies)
+            parsed,
+            lambda some, prefix: mapping.emails(
+                some, wanted, labels=labels, bodies=bodies, prefix=prefix
+            ),
         )
 
     async def files(self, message: Message) -> Sequence[Part]:
@@ -170,7 +173,7 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
         self._messages += len(page_ids)
         last = self._last and not self._ids
         return scanning.Page(
-            emails=[message for message in messages if _is_visible(message, self._plan.folder)],
+            emails=_visible(messages, self._plan.folder),
             floor_ms=None
             if last
             else min((message.received_ms for message in messages), default=None),
@@ -213,7 +216,7 @@ def decode_message(response: Response) -> Message:
     return message
 
 
-def _is_visible(message: Message, folder: str | None) -> bool:
+def _visible(messages: Sequence[Message], folder: str | None) -> Sequence[Message]:
     if folder is not None:
-        return folder in message.label_ids
-    return _HIDDEN_FOLDERS.isdisjoint(message.label_ids)
+        return [message for message in messages if folder in message.label_ids]
+    return [message for message in messages if _HIDDEN_FOLDERS.isdisjoint(message.label_ids)]

@@ -7,6 +7,8 @@ The members of every level of parts are named: a bare ``parts`` would include th
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
+from providers.http.urls import SharedParams
+
 LEVELS = 6  # of nested parts; nearly all mail has fewer
 DEEP_LEVELS = 60  # for the rest; deeper parts are not read
 
@@ -28,13 +30,13 @@ Params = tuple[tuple[str, str], ...]
 @lru_cache(maxsize=512)
 def message(wanted: AbstractSet[str], levels: int = LEVELS) -> Params:
     """Return the parameters of ``messages.get``."""
-    return _format(wanted, _mask(wanted, levels))
+    return SharedParams(_format(wanted, _mask(wanted, levels)))
 
 
 @lru_cache(maxsize=512)
 def thread(wanted: AbstractSet[str]) -> Params:
     """Return the parameters of ``threads.get``."""
-    return _format(wanted, f"id,messages({_mask(wanted, LEVELS)})")
+    return SharedParams(_format(wanted, f"id,messages({_mask(wanted, LEVELS)})"))
 
 
 def costly_attributes(wanted: AbstractSet[str]) -> frozenset[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import lru_cache
 
 import msgspec
 
-from providers.records.base import from_epoch_ms
+from providers.records.base import Long, from_epoch_ms
 
 _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
 
@@ -23,7 +23,7 @@ class Header(GoogleStruct):
 class PartBody(GoogleStruct):
     """The bytes of a part: *data* is base64url; a large one has only an *attachment_id*."""
 
-    size: int = 0
+    size: Long = 0
     data: str | None = None
     attachment_id: str | None = None
 
@@ -57,16 +57,18 @@ class Part(GoogleStruct):
     @property
     def disposition(self) -> str:
         """The Content-Disposition without parameters, lower case; "" without one."""
-        value = self.header("content-disposition")
-        return value.partition(";")[0].strip().lower() if value else ""
+        for header in self.headers:
+            if header.name.lower() == "content-disposition":
+                return header.value.partition(";")[0].strip().lower()
+        return ""
 
     @property
     def is_inline(self) -> bool:
         """Whether the part is shown within the body, such as an image with a Content-ID."""
         disposition = self.disposition
-        if disposition in ("inline", "attachment"):
-            return disposition == "inline"
-        return bool(self.header("content-id"))
+        if disposition == "attachment":
+            return False
+        return disposition == "inline" or bool(self.header("content-id"))
 
     def leaves(self) -> "MessageLeaves":
         """
@@ -92,7 +94,7 @@ class Part(GoogleStruct):
         return MessageLeaves(texts, files, truncated=truncated)
 
 
-class MessageLeaves(NamedTuple):
+class MessageLeaves(msgspec.Struct, frozen=True, gc=False):
     """
     The leaves of a message.
 
@@ -107,6 +109,7 @@ class MessageLeaves(NamedTuple):
     truncated: bool = False
 
 
+NO_LEAVES = MessageLeaves()
 _MAX_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
 
 
@@ -123,20 +126,28 @@ class Message(GoogleStruct):
     @property
     def received_ms(self) -> int:
         """The received time, 0 when it cannot be read."""
-        date = self.internal_date
-        return int(date) if date.isdecimal() and len(date) <= _MAX_DIGITS else 0
+        return _epoch_ms(self.internal_date)
 
     @property
     def received_at(self) -> datetime:
         """The received time, 1970 when it cannot be read."""
-        return from_epoch_ms(self.received_ms)
+        return _received_at(self.internal_date)
 
 
-class ParsedMessage(NamedTuple):
+def _epoch_ms(date: str) -> int:
+    return int(date) if date.isdecimal() and len(date) <= _MAX_DIGITS else 0
+
+
+@lru_cache(maxsize=2048)  # a message is sorted, filtered and shown by its time
+def _received_at(date: str) -> datetime:
+    return from_epoch_ms(_epoch_ms(date))
+
+
+class ParsedMessage(msgspec.Struct, frozen=True, gc=False):
     """A message and its leaves, which are empty unless a wanted attribute needs them."""
 
     message: Message
-    leaves: MessageLeaves = MessageLeaves()
+    leaves: MessageLeaves = NO_LEAVES
 
     @property
     def id(self) -> str:
@@ -154,6 +165,13 @@ class MessageReference(GoogleStruct):
 
 class DraftReference(GoogleStruct):
     id: str
+    message: MessageReference | None = None
+
+
+class DraftPage(GoogleStruct):
+    """Drafts that match; `drafts` is absent when there is none."""
+
+    drafts: tuple[DraftReference, ...] = ()
 
 
 class MessagePage(GoogleStruct):
@@ -190,3 +208,9 @@ class SendAsList(GoogleStruct):
 
 class Profile(GoogleStruct):
     email_address: str = ""
+
+
+class RawMessage(GoogleStruct):
+    """The bytes of a message, base64url."""
+
+    raw: str = ""

@@ -84,12 +84,13 @@ def _text_check(query: MailQuery) -> TextCheck:
 
 
 def _is_selective(query: MailQuery) -> bool:
-    texts = (query.text, query.subject, query.sender, query.recipient)
+    texts = (query.text, query.subject, query.sender, query.recipient, query.participant)
     return not any(search_text.has_emoji(text) for text in texts if text)
 
 
 def _is_exact(query: MailQuery) -> bool:
-    checked = (query.sender, query.recipient, query.subject, query.after, query.before)
+    people = (query.sender, query.recipient, query.participant)
+    checked = (*people, query.subject, query.after, query.before)
     return not any(checked) and query.has_attachment is None
 
 
@@ -109,17 +110,24 @@ def _words(query: MailQuery, check: TextCheck, phrases: Iterable[str]) -> Iterat
 
 def _people(query: MailQuery) -> Iterator[str]:
     to = ["to", "cc"] if query.recipient_in_cc else ["to"]
-    for value, operators in ((query.sender, ["from"]), (query.recipient, to)):
+    for value, operators in (
+        (query.sender, ["from"]),
+        (query.recipient, to),
+        (query.participant, ["from", *to]),
+    ):
         address = (value or "").strip()
-        if _PLAIN_ADDRESS.fullmatch(address):
-            yield _any(operators, address)
-        elif query_matching.is_address(address):
-            yield _any(operators, _quote(address))
+        people = query_matching.addresses(address)
+        if query_matching.is_address(people[0]):
+            yield _any(operators, *map(_address, people))
         elif re.fullmatch(r"@[A-Za-z0-9.-]+", address):
             yield _any(operators, _quote(address[1:]))
         else:
             for phrase in search_text.upstream_phrases(address):
                 yield _any(operators, _word(phrase))
+
+
+def _address(address: str) -> str:
+    return address if _PLAIN_ADDRESS.fullmatch(address) else _quote(address)
 
 
 def _subject(query: MailQuery) -> Iterator[str]:
@@ -152,6 +160,6 @@ def _quote(value: str) -> str:
     return f'"{_UNSAFE.sub(" ", value).strip()}"'
 
 
-def _any(operators: list[str], value: str) -> str:
-    tests = [f"{operator}:{value}" for operator in operators]
+def _any(operators: list[str], *values: str) -> str:
+    tests = [f"{operator}:{value}" for value in values for operator in operators]
     return tests[0] if len(tests) == 1 else "{" + " ".join(tests) + "}"

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 
+from providers.calendar import shared_calls
+from providers.calendar.calendar_memory import CalendarMemory
+from providers.connectors.provider_a import batch
 from providers.connectors.provider_a.google_calendar import (
     freebusy_query,
     mapping,
@@ -18,8 +21,17 @@ from providers.connectors.provider_a.google_calendar.response_types import (
 from providers.connectors.provider_a.paging import P, pages
 from providers.failures import TooMuch
 from providers.http.client import Upstream
+from providers.http.response import Response
 from providers.paging import PageIterator
-from providers.ports.calendar import MAX_EVENTS, READ_ALL, EventList, EventReading, Span
+from providers.ports.calendar import (
+    MAX_EVENTS,
+    READ_ALL,
+    EventList,
+    EventName,
+    EventReading,
+    EventSelection,
+    Span,
+)
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
@@ -31,11 +43,16 @@ PAGE = 2500  # events, the maximum
 class GoogleCalendars:
     """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
+        """*memory* belongs to the caller, one per connection, and outlives this object."""
         self._upstream = upstream
+        self._memory = memory
 
-    async def calendars(self) -> Sequence[Calendar]:
+    async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
+        return await self._memory.calendars(self._list_calendars, recent=recent)
+
+    async def _list_calendars(self) -> Sequence[Calendar]:
         calendars: list[Calendar] = []
         path = ("users", "me", "calendarList")
         async for page in self._pages(path, requested_fields.CALENDARS, CalendarPage):
@@ -43,23 +60,31 @@ class GoogleCalendars:
         return calendars
 
     async def events(
-        self,
-        calendar: str,
-        span: Span,
-        *,
-        include_cancelled: bool,
-        wanted: AbstractSet[str],
-        reading: EventReading = READ_ALL,
+        self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
         """Return the events that may overlap a span; see `CalendarPort.events`."""
-        params = (
-            ("showDeleted", "true" if include_cancelled else "false"),
-            *requested_fields.events(frozenset(wanted)),
-        )
-        read = partial(self._read, calendar, params=params, wanted=wanted)
+        span, reading = selection.span, selection.reading
+        params = _list_params(selection)
+        read = partial(self._read, calendar, params=params, wanted=selection.wanted)
         if reading.newest_first:
-            return await newest_first.read(read, span, reading)
-        return await read(span, reading)
+            page = await read(span, newest_first.ONE_PAGE, first=first)
+            return await newest_first.read(page, read, span, reading)
+        return await read(span, reading, first=first)
+
+    async def first_pages(
+        self, calendars: Sequence[str], selection: EventSelection
+    ) -> Mapping[str, Response]:
+        """Read first pages by a batch; see `CalendarPort.first_pages`."""
+        reading = selection.reading
+        params = (
+            *_page_params(
+                selection.span, newest_first.ONE_PAGE if reading.newest_first else reading
+            ),
+            *_list_params(selection),
+        )
+        return await shared_calls.first_pages(
+            calendars, self._memory, lambda names: batch.event_pages(self._upstream, names, params)
+        )
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -74,6 +99,37 @@ class GoogleCalendars:
         )
         return mapping.event(response.decode(Event), wanted)
 
+    async def events_by_id(
+        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+    ) -> Mapping[EventName, EventRecord]:
+        """Read events in batches; see `CalendarPort.events_by_id`."""
+        params = requested_fields.event(frozenset(wanted))
+        events = await batch.events(self._upstream, names, params)
+        return {
+            name: record
+            for name, event in events.items()
+            for record in mapping.events([event], wanted)
+        }
+
+    async def instances(
+        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+    ) -> EventList:
+        """Return the instances of a series; see `CalendarPort.instances`."""
+        options = (
+            ("timeMin", format_utc(span.start)),
+            ("timeMax", format_utc(span.end)),
+            ("maxResults", str(PAGE)),
+            ("showDeleted", "false"),
+            *requested_fields.events(frozenset(wanted)),
+        )
+        path = ("calendars", calendar, "events", series, "instances")
+        records: list[EventRecord] = []
+        async for page in self._pages(path, options, EventPage):
+            records += mapping.events(page.items, wanted)
+            if page.next_page_token and len(records) >= MAX_EVENTS:
+                return EventList(records, complete=False)
+        return EventList(records)
+
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
     ) -> Mapping[str, Sequence[Span]]:
@@ -84,7 +140,7 @@ class GoogleCalendars:
         """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         params = requested_fields.busy(own_responses=own_responses)
         events: list[Event] = []
-        async for page in self._pages_of(calendar, span, params, PAGE):
+        async for page in self._pages_of(calendar, span, params, READ_ALL):
             events += page.items
             if page.next_page_token and len(events) >= MAX_EVENTS:
                 raise TooMuch  # the rest would look free
@@ -95,7 +151,7 @@ class GoogleCalendars:
         params = (("fields", "items(id)"), ("maxResults", "1"))
         await self._upstream.call("GET", *ROOT, "users", "me", "calendarList", params=params)
 
-    async def _read(
+    async def _read(  # noqa: PLR0913 - as `events`
         self,
         calendar: str,
         span: Span,
@@ -103,11 +159,11 @@ class GoogleCalendars:
         *,
         params: requested_fields.Params,
         wanted: AbstractSet[str],
+        first: Response | None = None,
     ) -> EventList:
         """Read the events of a span by their start, until there are enough."""
         records: list[EventRecord] = []
-        size = min(reading.page_size or PAGE, PAGE)
-        async for page in self._pages_of(calendar, span, params, size):
+        async for page in self._pages_of(calendar, span, params, reading, first):
             records += mapping.events(page.items, wanted)
             if page.next_page_token and reading.enough(records):
                 return EventList(records, read_to_end=False)
@@ -116,20 +172,40 @@ class GoogleCalendars:
         return EventList(records)
 
     def _pages_of(
-        self, calendar: str, span: Span, params: requested_fields.Params, size: int
+        self,
+        calendar: str,
+        span: Span,
+        params: requested_fields.Params,
+        reading: EventReading,
+        first: Response | None = None,
     ) -> PageIterator[EventPage]:
         """Return the pages of events and occurrences that overlap a span, by ascending start."""
-        options = (
-            ("singleEvents", "true"),
-            ("orderBy", "startTime"),
-            ("timeMin", format_utc(span.start)),
-            ("timeMax", format_utc(span.end)),
-            ("maxResults", str(size)),
-            *params,
-        )
-        return self._pages(("calendars", calendar, "events"), options, EventPage)
+        options = (*_page_params(span, reading), *params)
+        return self._pages(("calendars", calendar, "events"), options, EventPage, first)
 
     def _pages(
-        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
+        self,
+        path: tuple[str, ...],
+        params: Sequence[tuple[str, str]],
+        shape: type[P],
+        first: Response | None = None,
     ) -> PageIterator[P]:
-        return pages(self._upstream, (*ROOT, *path), params, shape)
+        return pages(self._upstream, (*ROOT, *path), params, shape, first)
+
+
+def _page_params(span: Span, reading: EventReading) -> requested_fields.Params:
+    """Return the options of a page of events and occurrences, by ascending start."""
+    return (
+        ("singleEvents", "true"),
+        ("orderBy", "startTime"),
+        ("timeMin", format_utc(span.start)),
+        ("timeMax", format_utc(span.end)),
+        ("maxResults", str(min(reading.page_size or PAGE, PAGE))),
+    )
+
+
+def _list_params(selection: EventSelection) -> requested_fields.Params:
+    return (
+        ("showDeleted", "true" if selection.include_cancelled else "false"),
+        *requested_fields.events(frozenset(selection.wanted)),
+    )

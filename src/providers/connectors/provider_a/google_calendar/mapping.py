@@ -1,6 +1,6 @@
 """Google calendars and events as records: docs/spec/upstream/google-calendar.md#event-fields."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 
@@ -15,10 +15,14 @@ from providers.connectors.provider_a.google_calendar.response_types import (
 )
 from providers.failures import Broken, Missing
 from providers.ports.calendar import ROOMS, Span
-from providers.records.calendar import Attendee, Calendar
+from providers.records.calendar import Attendee, AttendeeResponse, Calendar
 from providers.records.calendar import Event as EventRecord
 
-_RESPONSES = frozenset({"accepted", "declined", "tentative"})
+_RESPONSES: Mapping[str | None, AttendeeResponse] = {
+    "accepted": "accepted",
+    "declined": "declined",
+    "tentative": "tentative",
+}
 _ROOM_DOMAIN = "@resource.calendar.google.com"
 _DAY = timedelta(days=1)
 
@@ -138,17 +142,12 @@ def _attendees(people: Iterable[Person]) -> tuple[Attendee, ...]:
             Attendee(
                 person.email,
                 None if person.display_name in ("", person.email) else person.display_name,
-                _response(person),
+                _RESPONSES.get(person.response_status, "needsAction"),
             )
             for person in people
             if person.email
         ]
     )
-
-
-def _response(person: Person) -> str:
-    response = person.response_status
-    return response if response and response in _RESPONSES else "needsAction"
 
 
 def _join_url(event: Event) -> str | None:
@@ -158,6 +157,10 @@ def _join_url(event: Event) -> str | None:
     return next(
         (point.uri for point in points if point.entry_point_type == "video" and point.uri), None
     )
+
+
+def _series(event: Event) -> str | None:
+    return event.recurring_event_id or (event.id if event.recurrence else None)
 
 
 def _is_recurring(event: Event) -> bool:
@@ -178,6 +181,7 @@ _EVENTS = RecordBuilder(
         "join_url": computed(_join_url),
         "labels": constant(()),  # Google has colours without names
         "is_recurring_event": computed(_is_recurring),
+        "series": computed(_series),
     },
     always=frozenset({"id"}),
 )

@@ -18,10 +18,11 @@ _DAY = timedelta(days=1)
 # A window of nine tenths of the time that the first page covered usually fits one page.
 _SHARE = 0.9
 
-_ONE_PAGE = EventReading(enough=bool)
+ONE_PAGE = EventReading(enough=bool)
 
 
 async def read(
+    first: EventList,
     read_span: Callable[[Span, EventReading], Awaitable[EventList]],
     span: Span,
     reading: EventReading,
@@ -30,11 +31,11 @@ async def read(
     Read the events that may overlap a span, until *reading* has enough.
 
     Args:
+        first: The whole range as `ONE_PAGE` reads it.
         read_span: Reads a span by ascending start, until the reading that it takes has enough.
         span: The whole range.
         reading: Its page size is not used.
     """
-    first = await read_span(span, _ONE_PAGE)
     if first.read_to_end:
         return first
     covered = max(map(_start, first.events)) - 2 * _DAY  # whole-day events are out of order

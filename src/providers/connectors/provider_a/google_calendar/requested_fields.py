@@ -12,6 +12,7 @@ _MEMBERS = {
     "attendees": ("attendees(email,displayName,responseStatus,resource)",),
     "join_url": ("hangoutLink", "conferenceData(entryPoints(entryPointType,uri))"),
     "is_recurring_event": ("recurringEventId", "recurrence"),
+    "series": ("recurringEventId", "recurrence"),
 }
 _TIMES = "(date,dateTime)"
 _ALWAYS = ("id", f"start{_TIMES}", f"end{_TIMES}", f"originalStartTime{_TIMES}")
@@ -51,4 +52,4 @@ def _mask(wanted: AbstractSet[str]) -> str:
     members = [
         name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names
     ]
-    return ",".join((*_ALWAYS, *members))
+    return ",".join(dict.fromkeys((*_ALWAYS, *members)))

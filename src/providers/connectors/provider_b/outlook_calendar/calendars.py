@@ -4,20 +4,33 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
-from providers.calendar import freebusy
+from providers.calendar import freebusy, shared_calls
+from providers.calendar.calendar_memory import CalendarMemory
+from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import ROOT
 from providers.connectors.provider_b.outlook_calendar import mapping, selected_fields
 from providers.connectors.provider_b.outlook_calendar.response_types import (
     CalendarPage,
     Event,
     EventPage,
+    page_of,
 )
 from providers.connectors.provider_b.paging import P, pages
 from providers.failures import Broken, TooMuch
 from providers.http.client import Upstream
+from providers.http.response import Response
 from providers.ids import is_provider_b_id
 from providers.paging import PageIterator
-from providers.ports.calendar import MAX_EVENTS, READ_ALL, EventList, EventReading, Span
+from providers.ports.calendar import (
+    MAX_EVENTS,
+    READ_ALL,
+    ROOMS,
+    EventList,
+    EventName,
+    EventReading,
+    EventSelection,
+    Span,
+)
 from providers.records.calendar import Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import format_utc
@@ -34,11 +47,16 @@ PREFER = {
 class OutlookCalendars:
     """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, memory: CalendarMemory) -> None:
+        """*memory* belongs to the caller, one per connection, and outlives this object."""
         self._upstream = upstream
+        self._memory = memory
 
-    async def calendars(self) -> Sequence[Calendar]:
+    async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
         """Return every readable calendar; see `CalendarPort.calendars`."""
+        return await self._memory.calendars(self._list_calendars, recent=recent)
+
+    async def _list_calendars(self) -> Sequence[Calendar]:
         calendars: list[Calendar] = []
         async for page in self._pages(("calendars",), selected_fields.CALENDARS, CalendarPage):
             calendars += map(mapping.calendar, page.value)
@@ -47,25 +65,41 @@ class OutlookCalendars:
         return calendars
 
     async def events(
-        self,
-        calendar: str,
-        span: Span,
-        *,
-        include_cancelled: bool,
-        wanted: AbstractSet[str],
-        reading: EventReading = READ_ALL,
+        self, calendar: str, selection: EventSelection, *, first: Response | None = None
     ) -> EventList:
         """Return the events that may overlap a span; see `CalendarPort.events`."""
+        wanted, reading = selection.wanted, selection.reading
         params = selected_fields.event(frozenset(wanted), of_list=True)
+        shape = _page_type(wanted)
         records: list[EventRecord] = []
-        async for events, has_more in self._views(calendar, span, params, reading):
-            listed = [event for event in events if include_cancelled or not event.is_cancelled]
+        async for events, has_more in self._views(
+            calendar, selection.span, params, reading, shape=shape, first=first
+        ):
+            all_listed = selection.include_cancelled
+            listed = [event for event in events if all_listed or not event.is_cancelled]
             records += mapping.events(listed, wanted)
             if has_more and reading.enough(records):
                 return EventList(records, read_to_end=False)
             if has_more and len(records) >= MAX_EVENTS:
                 return EventList(records, complete=False)
         return EventList(records)
+
+    async def first_pages(
+        self, calendars: Sequence[str], selection: EventSelection
+    ) -> Mapping[str, Response]:
+        """Read first pages by a batch; see `CalendarPort.first_pages`."""
+        parts = _parts(selection.span, selection.reading)
+        if not parts:
+            return {}
+        params = (
+            *_view_params(parts[0], selection.reading),
+            *selected_fields.event(frozenset(selection.wanted), of_list=True),
+        )
+        return await shared_calls.first_pages(
+            calendars,
+            self._memory,
+            lambda names: batch.event_pages(self._upstream, names, params, headers=PREFER),
+        )
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> EventRecord:
         """Read one event; see `CalendarPort.event`."""
@@ -81,6 +115,33 @@ class OutlookCalendars:
             headers=PREFER,
         )
         return mapping.event(response.decode(Event), wanted)
+
+    async def events_by_id(
+        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+    ) -> Mapping[EventName, EventRecord]:
+        """Read events in batches; see `CalendarPort.events_by_id`."""
+        params = selected_fields.event(frozenset(wanted))
+        events = await batch.events(self._upstream, names, params, headers=PREFER)
+        return {name: mapping.event(event, wanted) for name, event in events.items()}
+
+    async def instances(
+        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+    ) -> EventList:
+        """Return the instances of a series; see `CalendarPort.instances`."""
+        options = (
+            ("startDateTime", format_utc(span.start)),
+            ("endDateTime", format_utc(span.end)),
+            ("$top", str(PAGE)),
+            *selected_fields.event(frozenset(wanted), of_list=True),
+        )
+        path = ("calendars", calendar, "events", series, "instances")
+        records: list[EventRecord] = []
+        async for page in self._pages(path, options, _page_type(wanted)):
+            listed = [event for event in page.value if not event.is_cancelled]
+            records += mapping.events(listed, wanted)
+            if page.next_link and len(records) >= MAX_EVENTS:
+                return EventList(records, complete=False)
+        return EventList(records)
 
     async def busy_together(
         self, calendars: Sequence[Calendar], span: Span
@@ -104,32 +165,62 @@ class OutlookCalendars:
         params = (("$select", "id"), ("$top", "1"))
         await self._upstream.call("GET", *ROOT, "calendars", params=params, headers=PREFER)
 
-    async def _views(
-        self, calendar: str, span: Span, params: selected_fields.Params, reading: EventReading
+    async def _views(  # noqa: PLR0913 - keyword-only, but for what is read
+        self,
+        calendar: str,
+        span: Span,
+        params: selected_fields.Params,
+        reading: EventReading,
+        *,
+        shape: type[EventPage] = EventPage,
+        first: Response | None = None,
     ) -> AsyncIterator[tuple[tuple[Event, ...], bool]]:
         """
         Yield the pages of events and occurrences that overlap a span, and whether more follow.
 
         An event on the border of two calendar views comes twice.
         """
-        parts = list(freebusy.split_span(span, MAX_RANGE))
-        order = "start/dateTime"
-        if reading.newest_first:
-            parts.reverse()
-            order += " desc"
+        parts = _parts(span, reading)
         for number, part in enumerate(parts, 1):
-            options = (
-                ("startDateTime", format_utc(part.start)),
-                ("endDateTime", format_utc(part.end)),
-                ("$orderby", order),
-                ("$top", str(min(reading.page_size or PAGE, PAGE))),
-                *params,
-            )
+            options = (*_view_params(part, reading), *params)
             path = ("calendars", calendar, "calendarView")
-            async for page in self._pages(path, options, EventPage):
+            known = first if number == 1 else None
+            async for page in self._pages(path, options, shape, known):
                 yield page.value, bool(page.next_link) or number < len(parts)
 
     def _pages(
-        self, path: tuple[str, ...], params: Sequence[tuple[str, str]], shape: type[P]
+        self,
+        path: tuple[str, ...],
+        params: Sequence[tuple[str, str]],
+        shape: type[P],
+        first: Response | None = None,
     ) -> PageIterator[P]:
-        return pages(self._upstream, path, params, shape, headers=PREFER)
+        return pages(
+            self._upstream,
+            path,
+            params,
+            lambda response: response.decode(shape),
+            headers=PREFER,
+            known=first,
+        )
+
+
+def _page_type(wanted: AbstractSet[str]) -> type[EventPage]:
+    members = selected_fields.members_of_list(wanted)
+    return page_of(members, with_rooms=ROOMS in wanted)
+
+
+def _parts(span: Span, reading: EventReading) -> list[Span]:
+    """Return the calendar views to read, in their order."""
+    parts = list(freebusy.split_span(span, MAX_RANGE))
+    return parts[::-1] if reading.newest_first else parts
+
+
+def _view_params(span: Span, reading: EventReading) -> selected_fields.Params:
+    """Return the options of a page of events and occurrences, by start."""
+    return (
+        ("startDateTime", format_utc(span.start)),
+        ("endDateTime", format_utc(span.end)),
+        ("$orderby", "start/dateTime desc" if reading.newest_first else "start/dateTime"),
+        ("$top", str(min(reading.page_size or PAGE, PAGE))),
+    )

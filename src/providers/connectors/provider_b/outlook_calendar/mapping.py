@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from operator import gt
 
 from msgspec import structs
 
-from providers.columnar import RecordBuilder, attribute, computed
+from providers.columnar import RecordBuilder, attribute
 from providers.connectors.provider_b.outlook_calendar.response_types import (
-    Attendee,
     CalendarEntry,
     Event,
     EventTime,
@@ -17,11 +17,11 @@ from providers.connectors.provider_b.outlook_mail.response_types import Recipien
 from providers.failures import Broken
 from providers.ports.calendar import ROOMS, Span
 from providers.records.calendar import Attendee as AttendeeRecord
-from providers.records.calendar import Calendar
+from providers.records.calendar import AttendeeResponse, Calendar
 from providers.records.calendar import Event as EventRecord
 from providers.timestamps import parse_utc
 
-_RESPONSES: Mapping[str | None, str] = {
+_RESPONSES: Mapping[str | None, AttendeeResponse] = {
     "accepted": "accepted",
     "organizer": "accepted",
     "declined": "declined",
@@ -50,9 +50,11 @@ def events(native: Sequence[Event], wanted: AbstractSet[str]) -> list[EventRecor
     """
     if ROOMS not in wanted:
         native = list(map(_without_rooms, native))
-    spans = [times(event) for event in native]
-    columns = {"start_utc": [start for start, _ in spans], "end_utc": [end for _, end in spans]}
-    return _EVENTS.records(native, wanted, columns)
+    starts = _instants([event.start for event in native])
+    ends = _instants([event.end for event in native])
+    if any(map(gt, starts, ends)):
+        ends = list(map(max, starts, ends))
+    return _EVENTS.records(native, wanted, {"start_utc": starts, "end_utc": ends})
 
 
 def event(native: Event, wanted: AbstractSet[str]) -> EventRecord:
@@ -67,7 +69,7 @@ def times(event: Event) -> Span:
     Raises:
         Broken: The times are missing, invalid or not in UTC, which was requested.
     """
-    start, end = _instant(event.start), _instant(event.end)
+    start, end = _instants([event.start, event.end])
     return Span(start, max(start, end))
 
 
@@ -85,78 +87,97 @@ def _without_rooms(event: Event) -> Event:
     if not rooms:
         return event
     people = [person for person in event.attendees or () if _address(person) not in rooms]
-    organizer = event.organizer
-    if organizer is not None and _address(organizer) in rooms:
-        organizer = None
-    return structs.replace(event, attendees=tuple(people), organizer=organizer)
+    changes: dict[str, object] = {"attendees": tuple(people)}
+    if event.organizer is not None and _address(event.organizer) in rooms:
+        changes["organizer"] = None  # a member only of events whose organizer is wanted
+    return structs.replace(event, **changes)
 
 
 def _address(person: Recipient) -> str:
     return (person.email_address.address or "").casefold()
 
 
-def _instant(event_time: EventTime | None) -> datetime:
-    if event_time is None or (
-        event_time.time_zone != "UTC" and event_time.time_zone.upper() != "UTC"
-    ):
-        raise Broken
+def _instants(times: Sequence[EventTime | None]) -> list[datetime]:
+    """Return the instants of *times*; raises as `_instant`, which reads unusual ones one by one."""
+    parse = datetime.fromisoformat
     try:
         # Several times faster than setting the time zone after parsing.
-        return datetime.fromisoformat(event_time.date_time + "Z")
+        usual = [parse(time.date_time + "Z") for time in times if time and time.time_zone == "UTC"]
     except ValueError:
-        time = parse_utc(event_time.date_time)
-    if time is None:
+        usual = []
+    return usual if len(usual) == len(times) else list(map(_instant, times))
+
+
+def _instant(time: EventTime | None) -> datetime:
+    """
+    Return one instant.
+
+    Raises:
+        Broken: It is missing, invalid or not in UTC, which was requested.
+    """
+    instant = parse_utc(time.date_time) if time and time.time_zone.upper() == "UTC" else None
+    if instant is None:
         raise Broken
-    return time
+    return instant
 
 
-def _status(event: Event) -> str:
-    if event.is_cancelled:
-        return "cancelled"
-    return "tentative" if event.show_as == "tentative" else "confirmed"
+def _statuses(events: Sequence[Event]) -> list[str]:
+    return [
+        "cancelled"
+        if event.is_cancelled
+        else "tentative"
+        if event.show_as == "tentative"
+        else "confirmed"
+        for event in events
+    ]
 
 
-def _organizer(organizer: Recipient | None) -> str | None:
-    return (organizer.email_address.address or None) if organizer else None
+def _attendees(events: Sequence[Event]) -> list[tuple[AttendeeRecord, ...]]:
+    # One loop for all events, without a call per event: two thirds of the time.
+    columns = []
+    for event in events:
+        people = []
+        for attendee in event.attendees or ():
+            who, status = attendee.email_address, attendee.status
+            address, name = who.address, who.name
+            if address:
+                response = _RESPONSES.get(status.response if status else None, "needsAction")
+                name = (name or None) if name != address else None
+                people.append(AttendeeRecord(address, name, response))
+        columns.append(tuple(people))
+    return columns
 
 
-def _attendees(attendees: Sequence[Attendee] | None) -> tuple[AttendeeRecord, ...]:
-    return tuple(
-        [
-            AttendeeRecord(
-                who.address,
-                (who.name or None) if who.name != who.address else None,
-                _RESPONSES.get(
-                    attendee.status.response if attendee.status else None, "needsAction"
-                ),
-            )
-            for attendee in attendees or ()
-            if (who := attendee.email_address).address
-        ]
-    )
-
-
-def _join_url(event: Event) -> str | None:
-    url = event.online_meeting.join_url if event.online_meeting else None
-    return url or event.online_meeting_url or None
-
-
+# Comprehensions, because a function per event takes about twice as long.
 _EVENTS = RecordBuilder(
     EventRecord,
     {
         "id": attribute("id"),
-        "title": attribute("subject", lambda subject: subject or ""),
-        "description": attribute("body", lambda body: (body.content or None) if body else None),
-        "location": attribute(
-            "location", lambda place: (place.display_name or None) if place else None
-        ),
+        "title": lambda events: [event.subject or "" for event in events],
+        "description": lambda events: [
+            (event.body.content or None) if event.body else None for event in events
+        ],
+        "location": lambda events: [
+            (event.location.display_name or None) if event.location else None for event in events
+        ],
         "all_day": attribute("is_all_day", bool),
-        "status": computed(_status),
-        "organizer": attribute("organizer", _organizer),
-        "attendees": attribute("attendees", _attendees),
-        "join_url": computed(_join_url),
-        "labels": attribute("categories", lambda names: names or ()),
+        "status": _statuses,
+        "organizer": lambda events: [
+            (event.organizer.email_address.address or None) if event.organizer else None
+            for event in events
+        ],
+        "attendees": _attendees,
+        "join_url": lambda events: [
+            (event.online_meeting and event.online_meeting.join_url)
+            or event.online_meeting_url
+            or None
+            for event in events
+        ],
+        "labels": lambda events: [event.categories or () for event in events],
         "is_recurring_event": attribute("type", _SERIES.__contains__),
+        "series": lambda events: [
+            event.id if event.type == "seriesMaster" else event.series_master_id for event in events
+        ],
     },
     always=frozenset({"id"}),
 )

@@ -14,6 +14,7 @@ _MEMBERS = {
     "join_url": ("onlineMeeting", "onlineMeetingUrl"),
     "labels": ("categories",),
     "is_recurring_event": ("type",),
+    "series": ("type", "seriesMasterId"),
 }
 _ALWAYS = ("id", "start", "end")
 
@@ -29,9 +30,18 @@ def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
 
     With *of_list*, cancelled events can be recognised and left out.
     """
+    return (("$select", ",".join(_selected(wanted, of_list=of_list))),)
+
+
+def members_of_list(wanted: AbstractSet[str]) -> frozenset[str]:
+    """Return the members that `event` selects of the events of a list."""
+    return frozenset(_selected(wanted, of_list=True))
+
+
+def _selected(wanted: AbstractSet[str], *, of_list: bool) -> list[str]:
     cancelled = ("isCancelled",) if of_list or "status" in wanted else ()
     names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
-    return (("$select", ",".join((*_ALWAYS, *cancelled, *names))),)
+    return list(dict.fromkeys((*_ALWAYS, *cancelled, *names)))
 
 
 def busy(*, own_responses: bool) -> Params:

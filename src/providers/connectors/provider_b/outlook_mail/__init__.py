@@ -8,6 +8,8 @@ Mailboxes by Microsoft Graph: docs/spec/upstream/outlook-mail.md.
     attachments      the bytes of attachments
     mapping          from decoded messages to records
     sending          new messages, replies and forwards
+    drafts           drafts that are sent once, or held
+    previews         what Graph takes from an original, for previews
     attaching        files of new drafts, also by upload sessions
     response_types   structs that responses are decoded into
 """

@@ -6,8 +6,9 @@ A search finds words and their beginnings; `query_matching` checks the results e
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 
 from providers import search_text
 from providers.mail import query_matching
@@ -16,7 +17,10 @@ from providers.records.base import from_epoch_ms, to_epoch_ms
 
 _PROPERTY = {"subject": "subject", "body": "body", "from_": "from", "to": "to", "cc": "cc"}
 _UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SIMPLE = re.compile(r"[A-Za-z0-9]+")
+_NO_START = 1900  # a year up to which a start bounds nothing
+_NO_END = 9000  # a year from which on an end bounds nothing, and cannot be rounded up
 _EARLIEST = "1900-01-01T00:00:00Z"  # the first property of `$orderby` must be in the filter
 
 
@@ -29,16 +33,21 @@ class MailFilter:
         simplified: Dates and sender only, for when Graph calls the filter too complex.
         is_selective: Whether nearly every result matches, so that few need to be read.
         is_exact: Whether every result matches, so that Graph's count is right.
+        is_shared: Whether it holds nothing of a caller.
     """
 
     text: str
     simplified: str
     is_selective: bool
     is_exact: bool
+    is_shared: bool = False
 
 
 def needs_search_index(query: MailQuery) -> bool:
     """Whether the query needs `$search`: for words, and for people but by a sender's address."""
+    people = query.sender or query.recipient or query.participant
+    if not (query.text or query.subject or people):
+        return False
     sender = (query.sender or "").strip()
     return (
         _searches_words(query)
@@ -68,6 +77,13 @@ def search(query: MailQuery, after: MailPosition | None) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+@lru_cache(maxsize=1024)
+def unrestricted(hidden_folders: tuple[str, ...]) -> MailFilter:
+    """Return the `$filter` of a query that every message matches; see `mail_filter`."""
+    everything = mail_filter(MailQuery(), None, hidden_folders=hidden_folders)
+    return replace(everything, is_shared=True)
+
+
 def mail_filter(
     query: MailQuery, after: MailPosition | None, *, hidden_folders: tuple[str, ...]
 ) -> MailFilter:
@@ -81,7 +97,7 @@ def mail_filter(
     """
     dates = list(_dates(query, after))
     sender = (query.sender or "").strip()
-    if query_matching.is_address(sender):
+    if sender and query_matching.is_address(sender):
         dates.append(f"from/emailAddress/address eq {_literal(sender)}")
     rest = []
     if hidden_folders:
@@ -95,7 +111,8 @@ def mail_filter(
         rest.append(f"categories/any(c:c eq {_literal(' '.join(query.label.split()))})")
     # The rest are texts that Graph cannot search for.
     partial_sender = bool(sender) and not query_matching.is_address(sender)
-    is_selective = not (partial_sender or query.recipient or query.subject or query.text)
+    people = partial_sender or query.recipient or query.participant
+    is_selective = not (people or query.subject or query.text)
     return MailFilter(
         text=" and ".join((*dates, *rest)),
         simplified=" and ".join(dates),
@@ -128,10 +145,15 @@ def _subject(query: MailQuery) -> Iterator[str]:
 def _people(query: MailQuery, *, is_exact_sender: bool = False) -> Iterator[str]:
     to = ["to", "cc"] if query.recipient_in_cc else ["to"]
     sender = None if is_exact_sender else query.sender
-    for value, names in ((sender, ["from"]), (query.recipient, to)):
+    for value, names in (
+        (sender, ["from"]),
+        (query.recipient, to),
+        (query.participant, ["from", *to]),
+    ):
         person = (value or "").strip()
-        if query_matching.is_address(person):
-            yield _any(names, _quote(person))
+        people = query_matching.addresses(person)
+        if query_matching.is_address(people[0]):
+            yield _any(names, *map(_quote, people))
         elif re.fullmatch(r"@[A-Za-z0-9.-]+", person):
             yield _any(names, _quote(person[1:]))
         else:
@@ -145,20 +167,22 @@ def _days(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
     if after is not None:
         ends.append(from_epoch_ms(after.received_ms))
     day = timedelta(days=1)
-    if query.after is not None and query.after.year > 1900:
+    if query.after is not None and query.after.year > _NO_START:
         yield f"received>={query.after - day:%Y-%m-%d}"
-    if ends and min(ends).year < 9000:
+    if ends and min(ends).year < _NO_END:
         yield f"received<={min(ends) + day:%Y-%m-%d}"
 
 
 def _dates(query: MailQuery, after: MailPosition | None) -> Iterator[str]:
     """Bound the received time in whole seconds, rounded outwards: Graph compares fractions too."""
-    start = _EARLIEST if query.after is None else _instant(to_epoch_ms(query.after))
+    start = _EARLIEST
+    if query.after is not None and query.after.year > _NO_START:
+        start = _instant(to_epoch_ms(query.after))
     yield f"receivedDateTime ge {start}"
     ends = [] if query.before is None else [to_epoch_ms(query.before)]
     if after is not None:
         ends.append(after.received_ms)
-    if ends:
+    if ends and from_epoch_ms(min(ends)).year < _NO_END:
         yield f"receivedDateTime lt {_instant(min(ends) + 1000)}"
 
 
@@ -168,7 +192,7 @@ def _instant(milliseconds: int) -> str:
 
 def _literal(text: str) -> str:
     """Write a text as a filter literal: quotes doubled, control characters blanked."""
-    cleaned = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+    cleaned = _CONTROLS.sub(" ", text)
     return "'" + cleaned.replace("'", "''") + "'"
 
 
@@ -183,5 +207,5 @@ def _quote(value: str) -> str:
     return f'"{_UNSAFE.sub(" ", value).strip()}"'
 
 
-def _any(names: list[str], value: str) -> str:
-    return "(" + " OR ".join(f"{name}:{value}" for name in names) + ")"
+def _any(names: list[str], *values: str) -> str:
+    return "(" + " OR ".join(f"{name}:{value}" for value in values for name in names) + ")"

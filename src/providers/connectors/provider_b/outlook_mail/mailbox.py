@@ -1,10 +1,12 @@
 """The mail port of one Outlook account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 from providers import search_text
+from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT, AccountCache
 from providers.connectors.provider_b.outlook_mail import (
     attachments,
@@ -13,17 +15,19 @@ from providers.connectors.provider_b.outlook_mail import (
     selected_fields,
 )
 from providers.connectors.provider_b.outlook_mail.reading import (
+    FilteredPages,
     MessageReader,
+    SearchPages,
     SearchScope,
     page_size,
 )
-from providers.connectors.provider_b.outlook_mail.response_types import Message
+from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
 from providers.dry_run import in_dry_run
 from providers.failures import Missing, ProviderFailure, Stale
-from providers.http.client import Upstream
+from providers.http.client import Response, Upstream
 from providers.ids import is_provider_b_id
-from providers.mail import delivery, query_matching, scanning
+from providers.mail import change_previews, delivery, query_matching, scanning
 from providers.mail.lazy_records import LazyRecords
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import (
@@ -37,10 +41,12 @@ from providers.ports.mail import (
     Reply,
 )
 from providers.records import mail as mail_records
+from providers.write_previews import Change, current_preview, describe
 
 MAX_IN_THREAD = 1000
 _FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
-_STATE = (("$select", "id,conversationId,parentFolderId,categories"),)
+_STATE = (("$select", "id,conversationId,parentFolderId,categories,isRead"),)
+_NOT_COMPARED = frozenset[str]()
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
 
@@ -67,25 +73,46 @@ class OutlookMailbox:
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """Read one message; see `MailPort.get`."""
-        message = await self._message(message_id, selected_fields.message(frozenset(wanted)))
-        return mapping.email(message, wanted)
+        response = await self._get(message_id, selected_fields.message(frozenset(wanted)))
+        return mapping.email(_message_in(response), wanted)
+
+    async def get_many(
+        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Email]:
+        """Read messages in batches; see `MailPort.get_many`."""
+        messages = await batch.messages(
+            self._upstream,
+            list(filter(is_provider_b_id, message_ids)),
+            selected_fields.message(frozenset(wanted)),
+        )
+        valid = {
+            name: message for name, message in messages.items() if mapping.have_valid_ids([message])
+        }
+        return dict(zip(valid, mapping.emails(list(valid.values()), wanted), strict=True))
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
         _require_valid_id(thread_id)
-        trash, _ = await self._cache.folders(self._upstream)
-        scope = SearchScope(
-            path=("messages",),
-            is_visible=lambda message: (
-                not message.is_draft and message.parent_folder_id not in trash
-            ),
-        )
-        reader = MessageReader(self._upstream, scope)
+        reader = MessageReader(self._upstream, await self._conversation_scope())
         emails = await reader.conversation(thread_id, wanted, max_messages=MAX_IN_THREAD)
         if not emails:
             raise Missing
-        emails.sort(key=lambda email: (-scanning.position(email).rank[0], email.id))
-        return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+        return _thread(thread_id, emails)
+
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Thread]:
+        """Read conversations in batches; see `MailPort.threads`."""
+        valid = list(filter(is_provider_b_id, thread_ids))
+        if not valid:
+            return {}
+        reader = MessageReader(self._upstream, await self._conversation_scope())
+        conversations = await reader.conversations(valid, wanted, max_messages=MAX_IN_THREAD)
+        return {
+            thread_id: _thread(thread_id, emails)
+            for thread_id, emails in conversations.items()
+            if emails
+        }
 
     async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
         """Find an attachment; see `MailPort.attachment`."""
@@ -123,6 +150,7 @@ class OutlookMailbox:
         """Change read state, then labels; see `MailPort.change`."""
         try:
             message = await self._untrashed(message_id)
+            describe(changes=_changes(message, change))
             if change.read is not None:
                 await self._patch(message_id, {"isRead": change.read})
             if change.add_labels or change.remove_labels:
@@ -133,29 +161,37 @@ class OutlookMailbox:
 
     async def probe(self) -> None:
         """Make one harmless read."""
-        await self._call("GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),))
+        response = await self._call(
+            "GET", *ROOT, "mailFolders", "inbox", params=(("$select", "id"),)
+        )
+        response.decode(dict[str, Any])
 
     # -- searching
 
     async def _search(
         self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
-        """Search by `$search`: check and sort results, then read the details of one page."""
+        """
+        Search by `$search`, and check and sort the results.
+
+        Attributes that are large, or that a search cannot expand, are read of one page afterwards.
+        """
         text = filter_query.needs_text_check(query)
         compared = query_matching.needed_attributes(query, text=text)
+        scanned = compared if selected_fields.LARGE & wanted else frozenset(wanted | compared)
         reader = MessageReader(self._upstream, await self._scope(query))
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
             return _matching(messages, query, compared, text=text)
 
         scan = await scanning.scan(
-            reader.search(filter_query.search(query, after), compared),
+            SearchPages(reader, filter_query.search(query, after), scanned),
             after=after,
             limit=query.limit,
             keep=keep,
         )
         return MailSlice(
-            emails=await self._records(reader, scan.emails, wanted, compared),
+            emails=await self._records(reader, scan.emails, wanted, scanned),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=scan.counted,
@@ -167,33 +203,40 @@ class OutlookMailbox:
     ) -> MailSlice:
         """Search by `$filter`: Graph orders and counts; its pages are checked one by one."""
         scope = await self._scope(query)
-        whole_mailbox = scope.path == ("messages",)
-        trash, junk = await self._cache.folders(self._upstream) if whole_mailbox else ((), ())
-        hidden_folders = (*trash[:1], *junk[:1])
-        mail_filter = filter_query.mail_filter(query, after, hidden_folders=hidden_folders)
+        restricts = query_matching.restricts(query, text=True)
+        compared = scanned = _NOT_COMPARED
+        if restricts or after is not None:
+            mail_filter = filter_query.mail_filter(
+                query, after, hidden_folders=scope.hidden_folders
+            )
+            compared = scanned = query_matching.needed_attributes(query, text=True)
+        else:
+            mail_filter = filter_query.unrestricted(scope.hidden_folders)
         is_selective = mail_filter.is_selective
-        compared = query_matching.needed_attributes(query, text=True)
-        scanned = frozenset(compared | wanted if is_selective else compared)
+        if is_selective:
+            scanned = frozenset(wanted if compared <= wanted else wanted | compared)
         size = scanning.first_page_size(query.limit, after) if is_selective else page_size(scanned)
         reader = MessageReader(self._upstream, scope)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
             return _matching(messages, query, compared, text=True)
 
-        pages = reader.pages(
+        pages = FilteredPages(
+            reader,
             mail_filter,
             scanned,
             size,
             count=is_selective and after is None and self._cache.may_count,
         )
-        scan = await scanning.scan(pages, after=after, limit=query.limit, keep=keep)
+        scan = await scanning.scan(
+            pages, after=after, limit=query.limit, keep=keep if restricts else None
+        )
         if reader.count_timed_out:
             self._cache.stop_counting()
         total, exact = scan.counted, scan.is_complete
         if not exact and is_selective and reader.counted is not None:
-            counts_hidden = len(hidden_folders) < len(trash) + len(junk)
             total = max(total, reader.counted)
-            exact = mail_filter.is_exact and after is None and not counts_hidden
+            exact = mail_filter.is_exact and after is None and not scope.hides_more
         return MailSlice(
             emails=await self._records(reader, scan.emails, wanted, scanned),
             scanned_to=scan.scanned_to,
@@ -212,35 +255,34 @@ class OutlookMailbox:
         """Make records of messages; read them again unless the wanted attributes are available."""
         if not selected_fields.selectable(wanted) <= available:
             messages = await reader.details(messages, wanted)
-        return LazyRecords(messages, lambda some: mapping.emails(some, wanted))
+        return LazyRecords(
+            messages, lambda some, prefix: mapping.emails(some, wanted, prefix=prefix)
+        )
 
     async def _scope(self, query: MailQuery) -> SearchScope:
         folder = query_matching.folder_label(query)
         if folder is not None:
             path = ("mailFolders", _FOLDERS[folder], "messages")
-            return SearchScope(path=path, is_visible=lambda _: True)
+            return SearchScope(path=path, visible=lambda messages: messages)
         trash, junk = await self._cache.folders(self._upstream)
-        hidden = {*trash, *junk}
-        return SearchScope(
-            path=("messages",),
-            is_visible=lambda message: (
-                not message.is_draft and message.parent_folder_id not in hidden
-            ),
-        )
+        return _scope_without(trash, junk)
+
+    async def _conversation_scope(self) -> SearchScope:
+        trash, _ = await self._cache.folders(self._upstream)
+        return _scope_without(trash, ())
 
     # -- changing
 
-    async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
+    def _get(self, message_id: str, params: selected_fields.Params) -> Awaitable[Response]:
         _require_valid_id(message_id)
-        response = await self._call("GET", *MESSAGES, message_id, params=params)
-        message = response.decode(Message)
-        if not mapping.have_valid_ids([message]):
-            raise Missing
-        return message
+        return self._call("GET", *MESSAGES, message_id, params=params)
+
+    async def _message(self, message_id: str, params: selected_fields.Params) -> Message:
+        return _message_in(await self._get(message_id, params))
 
     async def _check_in_dry_run(self, message_id: str) -> None:
-        """In a dry run, check that a message exists; otherwise the first write does."""
-        if in_dry_run():
+        """In a dry run or preview, check that a message exists; otherwise the first write does."""
+        if in_dry_run() or current_preview() is not None:
             await self._message(message_id, _STATE)
 
     async def _untrashed(self, message_id: str) -> Message:
@@ -275,6 +317,28 @@ class OutlookMailbox:
         )
 
 
+@lru_cache(maxsize=1024)
+def _scope_without(trash: tuple[str, ...], junk: tuple[str, ...]) -> SearchScope:
+    """Return the scope of the whole mailbox without drafts and two trees of folders."""
+    folders = frozenset({*trash, *junk})
+    hidden_folders = (*trash[:1], *junk[:1])
+    return SearchScope(
+        hidden_folders=hidden_folders,
+        hides_more=len(hidden_folders) < len(folders),
+        path=("messages",),
+        visible=lambda messages: [
+            message
+            for message in messages
+            if not message.is_draft and message.parent_folder_id not in folders
+        ],
+    )
+
+
+def _thread(thread_id: str, emails: list[mail_records.Email]) -> mail_records.Thread:
+    emails.sort(key=lambda email: (-scanning.position(email).rank[0], email.id))
+    return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
+
+
 def _matching(
     messages: Sequence[Message], query: MailQuery, compared: AbstractSet[str], *, text: bool
 ) -> Sequence[Message]:
@@ -294,6 +358,22 @@ def _changed_labels(current: Sequence[str], change: MailChange) -> list[str]:
             known.add(search_text.fold_label(name))
             labels.append(name)
     return labels
+
+
+def _changes(message: Message, change: MailChange) -> tuple[Change, ...]:
+    """Return what *change* changes of *message*."""
+    changes = change_previews.read_state(bool(message.is_read), change)
+    if not (change.add_labels or change.remove_labels):
+        return changes
+    before = message.categories or ()
+    return (*changes, change_previews.labels(before, _changed_labels(before, change)))
+
+
+def _message_in(response: Response) -> Message:
+    message = decode_message(response)
+    if not mapping.has_valid_ids(message):
+        raise Missing
+    return message
 
 
 def _require_valid_id(object_id: str) -> None:

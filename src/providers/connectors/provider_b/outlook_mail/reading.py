@@ -3,21 +3,31 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import PREFER
 from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.filter_query import MailFilter
-from providers.connectors.provider_b.outlook_mail.response_types import Message, MessagePage
+from providers.connectors.provider_b.outlook_mail.response_types import (
+    Message,
+    MessagePage,
+    decode_page,
+    page_of,
+)
 from providers.connectors.provider_b.paging import pages
 from providers.failures import Broken, Refused, TimedOut
 from providers.http.client import Upstream
+from providers.http.response import Response
+from providers.http.urls import SharedParams
 from providers.mail import scanning
+from providers.odata import MAX_BATCH
 from providers.paging import PageIterator
 from providers.records import mail as mail_records
 
 MAX_SEARCH_HITS = 1000  # of one `$search`, over all its pages
 WIDE_PAGE = 250  # messages; larger pages of large mailboxes time out
+CONVERSATIONS_WITH_BODIES = 4  # per call, for the same reason as `BODIES_PAGE`
 BODIES_PAGE = 100  # messages with bodies, so that no page is too large
 # `$search` sorts by the sent time; a message that was under way for longer may be missed.
 MAX_DELIVERY_MS = 2 * 24 * 3600 * 1000
@@ -32,11 +42,16 @@ class SearchScope:
 
     Attributes:
         path: Segments below the account: of the whole mailbox or of one folder.
-        is_visible: Whether a message in this scope may be shown.
+        visible: Returns the messages of this scope that may be shown, of some.
+        hidden_folders: Ids of folders that a filter leaves out, and drafts with them; () within
+            one folder.
+        hides_more: Whether *visible* leaves further folders out.
     """
 
     path: tuple[str, ...]
-    is_visible: Callable[[Message], bool]
+    visible: Callable[[Sequence[Message]], Sequence[Message]]
+    hidden_folders: tuple[str, ...] = ()
+    hides_more: bool = False
 
 
 class MessageReader:
@@ -53,16 +68,6 @@ class MessageReader:
         self._scope = scope
         self.counted: int | None = None
         self.count_timed_out = False
-
-    def pages(
-        self, mail_filter: MailFilter, wanted: AbstractSet[str], size: int, *, count: bool
-    ) -> "FilteredPages":
-        """Return the pages of a filter, newest first."""
-        return FilteredPages(self, mail_filter, wanted, size, count=count)
-
-    def search(self, text: str, wanted: AbstractSet[str]) -> "SearchPages":
-        """Return the pages of a `$search`, newest first by the sent time."""
-        return SearchPages(self, text, wanted)
 
     async def details(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
@@ -84,20 +89,28 @@ class MessageReader:
         Raises:
             Broken: One of them has an invalid id.
         """
-        visible = list(filter(self._scope.is_visible, messages))
+        visible = self._scope.visible(messages)
         if not mapping.have_valid_ids(visible):
             raise Broken
         return visible
 
     def listings(
-        self, params: Sequence[tuple[str, str]], *, first_seconds: float | None = None
+        self,
+        params: Sequence[tuple[str, str]],
+        wanted: frozenset[str],
+        *,
+        first_seconds: float | None = None,
     ) -> PageIterator[MessagePage]:
-        """Return the pages of the scope, with messages that may not be shown; see `pages`."""
+        """
+        Return the pages of the scope, with messages that may not be shown; see `pages`.
+
+        Only the members that *wanted* needs are decoded.
+        """
         return pages(
             self._upstream,
             self._scope.path,
             params,
-            MessagePage,
+            _decoder(wanted),
             headers=PREFER,
             first_seconds=first_seconds,
         )
@@ -106,17 +119,43 @@ class MessageReader:
         self, thread_id: str, wanted: AbstractSet[str], *, max_messages: int
     ) -> list[mail_records.Email]:
         """Return the messages of a conversation, in no order; reading stops at *max_messages*."""
-        params = (
-            ("$filter", f"conversationId eq '{thread_id}'"),
-            ("$top", "50"),
-            *selected_fields.message(frozenset(wanted)),
-        )
+        params = _conversation_params(thread_id, wanted)
         by_id: dict[str, Message] = {}
-        async for listing in self.listings(params):
+        async for listing in self.listings(params, frozenset(wanted)):
             by_id |= {message.id: message for message in self.visible(listing.value)}
             if len(by_id) >= max_messages:
                 break
         return mapping.emails(list(by_id.values()), wanted)
+
+    async def conversations(
+        self, thread_ids: Sequence[str], wanted: AbstractSet[str], *, max_messages: int
+    ) -> dict[str, list[mail_records.Email]]:
+        """Return the messages of several conversations; see `conversation`."""
+        pages = await batch.conversations(
+            self._upstream,
+            thread_ids,
+            lambda thread_id: _conversation_params(thread_id, wanted),
+            per_call=CONVERSATIONS_WITH_BODIES if "body" in wanted else MAX_BATCH,
+        )
+        return {
+            thread_id: mapping.emails(self.visible(page.value), wanted)
+            if page.next_link is None
+            else await self.conversation(thread_id, wanted, max_messages=max_messages)
+            for thread_id, page in pages.items()
+        }
+
+
+@lru_cache(maxsize=256)
+def _decoder(wanted: frozenset[str]) -> Callable[[Response], MessagePage]:
+    return partial(decode_page, shape=page_of(selected_fields.members(wanted)))
+
+
+def _conversation_params(thread_id: str, wanted: AbstractSet[str]) -> batch.Params:
+    return (
+        ("$filter", f"conversationId eq '{thread_id}'"),
+        ("$top", "50"),
+        *selected_fields.message(frozenset(wanted)),
+    )
 
 
 def page_size(wanted: AbstractSet[str]) -> int:
@@ -129,12 +168,13 @@ class SearchPages(AsyncIterator[scanning.Page[Message]]):
 
     def __init__(self, reader: MessageReader, text: str, wanted: AbstractSet[str]) -> None:
         self._reader = reader
+        scanned = frozenset({*wanted, "sent_at"})
         params = (
             ("$search", text),
             ("$top", str(page_size(wanted))),
-            *selected_fields.message(frozenset({*wanted, "sent_at"})),
+            *selected_fields.message(scanned),
         )
-        self._listings = reader.listings(params)
+        self._listings = reader.listings(params, scanned)
         self._hits = 0
         self._oldest_ms: int | None = None
 
@@ -176,17 +216,19 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
     ) -> None:
         self._reader = reader
         self._filter = mail_filter
-        self._params = (
-            ("$orderby", "receivedDateTime desc"),
-            ("$top", str(size)),
-            *selected_fields.message(frozenset(wanted)),
-        )
+        self._wanted = frozenset(wanted)
+        self._size = size
         self._counts = count
         self._listings = self._pages()
 
     async def __anext__(self) -> scanning.Page[Message]:
         """Read the next page."""
-        listing = await self._read()
+        while True:
+            try:
+                listing = await anext(self._listings)
+                break
+            except (TimedOut, Refused) as failure:
+                self._start_again(failure)
         self._counts = False
         if listing.count is not None:
             self._reader.counted = listing.count
@@ -196,28 +238,50 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
             last=listing.next_link is None,
         )
 
-    async def _read(self) -> MessagePage:
-        """Read the next page; start again without the count or the clauses that Graph refuses."""
-        while True:
-            try:
-                return await anext(self._listings)
-            except TimedOut:
-                if not self._counts:
-                    raise
-                self._reader.count_timed_out = True
-            except Refused as refusal:
-                if refusal.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
-                    raise
-                self._filter = replace(self._filter, text=self._filter.simplified)
-            self._counts = False
-            self._listings = self._pages()
+    def _start_again(self, failure: TimedOut | Refused) -> None:
+        """
+        Start again without the count or the clauses that made Graph fail.
+
+        Raises:
+            TimedOut, Refused: The failure, when there are none.
+        """
+        if isinstance(failure, TimedOut):
+            if not self._counts:
+                raise failure
+            self._reader.count_timed_out = True
+        elif failure.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
+            raise failure
+        else:
+            self._filter = replace(self._filter, text=self._filter.simplified)
+        self._counts = False
+        self._listings = self._pages()
 
     def _pages(self) -> PageIterator[MessagePage]:
-        count = (("$count", "true"),) if self._counts else ()
+        of_filter = _shared_params if self._filter.is_shared else _params_of_filter
         return self._reader.listings(
-            (("$filter", self._filter.text), *count, *self._params),
+            of_filter(self._filter.text, self._size, self._wanted, count=self._counts),
+            self._wanted,
             first_seconds=COUNT_SECONDS if self._counts else None,
         )
+
+
+def _params_of_filter(
+    text: str, size: int, wanted: frozenset[str], *, count: bool
+) -> selected_fields.Params:
+    return (
+        ("$filter", text),
+        *((("$count", "true"),) if count else ()),
+        ("$orderby", "receivedDateTime desc"),
+        ("$top", str(size)),
+        *selected_fields.message(wanted),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _shared_params(
+    text: str, size: int, wanted: frozenset[str], *, count: bool
+) -> selected_fields.Params:
+    return SharedParams(_params_of_filter(text, size, wanted, count=count))
 
 
 def _oldest(listing: MessagePage) -> int | None:

@@ -3,6 +3,8 @@
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
+from providers.http.urls import SharedParams
+
 _MEMBERS = {
     "thread_id": ("conversationId",),
     "subject": ("subject",),
@@ -19,6 +21,8 @@ _MEMBERS = {
     "labels": ("categories",),
     "importance": ("importance",),
 }
+# Not selected of the hundreds of messages that a search looks through.
+LARGE = frozenset({"body", "body_type", "attachments"})
 # For ordering, and for leaving out drafts, junk and trash.
 _ALWAYS = ("id", "receivedDateTime", "isDraft", "parentFolderId")
 _SELECTABLE = frozenset({*_MEMBERS, "attachments"})
@@ -30,11 +34,21 @@ Params = tuple[tuple[str, str], ...]
 @lru_cache(maxsize=512)
 def message(wanted: AbstractSet[str]) -> Params:
     """Return the options that select the wanted attributes of one message or of a list."""
-    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
-    select = ("$select", ",".join(dict.fromkeys((*_ALWAYS, *names))))
+    select = ("$select", ",".join(_selected(wanted)))
     if "attachments" in wanted:
-        return (select, ("$expand", _ATTACHMENTS))
-    return (select,)
+        return SharedParams((select, ("$expand", _ATTACHMENTS)))
+    return SharedParams((select,))
+
+
+def members(wanted: AbstractSet[str]) -> frozenset[str]:
+    """Return the members of a message that `message` selects."""
+    attachments = ("attachments",) if "attachments" in wanted else ()
+    return frozenset((*_selected(wanted), *attachments))
+
+
+def _selected(wanted: AbstractSet[str]) -> list[str]:
+    names = [name for attribute, names in _MEMBERS.items() if attribute in wanted for name in names]
+    return list(dict.fromkeys((*_ALWAYS, *names)))
 
 
 def selectable(wanted: AbstractSet[str]) -> frozenset[str]:

@@ -1,0 +1,35 @@
+"""The table of saved documents."""
+
+import sqlalchemy as sa
+from sqlmodel import Field
+
+from gateway.store import columns
+
+
+class SavedDocumentRow(columns.Row, table=True):
+    """
+    A saved document (docs/spec/saved-documents.md).
+
+    Attributes:
+        route: The path with empty parameter names; with the method unique.
+        digest: SHA-256 of the text, in hexadecimal digits.
+    """
+
+    __tablename__ = "saved_documents"
+    __table_args__ = (
+        sa.UniqueConstraint("name", name="uq_saved_documents_name"),
+        sa.UniqueConstraint("method", "route", name="uq_saved_documents_route"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int | None = columns.primary_key()
+    name: str = Field(max_length=63)
+    method: str = Field(max_length=8)
+    path: str = Field(max_length=200)
+    route: str = Field(max_length=200)
+    status: int
+    text: str = Field(sa_column=sa.Column(sa.Text(), nullable=False))
+    digest: str = Field(max_length=64)
+    description: str | None = Field(default=None, max_length=500)
+    created_at: int = columns.timestamp()
+    updated_at: int = columns.timestamp()

@@ -1,0 +1,292 @@
+"""
+The entries of Idempotency-Keys: their begin, their end and their deletion.
+
+Every step is one compare-and-set statement, so that two processes never run one intent.
+"""
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from sqlalchemy import delete, func, update
+from sqlmodel import col, select
+
+from gateway.errors import Overloaded
+from gateway.secrets.keyring import Keyring
+from gateway.store import timestamps
+from gateway.store.background import PeriodicTask, running_tasks
+from gateway.store.clock import StatementClock, as_column
+from gateway.store.conflicts import retried
+from gateway.store.database import Database, StorageUnavailable
+from gateway.store.idempotency import replays
+from gateway.store.idempotency.leases import LEASE_MS, RENEWAL_SECONDS, RUNNING, AttemptLeases
+from gateway.store.tables import IdempotencyRow
+from policy.vocabulary import Code
+from rest_compat.ledger import Attempt, Completed, InProgress, Intent, KeyReused
+from rest_compat.ports import Problem
+from rest_compat.responses import RestResponse
+
+RETENTION_MS = 24 * 3600 * 1000  # docs/spec/idempotency.md#what-is-kept
+SWEEP_SECONDS = 600.0
+MAX_PATH = 2000  # characters, the size of the column; a longer path is stored as its digest
+
+DONE, FREE = "done", "free"  # states of an entry without a running attempt
+
+log = logging.getLogger("gateway")
+
+
+class IdempotencyStore:
+    """`rest_compat.ledger.Ledger` over the table `deliveries`."""
+
+    def __init__(
+        self, database: Database, keyring: Keyring, *, clock: StatementClock | None = None
+    ) -> None:
+        """*clock* is the database's; tests have their own."""
+        self._database = database
+        self._keyring = keyring
+        self._now = clock or database.clock.now
+        self._leases = AttemptLeases(database, self._now)
+
+    async def begin(self, intent: Intent) -> Attempt | Completed | InProgress | KeyReused:
+        """
+        Store that *intent* runs now, or return why it must not run.
+
+        Raises:
+            Problem: 503: the database did not answer, so nothing may be sent. 504: the stored
+                response cannot be decrypted.
+        """
+        try:
+            while True:
+                result = (
+                    await self._resolve(intent, former=True)
+                    or await self._insert(intent)
+                    or await self._resolve(intent)
+                )
+                if result is not None:
+                    return result
+        except StorageUnavailable as failure:
+            raise Problem(
+                "The service is overloaded. Try again shortly.",
+                {"code": Code.OVERLOADED, "httpStatus": 503},
+            ) from failure
+
+    async def complete(self, attempt: Attempt, response: RestResponse) -> None:
+        sealed = replays.seal(response, attempt.entry_id, self._keyring)
+        await self._close(attempt, state=DONE, outcome=sealed)
+
+    async def release(self, attempt: Attempt, *, maybe_sent: bool) -> None:
+        """Let the next request with the key run the intent again, with the same seed."""
+        await self._close(attempt, state=FREE, maybe_sent=maybe_sent)
+
+    async def abandon(self, attempt: Attempt) -> None:
+        """Stop renewing the lease; another request can take the entry over when it expires."""
+        self._leases.abandon(attempt)
+
+    async def confirm(self, attempt: Attempt) -> bool:
+        """See `AttemptLeases.confirm`."""
+        return await self._leases.confirm(attempt)
+
+    async def store_draft(self, attempt: Attempt, draft: str | None) -> bool:
+        """
+        Commit *draft* for later attempts; False when another attempt has begun.
+
+        Raises:
+            Overloaded: The database did not answer, so that it may or may not have been stored.
+        """
+        try:
+            is_stored = await self._update(attempt, {"draft": draft})
+        except StorageUnavailable as failure:
+            raise Overloaded from failure
+        if not is_stored:
+            self._leases.lose(attempt, "its draft came after it was taken over")
+        return is_stored
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Renew the leases of running attempts and delete expired entries periodically."""
+        return running_tasks(
+            self._leases.task,
+            PeriodicTask(
+                name="idempotency_sweep",
+                work=self.sweep,
+                pause_seconds=SWEEP_SECONDS,
+                retry_seconds=RENEWAL_SECONDS,
+                first_pause_seconds=0,
+                failure_message="expired idempotency entries could not be deleted",
+            ),
+        )
+
+    @retried
+    async def sweep(self) -> int:
+        """
+        Delete expired entries; return how many.
+
+        Only what a newer entry confirms is old enough: a wrong clock alone deletes nothing.
+        """
+        if not self._database.clock.is_trusted:
+            return 0
+        now = self._now()
+        newest = select(func.max(IdempotencyRow.started_at)).scalar_subquery()
+        async with self._database.writing() as session:
+            deleted = await session.exec(
+                delete(IdempotencyRow).where(
+                    col(IdempotencyRow.started_at) <= now - RETENTION_MS,
+                    col(IdempotencyRow.started_at) <= newest - RETENTION_MS,
+                    col(IdempotencyRow.lease_until) <= now,
+                )
+            )
+        return deleted.rowcount
+
+    @retried
+    async def _insert(self, intent: Intent) -> Attempt | None:
+        """Insert an entry with its first attempt; None when the key has an entry already."""
+        began, now = timestamps.uptime(), self._now()
+        seed = secrets.token_hex(16)
+        values = {
+            "token_id": intent.token_id,
+            "method": intent.method,
+            "path": _stored_path(intent.path),
+            "key": intent.key,
+            "fingerprint": intent.fingerprint,
+            "state": RUNNING,
+            "seed": seed,
+            "attempt": 1,
+            "maybe_sent": False,
+            "lease_until": now + LEASE_MS,
+            "started_at": now,
+        }
+        async with self._database.writing() as session:
+            insert = self._database.insert(IdempotencyRow).values(values).on_conflict_do_nothing()
+            row = await session.scalar(insert.returning(col(IdempotencyRow.id)))
+        if row is None:
+            return None
+        first = Attempt(entry_id=str(row), number=1, seed=seed, maybe_sent=False)
+        self._leases.add(first, taken_at=began)
+        return first
+
+    async def _resolve(
+        self, intent: Intent, *, former: bool = False
+    ) -> Attempt | Completed | InProgress | KeyReused | None:
+        """
+        Decide by the existing entry; None when it changed meanwhile: the caller must retry.
+
+        *former*: by the entry of an earlier version; None when there is none.
+        """
+        path = intent.former_path if former else intent.path
+        if path is None or (former and path == intent.path):
+            return None
+        stored = await self._read(intent, path)
+        if stored is None:
+            return None
+        entry, now = stored
+        # A longer lease than any process takes was stored by a wrong clock.
+        is_free = (
+            not now < entry.lease_until <= now + 2 * LEASE_MS and self._database.clock.is_trusted
+        )
+        if is_free and entry.started_at <= now - RETENTION_MS:
+            await self._delete(entry)
+            return None
+        if entry.fingerprint not in {intent.fingerprint, intent.former_fingerprint}:
+            return KeyReused()
+        if entry.state == DONE:
+            return Completed(response=replays.unseal(entry, self._keyring))
+        if entry.state == RUNNING and not is_free:
+            return InProgress()
+        return await self._take_over(entry)
+
+    @retried
+    async def _take_over(self, entry: IdempotencyRow) -> Attempt | None:
+        """Start the next attempt of an entry whose last one crashed or was released."""
+        maybe_sent = bool(entry.maybe_sent) or entry.state == RUNNING
+        attempt, began = entry.attempt + 1, timestamps.uptime()
+        async with self._database.writing() as session:
+            changed = await (await session.connection()).execute(
+                update(IdempotencyRow)
+                .where(
+                    col(IdempotencyRow.id) == entry.id,
+                    col(IdempotencyRow.attempt) == entry.attempt,
+                    col(IdempotencyRow.state) == entry.state,
+                    col(IdempotencyRow.lease_until) == entry.lease_until,
+                )
+                .values(
+                    state=RUNNING,
+                    attempt=attempt,
+                    maybe_sent=maybe_sent,
+                    lease_until=self._now() + LEASE_MS,
+                )
+                .returning(col(IdempotencyRow.draft))  # stored since *entry* was read, perhaps
+            )
+            updated = changed.first()
+        if updated is None:
+            return None
+        taken_over = Attempt(
+            entry_id=str(entry.id),
+            number=attempt,
+            seed=entry.seed,
+            maybe_sent=maybe_sent,
+            draft=updated[0],
+        )
+        self._leases.add(taken_over, taken_at=began)
+        return taken_over
+
+    @retried
+    async def _read(self, intent: Intent, path: str) -> tuple[IdempotencyRow, int] | None:
+        """Return an entry and the time at which it was read; None when there is none."""
+        async with self._database.writing() as session:  # a reader may lag behind on PostgreSQL
+            rows = await session.exec(
+                select(IdempotencyRow, as_column(self._now())).where(
+                    col(IdempotencyRow.token_id) == intent.token_id,
+                    col(IdempotencyRow.method) == intent.method,
+                    col(IdempotencyRow.path) == _stored_path(path),
+                    col(IdempotencyRow.key) == intent.key,
+                )
+            )
+            row = rows.first()
+        return None if row is None else (row[0], row[1])
+
+    @retried
+    async def _delete(self, entry: IdempotencyRow) -> None:
+        async with self._database.writing() as session:
+            await session.exec(
+                delete(IdempotencyRow).where(
+                    col(IdempotencyRow.id) == entry.id,
+                    col(IdempotencyRow.lease_until) == entry.lease_until,
+                )
+            )
+
+    async def _close(self, attempt: Attempt, **values: object) -> None:
+        """
+        End an attempt, unless it was taken over or refused: its lease then expires.
+
+        If the database does not answer, the entry stays until its lease expires: the operation has
+        happened, so the caller still gets its response, and a retry looks the effect up.
+        """
+        try:
+            if not self._leases.is_lost(attempt):
+                await self._update(attempt, {**values, "lease_until": self._now()})
+        except StorageUnavailable:
+            log.warning("the end of an idempotent call could not be stored")
+        await self.abandon(attempt)
+
+    @retried
+    async def _update(self, attempt: Attempt, values: Mapping[str, object]) -> bool:
+        """Change the entry of *attempt*; return False when it was taken over."""
+        changed = (
+            update(IdempotencyRow)
+            .where(
+                col(IdempotencyRow.id) == int(attempt.entry_id),
+                col(IdempotencyRow.attempt) == attempt.number,
+                col(IdempotencyRow.state) == RUNNING,
+            )
+            .values(**values)
+            .returning(col(IdempotencyRow.id))
+        )
+        async with self._database.writing() as session:
+            return await session.scalar(changed) is not None
+
+
+def _stored_path(path: str) -> str:
+    if len(path) <= MAX_PATH:
+        return path
+    return "sha256:" + hashlib.sha256(path.encode()).hexdigest()

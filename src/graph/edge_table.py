@@ -1,0 +1,395 @@
+"""
+The table of all edges (docs/spec/graphql.md#edges).
+
+An edge is a root field with arguments filled in from the object that it belongs to. Its resolver,
+type, arguments, requirement, masks and cost are those of the root field: this table is all that
+there is about an edge. See docs/adr/0022-edges-are-root-fields-with-arguments-filled-in.md.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """
+    One edge.
+
+    Attributes:
+        coordinate: Where it is in the schema.
+        root: The root field that it calls.
+        arguments: Argument of the root field -> the attribute of the record that fills it. The
+            edge is null where an attribute is None.
+        fixed: Argument of the root field -> its value, whatever the record is.
+        needs: The attributes that the record must be read with; empty: those of *arguments*.
+        omitted: Arguments of the root field that say nothing here: they keep their defaults.
+        member: The member of the root field's type to which it leads; None: the whole value. Of a
+            list the edge leads to the first entry, and is null without one.
+        sources: Argument of *arguments* -> the field of the owner that its value comes from. The
+            value is None where the token may not see the field, and such an edge is never null.
+        compared: Fields that tell whether the newest page, when it stands above the edge, holds
+            what the edge leads to; () where no page tells. Such a page is read with these fields
+            and those that are selected below the edge.
+    """
+
+    coordinate: str
+    root: str
+    arguments: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+    member: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    compared: tuple[str, ...] = ()
+    description: str
+
+    @property
+    def attributes(self) -> Collection[str]:
+        """The attributes that the record must be read with."""
+        return self.needs or self.arguments.values()
+
+    @property
+    def owner(self) -> str:
+        """The type that the edge belongs to."""
+        return self.coordinate.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name in the type."""
+        return self.coordinate.partition(".")[2]
+
+
+_FILE = MappingProxyType({"fileId": "id"})
+_SITE = MappingProxyType({"siteId": "id"})
+_LIST = MappingProxyType({"siteId": "site_id", "listId": "list_id"})
+
+_FILTERS_OF_EMAILS = (
+    "q",
+    "from",
+    "to",
+    "subject",
+    "label",
+    "unread",
+    "after",
+    "before",
+    "hasAttachment",
+    "includeBody",
+    "pageToken",
+)
+
+EDGES: tuple[Edge, ...] = (
+    Edge(
+        coordinate="Email.thread",
+        root="emailThread",
+        arguments={"threadId": "thread_id"},
+        description="Its conversation.",
+    ),
+    Edge(
+        coordinate="Email.links",
+        root="links",
+        arguments={"text": "body"},
+        description="What its body names by web addresses; null where no body is read.",
+    ),
+    Edge(
+        coordinate="ThreadEntry.thread",
+        root="emailThread",
+        arguments={"threadId": "id"},
+        description="The conversation.",
+    ),
+    Edge(
+        coordinate="Links.files",
+        root="collabFiles",
+        arguments={"webUrls": "web_urls"},
+        omitted=("folderId", "siteId", "owner", "sharedWith"),
+        description="A page of the files at the addresses; null where there is no such address.",
+    ),
+    Edge(
+        coordinate="TaskItemLink.item",
+        root="taskItem",
+        arguments={"itemId": "item_id", "provider": "provider"},
+        member="item",
+        description="The item.",
+    ),
+    *(
+        Edge(
+            coordinate=coordinate,
+            root="person",
+            arguments={"email": attribute},
+            description="The person with this address; null where there is no address.",
+        )
+        for coordinate, attribute in (
+            ("Participant.person", "email"),
+            ("Attendee.person", "email"),
+            ("DriveUser.person", "email"),
+            ("Event.organizerPerson", "organizer"),
+            ("Calendar.person", "account_email"),
+            ("DrivePermission.person", "email_address"),
+            ("TokenConnection.person", "account_email"),
+        )
+    ),
+    Edge(
+        coordinate="Person.emails",
+        root="emails",
+        arguments={"participant": "email"},
+        description="A page of the messages from or to this address, in cc included.",
+    ),
+    Edge(
+        coordinate="Person.sent",
+        root="emails",
+        arguments={"from": "email"},
+        description="A page of the messages from this address.",
+    ),
+    Edge(
+        coordinate="Person.received",
+        root="emails",
+        arguments={"to": "email"},
+        description="A page of the messages to this address, in cc included.",
+    ),
+    Edge(
+        coordinate="Person.threads",
+        root="emailThreads",
+        arguments={"participant": "email"},
+        description="A page of the conversations with messages from or to this address.",
+    ),
+    Edge(
+        coordinate="Person.events",
+        root="eventsByContact",
+        arguments={"email": "email"},
+        omitted=("name",),
+        description="A page of the events that the person takes part in, latest first.",
+    ),
+    Edge(
+        coordinate="Person.tasks",
+        root="taskItems",
+        arguments={"assigneeEmail": "email"},
+        omitted=("assignee",),
+        description="A page of the items of a board that are assigned to the person.",
+    ),
+    Edge(
+        coordinate="Person.files",
+        root="collabFiles",
+        arguments={"owner": "email"},
+        omitted=("folderId", "siteId", "sharedWith", "webUrls"),
+        description="A page of the files that the person owns.",
+    ),
+    Edge(
+        coordinate="Person.sharedFiles",
+        root="collabFiles",
+        arguments={"sharedWith": "email"},
+        omitted=("folderId", "siteId", "owner", "webUrls"),
+        description="A page of the files that are shared with the person.",
+    ),
+    Edge(
+        coordinate="Person.freeBusy",
+        root="freeBusy",
+        arguments={"account": "email"},
+        omitted=("calendars",),
+        description=(
+            "When the person's calendars are busy and free, as far as the token may use them; none "
+            "where no connected account has this address."
+        ),
+    ),
+    Edge(
+        coordinate="Person.lastContact",
+        root="lastContact",
+        arguments={"email": "email"},
+        description="The newest message and the newest event with the person.",
+    ),
+    Edge(
+        coordinate="LastContact.email",
+        root="emails",
+        arguments={"participant": "address"},
+        fixed={"limit": 1},
+        omitted=_FILTERS_OF_EMAILS,
+        member="emails",
+        compared=("Email.from", "Email.to", "Email.cc"),
+        description="The newest message from or to the person; null where there is none.",
+    ),
+    Edge(
+        coordinate="LastContact.event",
+        root="eventsByContact",
+        arguments={"email": "address"},
+        fixed={"limit": 1, "past": True},
+        omitted=("name", "offset"),
+        member="events",
+        description="The latest event with the person that has started; null where there is none.",
+    ),
+    Edge(
+        coordinate="Event.calendar",
+        root="calendar",
+        arguments={"calendarId": "calendar_id"},
+        description="The calendar that it is in.",
+    ),
+    Edge(
+        coordinate="Event.series",
+        root="eventSeries",
+        arguments={"eventId": "recurring_id"},
+        needs=("series",),
+        description="A page of the other instances near it; null for a single event.",
+    ),
+    Edge(
+        coordinate="Event.related",
+        root="related",
+        arguments={
+            "participants": "guests",
+            "from": "start_utc",
+            "to": "end_utc",
+            "text": "description",
+        },
+        needs=("attendees", "start_utc", "end_utc", "description"),
+        sources={
+            "participants": "Event.attendees",
+            "from": "Event.startUtc",
+            "to": "Event.endUtc",
+            "text": "Event.description",
+        },
+        description="Messages with its attendees in its days, and what its description links to.",
+    ),
+    Edge(
+        coordinate="Related.emails",
+        root="emails",
+        arguments={"participant": "addresses", "after": "after", "before": "to"},
+        description="A page of the messages from or to the participants in these days.",
+    ),
+    Edge(
+        coordinate="Related.links",
+        root="links",
+        arguments={"text": "text"},
+        description="What the text names by web addresses; null without a text.",
+    ),
+    Edge(
+        coordinate="TaskBoard.items",
+        root="taskItems",
+        arguments={"boardId": "id", "provider": "provider"},
+        description="A page of its items.",
+    ),
+    Edge(
+        coordinate="TaskItem.board",
+        root="taskBoard",
+        arguments={"boardId": "board_id", "provider": "provider"},
+        member="board",
+        description="Its board; of a sub-item, that of its parent.",
+    ),
+    Edge(
+        coordinate="TaskItem.parent",
+        root="taskItem",
+        arguments={"itemId": "parent_id", "provider": "provider"},
+        member="item",
+        description="Of a sub-item, the item that it belongs to; else null.",
+    ),
+    Edge(
+        coordinate="DriveFile.parent",
+        root="collabFile",
+        arguments={"fileId": "parent_folder_id"},
+        member="file",
+        description="The folder that it is in.",
+    ),
+    Edge(
+        coordinate="DriveFile.children",
+        root="collabFiles",
+        arguments={"folderId": "folder_id"},
+        omitted=("siteId", "owner", "sharedWith", "webUrls"),
+        description="A page of the content of a folder; null for a file.",
+    ),
+    Edge(
+        coordinate="DriveFile.drive",
+        root="collabDrive",
+        arguments={"driveId": "drive_id"},
+        needs=("id",),
+        description="The document library that it is in.",
+    ),
+    Edge(
+        coordinate="DriveFile.site",
+        root="collabSite",
+        arguments={"siteId": "site_id"},
+        needs=("site",),
+        description="The site that it belongs to.",
+    ),
+    Edge(
+        coordinate="DriveFile.listItem",
+        root="collabListItem",
+        arguments={"siteId": "site_id", "listId": "of_list_id", "itemId": "row_id"},
+        needs=("site", "list_id", "list_item_id"),
+        description="Its item in the list of its library, with the columns of that list.",
+    ),
+    Edge(
+        coordinate="DriveFile.permissions",
+        root="collabFilePermissions",
+        arguments=_FILE,
+        member="permissions",
+        description="Its permissions, in the provider's order.",
+    ),
+    Edge(
+        coordinate="DriveFile.sensitivityLabel",
+        root="fileSensitivityLabel",
+        arguments=_FILE,
+        omitted=("refresh",),
+        description="Its sensitivity label, and how it was assigned.",
+    ),
+    Edge(
+        coordinate="CollabDrive.files",
+        root="collabFiles",
+        arguments={"folderId": "root_folder_id"},
+        omitted=("siteId", "owner", "sharedWith", "webUrls"),
+        description="A page of the content of its top folder.",
+    ),
+    Edge(
+        coordinate="CollabSite.drives",
+        root="collabDrives",
+        arguments=_SITE,
+        description="A page of its document libraries.",
+    ),
+    Edge(
+        coordinate="CollabSite.lists",
+        root="collabLists",
+        arguments=_SITE,
+        description="A page of its lists.",
+    ),
+    Edge(
+        coordinate="CollabList.items",
+        root="collabListItems",
+        arguments={"siteId": "site_id", "listId": "id"},
+        description="A page of its items.",
+    ),
+    Edge(
+        coordinate="CollabListItem.list",
+        root="collabList",
+        arguments=_LIST,
+        description="Its list, with the list's columns.",
+    ),
+    Edge(
+        coordinate="CollabListItem.file",
+        root="collabFile",
+        arguments={"fileId": "file_id"},
+        needs=("file",),
+        member="file",
+        description="The file or folder behind it; null where there is none.",
+    ),
+    Edge(
+        coordinate="CollabSearchHit.file",
+        root="collabFile",
+        arguments={"fileId": "file_id"},
+        member="file",
+        description="The file or folder that was hit; null for another type of hit.",
+    ),
+    Edge(
+        coordinate="CollabSearchHit.listItem",
+        root="collabListItem",
+        arguments={"siteId": "row_site_id", "listId": "row_list_id", "itemId": "row_id"},
+        description="The list item that was hit; null for another type of hit.",
+    ),
+    Edge(
+        coordinate="CollabSearchHit.list",
+        root="collabList",
+        arguments=_LIST,
+        description="The list that was hit; null for another type of hit.",
+    ),
+    Edge(
+        coordinate="CollabSearchHit.site",
+        root="collabSite",
+        arguments={"siteId": "site_id"},
+        description="The site that was hit, or that of a list; null for another type of hit.",
+    ),
+)

@@ -1,0 +1,18 @@
+"""
+Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
+
+    calendars         the calendar port of one account
+    discovery         from the address of a server to the calendars of an account
+    event_reading     the calendar objects of a range, read anew only where they changed
+    account_memory    memory of an account between requests, and the objects of ranges
+    dav_client        requests by WebDAV
+    multistatus       bodies of WebDAV requests and answers
+    failures          error answers as failures
+    content_lines     syntax of iCalendar: components and content lines
+    calendar_objects  from iCalendar to the events of one calendar object
+    ical_times        dates, times and durations of iCalendar
+    time_zones        time zones by name and by definition
+    recurrence        starts of a series within a range
+    occurrences       the events of a calendar object that overlap a range
+    mapping           from occurrences to records
+"""

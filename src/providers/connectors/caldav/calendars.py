@@ -1,0 +1,173 @@
+"""The calendar port of one account on a CalDAV server."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from providers.connectors.caldav import mapping
+from providers.connectors.caldav.account_memory import AccountMemory, RangeCache
+from providers.connectors.caldav.calendar_objects import CalendarObject
+from providers.connectors.caldav.dav_client import DavClient
+from providers.connectors.caldav.discovery import find_homes, list_calendars
+from providers.connectors.caldav.event_reading import ObjectReader
+from providers.connectors.caldav.occurrences import SEPARATOR, Occurrence, occurrence, occurrences
+from providers.failures import Incomplete, Missing, TooMuch
+from providers.http.client import Upstream
+from providers.http.response import Response
+from providers.http.urls import BaseUrl
+from providers.ports.calendar import MAX_EVENTS, EventList, EventName, EventSelection, Span
+from providers.ports.connection import ConnectionInfo
+from providers.records.calendar import Calendar, Event
+
+_EXPANDED_AT_ONCE = 20  # objects; other requests run in between
+_MAX_HELD = 4 * MAX_EVENTS  # occurrences at a time
+
+
+class CaldavCalendars:
+    """Calendars of one connection; implements `providers.ports.calendar.CalendarPort`."""
+
+    def __init__(
+        self, info: ConnectionInfo, upstream: Upstream, memory: AccountMemory, ranges: RangeCache
+    ) -> None:
+        """*upstream* is the origin of the base URL."""
+        server = BaseUrl.parse(info.base_url)
+        self._start = f"{server.prefix}/" if server.prefix else ""
+        self._client = DavClient(upstream, server.origin)
+        self._memory = memory
+        self._objects = ObjectReader(self._client, info.id, memory, ranges)
+        self._account = info.account_email.casefold()
+
+    async def calendars(self, *, recent: bool = False) -> Sequence[Calendar]:
+        """Return every calendar for events; see `CalendarPort.calendars`."""
+        del recent  # each request needs the calendars' versions
+        was_known = bool(self._memory.homes)
+        if not was_known:
+            await find_homes(self._client, self._start, self._memory)
+        try:
+            listed = await list_calendars(self._client, self._memory.homes)
+        except Missing:
+            if not was_known:
+                raise
+            await find_homes(self._client, self._start, self._memory)
+            listed = await list_calendars(self._client, self._memory.homes)
+        self._memory.states = {entry.calendar.id: entry.state for entry in listed}
+        return [entry.calendar for entry in listed]
+
+    async def events(
+        self, calendar: str, selection: EventSelection, *, first: Response | None = None
+    ) -> EventList:
+        """Return the events that overlap a span; see `CalendarPort.events`."""
+        del first  # `first_pages` returns none
+        objects = await self._objects.in_range(calendar, selection.span)
+        parsed = [stored.parsed for stored in objects.objects.values()]
+        listed, is_complete = await _expand(
+            parsed,
+            selection.span,
+            cancelled=selection.include_cancelled,
+            newest_first=selection.reading.newest_first,
+        )
+        events = mapping.events(listed, selection.wanted)
+        return EventList(events, complete=is_complete and objects.complete)
+
+    async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
+        """Read one event; see `CalendarPort.event`."""
+        name = event.partition(SEPARATOR)[0]
+        read = occurrence(await self._objects.one(calendar, name), event)
+        if read is None:
+            raise Missing
+        return mapping.events([read], wanted)[0]
+
+    async def events_by_id(
+        self, names: Sequence[EventName], *, wanted: AbstractSet[str]
+    ) -> Mapping[EventName, Event]:
+        """Read events, those of a calendar together; see `CalendarPort.events_by_id`."""
+        by_calendar: dict[str, dict[str, None]] = {}
+        for name in names:
+            object_name = name.event.partition(SEPARATOR)[0]
+            by_calendar.setdefault(name.calendar, {})[object_name] = None
+        objects: dict[tuple[str, str], CalendarObject] = {}
+        for calendar, object_names in by_calendar.items():
+            try:
+                read = await self._objects.several(calendar, list(object_names))
+            except Missing:
+                continue
+            objects |= {(calendar, name): parsed for name, parsed in read.items()}
+        events: dict[EventName, Event] = {}
+        for name in names:
+            parsed = objects.get((name.calendar, name.event.partition(SEPARATOR)[0]))
+            event = None if parsed is None else occurrence(parsed, name.event)
+            if event is not None:
+                events[name] = mapping.events([event], wanted)[0]
+        return events
+
+    async def instances(
+        self, calendar: str, series: str, span: Span, *, wanted: AbstractSet[str]
+    ) -> EventList:
+        """Return the instances of a series; see `CalendarPort.instances`."""
+        parsed = await self._objects.one(calendar, series)
+        listed, is_complete = await _expand([parsed], span, cancelled=False)
+        return EventList(mapping.events(listed, wanted), complete=is_complete)
+
+    async def first_pages(
+        self, calendars: Sequence[str], selection: EventSelection
+    ) -> Mapping[str, Response]:
+        """Return nothing: a report is about one calendar; see `CalendarPort.first_pages`."""
+        del calendars, selection
+        return {}
+
+    async def busy_together(
+        self, calendars: Sequence[Calendar], span: Span
+    ) -> Mapping[str, Sequence[Span]]:
+        """Return nothing: see docs/spec/upstream/caldav.md#free-and-busy-times."""
+        del calendars, span
+        return {}
+
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+        """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
+        objects = await self._objects.in_range(calendar, span)
+        parsed = [stored.parsed for stored in objects.objects.values()]
+        if not objects.complete:
+            raise TooMuch  # the rest would look free
+        if not all(calendar_object.is_whole for calendar_object in parsed):
+            raise Incomplete  # so would what cannot be read
+        listed, is_complete = await _expand(parsed, span, cancelled=False)
+        if not is_complete:
+            raise TooMuch
+        owner = {self._account, *self._memory.addresses} if own_responses else set[str]()
+        return [event.span for event in listed if mapping.is_busy(event, owner)]
+
+    async def probe(self) -> None:
+        """List the calendars."""
+        await self.calendars()
+
+
+async def _expand(
+    objects: Iterable[CalendarObject], span: Span, *, cancelled: bool, newest_first: bool = False
+) -> tuple[list[Occurrence], bool]:
+    """
+    Return the occurrences that overlap a span, and whether these are all.
+
+    They are sorted by start when there are more than `MAX_EVENTS`, and the first ones remain.
+    """
+    held: list[Occurrence] = []
+    is_complete = True
+    for number, calendar_object in enumerate(objects, 1):
+        is_complete = is_complete and calendar_object.is_whole
+        try:
+            overlapping = occurrences(calendar_object, span)
+        except (ValueError, OverflowError):
+            is_complete = False
+            continue
+        held += [event for event in overlapping if cancelled or event.content.status != "cancelled"]
+        if len(held) > _MAX_HELD:
+            is_complete, held = False, _first(held, newest_first=newest_first)
+        if number % _EXPANDED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    if len(held) > MAX_EVENTS:
+        is_complete, held = False, _first(held, newest_first=newest_first)
+    return held, is_complete
+
+
+def _first(events: list[Occurrence], *, newest_first: bool) -> list[Occurrence]:
+    events.sort(key=lambda event: event.span.start, reverse=newest_first)
+    return events[:MAX_EVENTS]

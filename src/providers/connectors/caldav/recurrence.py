@@ -1,0 +1,215 @@
+"""
+Starts of a series within a range: RFC 5545, 3.3.10 and 3.8.5.
+
+Rules are expanded by dateutil, in local time, so that a clock change moves no occurrence. The work
+is bounded: a rule without COUNT begins shortly before the range, and every rule ends within some
+centuries even if it never matches, because it is expanded near the last year that dates can have.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from itertools import count, islice, takewhile
+from types import MappingProxyType
+
+from dateutil.rrule import rrulestr
+
+from providers.connectors.caldav.ical_times import EventTime
+from providers.connectors.caldav.time_zones import to_local
+from providers.ports.calendar import MAX_EVENTS, Span
+
+MAX_STEPS = 20_000  # starts of a rule, from its first one
+_CYCLE = 400  # years after which the calendar repeats, weekdays included
+_LAST_YEAR = 9999
+_DAY = timedelta(days=1)
+
+# Frequencies above daily, whose starts are computed; rules of theirs have no further parts.
+_STEPS: Mapping[str, timedelta] = MappingProxyType(
+    {
+        "HOURLY": timedelta(hours=1),
+        "MINUTELY": timedelta(minutes=1),
+        "SECONDLY": timedelta(seconds=1),
+    }
+)
+_RULE = re.compile(r"FREQ=[A-Z]{5,8}(?:;[A-Z]+=[A-Z0-9+,-]+)*", re.ASCII)
+_PARTS = frozenset(
+    {
+        *("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"),
+        *("BYSETPOS", "BYYEARDAY", "BYWEEKNO", "BYHOUR", "BYMINUTE", "BYSECOND"),
+    }
+)
+_UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z?))?", re.ASCII)
+_MAX_PART = 400  # characters; lists of hours, minutes and seconds multiply
+
+
+class NotExpandable(ValueError):
+    """A rule is not valid, or gives more starts than are computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    A recurrence rule.
+
+    Attributes:
+        parts: By name, without COUNT and UNTIL.
+        until: Local time of the last possible start; None: there is no end.
+    """
+
+    frequency: str
+    interval: int
+    parts: tuple[tuple[str, str], ...]
+    count: int | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """
+    The starts of a series, by the clock of its first one.
+
+    Attributes:
+        first: It belongs to the series even if no rule gives it.
+        added: Further starts.
+        excluded: Starts that are left out; a day leaves out every start on it.
+    """
+
+    first: EventTime
+    rules: tuple[Rule, ...] = ()
+    added: tuple[EventTime, ...] = ()
+    excluded: frozenset[EventTime] = frozenset()
+
+    def starts(self, span: Span) -> list[EventTime]:
+        """Return the starts in a span, in order; not more than one above `MAX_EVENTS`."""
+        starts = {start.utc: start for start in (self.first, *self.added)}
+        for rule in self.rules:
+            for start in islice(_starts_of(rule, self.first, span), MAX_EVENTS + 1):
+                starts.setdefault(start.utc, start)
+        excluded = {start.utc for start in self.excluded if not start.is_day}
+        days = {start.local.date() for start in self.excluded if start.is_day}
+        ordered = (
+            starts[moment]
+            for moment in sorted(starts)
+            if span.start <= moment < span.end
+            and moment not in excluded
+            and starts[moment].local.date() not in days
+        )
+        return list(islice(ordered, MAX_EVENTS + 1))
+
+    def start_at(self, moment: datetime) -> EventTime | None:
+        """Return the start at a moment, as `starts` gives it; None when there is none."""
+        return next(iter(self.starts(Span(moment, moment + timedelta(seconds=1)))), None)
+
+
+def parse_rule(text: str, first: EventTime) -> Rule:
+    """
+    Read a rule of a series that begins at *first*.
+
+    Raises:
+        NotExpandable: It is not valid, or divides an hour by more than its interval.
+    """
+    plain = "".join(text.split()).upper().strip(";")
+    if not _RULE.fullmatch(plain):
+        raise NotExpandable
+    parts = dict(part.split("=", 1) for part in plain.split(";"))
+    if not parts.keys() <= _PARTS or max(map(len, parts.values())) > _MAX_PART:
+        raise NotExpandable
+    frequency = parts.pop("FREQ")
+    try:
+        interval, count = int(parts.pop("INTERVAL", "1")), int(parts.pop("COUNT", "0"))
+        until = _until(parts.pop("UNTIL", None), first)
+        if interval < 1 or count < 0:
+            raise NotExpandable
+        rule = Rule(frequency, min(interval, 100_000), tuple(parts.items()), count or None, until)
+        _dateutil_rule(rule, first.local, first.local)  # raises when a part is not valid
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError):
+        raise NotExpandable from None
+    if _starts_a_day(parts) > 24 or (frequency in _STEPS and parts.keys() - {"WKST"}):
+        raise NotExpandable
+    return rule
+
+
+def _starts_of(rule: Rule, first: EventTime, span: Span) -> Iterator[EventTime]:
+    """Yield the starts that a rule gives in a span, in order; nearby ones are yielded too."""
+    zone = first.zone or UTC
+    begin, end = (to_local(moment, zone) for moment in (_clamped(span.start), _clamped(span.end)))
+    last = end + _DAY if rule.until is None else min(end + _DAY, rule.until)
+    if rule.frequency in _STEPS:
+        yield from _stepped(rule, first, begin - _DAY, last)
+        return
+    start = first.local if rule.count else _fast_forward(rule, first.local, begin - _DAY)
+    if last < start:
+        return
+    shift = (_LAST_YEAR - last.year) // _CYCLE * _CYCLE
+    shifted = _dateutil_rule(rule, _years_later(start, shift), _years_later(last, shift))
+    locals_ = (_years_later(local, -shift) for local in shifted)
+    # dateutil finds the end of a rule when a start lies behind it.
+    ending = takewhile(lambda local: local <= last, islice(locals_, rule.count or MAX_STEPS))
+    yield from (first.at(local) for local in ending if local >= begin - _DAY)
+
+
+def _stepped(rule: Rule, first: EventTime, begin: datetime, last: datetime) -> Iterator[EventTime]:
+    """Yield the starts of a rule with a frequency above daily, from *begin* to *last*."""
+    step = rule.interval * _STEPS[rule.frequency]
+    for number in count(max(0, -((first.local - begin) // step))):
+        start = first.local + number * step
+        if start > last or (rule.count is not None and number >= rule.count):
+            return
+        yield first.at(start)
+
+
+def _dateutil_rule(rule: Rule, start: datetime, last: datetime) -> Iterator[datetime]:
+    parts = [
+        ("FREQ", rule.frequency),
+        ("INTERVAL", str(rule.interval)),
+        *rule.parts,
+        ("UNTIL", f"{last.year:04}{last:%m%dT%H%M%S}"),
+    ]
+    return iter(rrulestr(";".join(f"{name}={value}" for name, value in parts), dtstart=start))
+
+
+def _fast_forward(rule: Rule, start: datetime, goal: datetime) -> datetime:
+    """Return a start from which the rule gives the same starts from *goal* on."""
+    if goal <= start:
+        return start
+    if rule.frequency in ("DAILY", "WEEKLY"):
+        period = rule.interval * (_DAY if rule.frequency == "DAILY" else 7 * _DAY)
+        return start + (goal - start) // period * period
+    if (start.month, start.day) == (2, 29):
+        return start
+    # A multiple of the interval, in years: that is one of months too.
+    return _years_later(
+        start, max(0, (goal.year - 1 - start.year)) // rule.interval * rule.interval
+    )
+
+
+def _years_later(local: datetime, years: int) -> datetime:
+    return local.replace(year=local.year + years)
+
+
+def _clamped(moment: datetime) -> datetime:
+    """Return a moment that the clock of every zone can show."""
+    return min(max(moment, datetime(1000, 1, 1, tzinfo=UTC)), datetime(9000, 1, 1, tzinfo=UTC))
+
+
+def _until(text: str | None, first: EventTime) -> datetime | None:
+    """Return UNTIL by the clock of the first start; a date includes its whole day."""
+    if text is None:
+        return None
+    match = _UNTIL.fullmatch(text)
+    if match is None:
+        raise NotExpandable
+    day = datetime.strptime(match[1], "%Y%m%d")  # noqa: DTZ007 - it is local
+    if match[2] is None or first.zone is None:
+        return datetime.combine(day, time(23, 59, 59))
+    clock = datetime.strptime(match[2], "%H%M%S").time()  # noqa: DTZ007 - it is local
+    local = datetime.combine(day, clock)
+    return to_local(local.replace(tzinfo=UTC), first.zone) if match[3] else local
+
+
+def _starts_a_day(parts: dict[str, str]) -> int:
+    product = 1
+    for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+        product *= parts.get(name, "").count(",") + 1
+    return product

@@ -1,0 +1,25 @@
+"""
+Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
+
+    mailbox          the mail port of one account
+    account_memory   memory of an account between requests
+    folders          the folders of an account, their roles and their state
+    folder_index     UIDs and received times of the messages of one folder
+    received_times   what is known of them at a moment
+    search_criteria  mail queries as the criteria of SEARCH
+    requested_items  the items of FETCH for the wanted attributes
+    searching        searches over all folders, newest first
+    threads          conversations over all folders
+    attachments      the bytes of attachments
+    reading          messages by their places, and the parts of them that are wanted
+    body_structure   the parts of a message
+    transfer_encodings  base64 and other encodings of parts
+    mapping          from fetched items to records
+    modified_utf7    names of folders and labels as the server spells them
+    message_ids      opaque ids of messages and threads
+    sign_in          the account of one connection, with its credentials
+    changing         read state, labels, deletion
+    sending          composition of new messages, replies and forwards
+    submitting       messages that are submitted once, or held once as drafts
+    filing           messages that the gateway puts into folders
+"""

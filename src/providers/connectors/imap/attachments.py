@@ -1,0 +1,132 @@
+"""The bytes of attachments, read piece by piece so that memory holds one piece."""
+
+import quopri
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from providers.connectors.imap import body_structure, reading, transfer_encodings
+from providers.connectors.imap.body_structure import Part
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.failures import Broken, Missing
+from providers.imap.session import Session
+
+CHUNK_BYTES = 256 * 1024  # of the encoded part, for each command
+_EDGE_BYTES = 1000  # of the encoded part, at either end, that tell the size of the content
+
+
+class Location(NamedTuple):
+    """An attachment that exists."""
+
+    place: Place
+    part: Part
+
+
+Read = Callable[[Callable[[Session, MessageIds], Awaitable[bytes]]], Awaitable[bytes]]
+
+
+class _Decoder(Protocol):
+    def decode(self, piece: bytes, *, final: bool) -> bytes: ...
+
+
+async def find(session: Session, place: Place, section: str) -> Location:
+    """
+    Find an attachment of one message by the number of its part.
+
+    Raises:
+        Missing: There is no such message, or it has no such attachment.
+    """
+    row = await reading.fetch_place(session, place, "UID BODYSTRUCTURE")
+    for part in body_structure.parse(row.get("BODYSTRUCTURE")).files:
+        if part.section == section:
+            return Location(place, part)
+    raise Missing
+
+
+async def content_size(read: Read, location: Location) -> int | None:
+    """
+    Return the bytes of the content; None where only decoding all of it would tell.
+
+    The size of base64 follows from its first and last lines.
+
+    Raises:
+        ProviderFailure: As `chunks`.
+    """
+    part = location.part
+    if part.encoding not in _DECODERS:
+        return part.size
+    if part.encoding != "base64":
+        return None
+    first = await read(partial(_piece, location, 0, _EDGE_BYTES))
+    if part.size <= _EDGE_BYTES:
+        return len(transfer_encodings.decode_base64(first))
+    start = part.size - _EDGE_BYTES
+    last = await read(partial(_piece, location, start, _EDGE_BYTES))
+    return transfer_encodings.base64_size(first, last, part.size)
+
+
+async def _piece(
+    location: Location, offset: int, count: int, session: Session, _: MessageIds
+) -> bytes:
+    place, part = location
+    await reading.open_place(session, place)
+    item = f"BODY.PEEK[{part.section}]<{offset}.{count}>"
+    rows = await session.fetch(str(place.uid), f"UID {item}")
+    value = rows.get(place.uid, {}).get(f"BODY[{part.section}]")
+    if not isinstance(value, bytes):
+        raise Broken
+    return value
+
+
+async def chunks(read: Read, location: Location) -> AsyncIterator[bytes]:
+    """
+    Return the decoded bytes from the start.
+
+    Raises:
+        Broken: The message is gone meanwhile.
+    """
+    decoder = _DECODERS.get(location.part.encoding, _Identity)()
+    offset = 0
+    while True:
+        piece = await read(partial(_piece, location, offset, CHUNK_BYTES))
+        offset += len(piece)
+        final = len(piece) < CHUNK_BYTES
+        decoded = decoder.decode(piece, final=final)
+        if decoded:
+            yield decoded
+        if final:
+            return
+
+
+class _Identity:
+    def decode(self, piece: bytes, *, final: bool) -> bytes:
+        del final
+        return piece
+
+
+class _Base64:
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def decode(self, piece: bytes, *, final: bool) -> bytes:
+        packed = self._rest + transfer_encodings.base64_signs(piece)
+        usable = len(packed) if final else len(packed) - len(packed) % 4
+        self._rest = packed[usable:]
+        return transfer_encodings.decode_base64(packed[:usable])
+
+
+class _QuotedPrintable:
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def decode(self, piece: bytes, *, final: bool) -> bytes:
+        text = self._rest + piece
+        end = len(text) if final else text.rfind(b"\n") + 1
+        self._rest = text[end:]
+        return quopri.decodestring(text[:end])
+
+
+_DECODERS: dict[str, Callable[[], _Decoder]] = {
+    "base64": _Base64,
+    "quoted-printable": _QuotedPrintable,
+}

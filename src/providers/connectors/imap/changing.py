@@ -1,0 +1,175 @@
+"""Changes of a message: read state, labels, deletion (docs/spec/upstream/imap.md#changes)."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from providers.connectors.imap import filing, mapping, modified_utf7
+from providers.connectors.imap.folders import Folder, Role
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.dry_run import confirm_write
+from providers.failures import Impossible, Missing
+from providers.imap import parsing
+from providers.imap.parsing import Value
+from providers.imap.session import Rejected, Session
+from providers.mail import change_previews
+from providers.ports.mail import MailChange
+from providers.records import mail as mail_records
+from providers.search_text import fold_label
+from providers.write_previews import Change, current_preview
+
+_SEEN = "\\Seen"
+_THREAD = "BODY[HEADER.FIELDS (MESSAGE-ID REFERENCES IN-REPLY-TO)]"
+# Labels that say where a message is, or in which state; folded.
+_STATES = frozenset(fold_label(word) for word in ("UNREAD", *Role))
+_FOLDER_LABEL = "The folder of a message is no label that can be added or removed."
+_NO_LABELS = "The mail server does not keep this label."
+_NO_READ_STATE = "The mail server does not keep the read state in this folder."
+
+
+async def trash(session: Session, place: Place, *, connection: int) -> None:
+    """
+    Move a message to the trash.
+
+    Raises:
+        Missing: It is gone, or in the trash already.
+        Impossible: The server cannot move it.
+    """
+    folders, _ = await _untrashed(session, place)
+    await _flags(session, place)
+    await confirm_write(connection)
+    target = await filing.for_role(session, folders, Role.TRASH)
+    await filing.open_synchronised(session, place)
+    await filing.move(session, place.uid, target)
+
+
+async def change(
+    session: Session, ids: MessageIds, place: Place, change: MailChange, *, connection: int
+) -> mail_records.SentMessage:
+    """
+    Change the read state and labels; return the message's ids.
+
+    Raises:
+        Missing: It is gone or in the trash.
+        Impossible: The server does not keep such a label or the read state.
+    """
+    _, folder = await _untrashed(session, place)
+    row = await _flags(session, place, _THREAD.replace("BODY", "BODY.PEEK", 1))
+    flags = frozenset(map(parsing.text, _list(row.get("FLAGS"))))
+    keywords = _Keywords(folder, flags, _permanent(session))
+    add, remove = keywords.to_add(change.add_labels), keywords.to_remove(change.remove_labels)
+    if change.read is not None:
+        if not keywords.can_store(_SEEN):
+            raise Impossible(_NO_READ_STATE)
+        (add if change.read else remove).append(_SEEN)
+    preview = current_preview()
+    if preview is not None:
+        preview.changes = keywords.preview(change, add, remove, preview.hidden)
+    await confirm_write(connection)
+    try:
+        for sign, some in (("+", add), ("-", remove)):
+            if some:
+                await session.command(
+                    f"UID STORE {place.uid} {sign}FLAGS.SILENT ({' '.join(some)})"
+                )
+    except Rejected as failure:
+        raise Impossible(_NO_LABELS) from failure
+    block = row.get(_THREAD)
+    root = mapping.thread_root(mapping.parse_headers(block if isinstance(block, bytes) else b""))
+    return mail_records.SentMessage(
+        email_id=ids.message_id(place), thread_id=None if root is None else ids.thread_id(root)
+    )
+
+
+class _Keywords:
+    """The labels of one message as keywords."""
+
+    def __init__(
+        self, folder: Folder, flags: AbstractSet[str], permanent: Sequence[str] | None
+    ) -> None:
+        self._folder = folder
+        self._is_read = _SEEN.lower() in map(str.lower, flags)
+        self._permanent = permanent
+        self._present = _by_label(flags)
+
+    def can_store(self, flag: str) -> bool:
+        """Whether the folder keeps a flag; a server that does not say so keeps all."""
+        if self._permanent is None:
+            return True
+        flags = {name.lower() for name in self._permanent}
+        return flag.lower() in flags or (not flag.startswith("\\") and "\\*" in flags)
+
+    def to_add(self, labels: Sequence[str]) -> list[str]:
+        known = _by_label(self._permanent or ())
+        added = []
+        for label in labels:
+            folded = fold_label(label)
+            if folded in _STATES:
+                raise Impossible(_FOLDER_LABEL)
+            if folded in self._present or folded == fold_label(self._folder.label):
+                continue
+            keyword = known.get(folded) or modified_utf7.encode_keyword(label)
+            if keyword.startswith("$") or not self.can_store(keyword):
+                raise Impossible(_NO_LABELS)
+            added.append(keyword)
+        return added
+
+    def to_remove(self, labels: Sequence[str]) -> list[str]:
+        folded = [fold_label(label) for label in labels]
+        if fold_label(self._folder.label) in folded:
+            raise Impossible(_FOLDER_LABEL)
+        return [self._present[label] for label in folded if label in self._present]
+
+    def preview(
+        self,
+        change: MailChange,
+        add: Sequence[str],
+        remove: Sequence[str],
+        hidden: AbstractSet[str],
+    ) -> tuple[Change, ...]:
+        """Return what the change changes; labels are not shown when they are hidden."""
+        changes = change_previews.read_state(self._is_read, change)
+        if not (change.add_labels or change.remove_labels):
+            return changes
+        if "labels" in hidden:
+            return (*changes, change_previews.HIDDEN_LABELS)
+        present = sorted(self._present.values())
+        after = sorted({*present, *add} - {*remove, _SEEN})
+        before_labels, after_labels = (
+            [self._folder.label, *map(modified_utf7.decode, keywords)]
+            for keywords in (present, after)
+        )
+        return (*changes, change_previews.labels(before_labels, after_labels))
+
+
+async def _untrashed(session: Session, place: Place) -> tuple[filing.Folders, Folder]:
+    """Return the folders, and the one that the message is in."""
+    folders = await filing.folders(session)
+    folder = folders.named(place.folder)
+    if folder is None or folder.role is Role.TRASH:
+        raise Missing
+    await filing.open_synchronised(session, place)
+    return folders, folder
+
+
+async def _flags(session: Session, place: Place, *items: str) -> dict[str, Value]:
+    rows = await session.fetch(str(place.uid), " ".join(("UID FLAGS", *items)))
+    if place.uid not in rows:
+        raise Missing
+    return rows[place.uid]
+
+
+def _permanent(session: Session) -> Sequence[str] | None:
+    return None if session.selected is None else session.selected.permanent_flags
+
+
+def _by_label(flags: AbstractSet[str] | Sequence[str]) -> dict[str, str]:
+    """Return the keywords among flags by their label, folded."""
+    return {
+        fold_label(modified_utf7.decode(flag)): flag
+        for flag in flags
+        if not flag.startswith(("\\", "$"))
+    }
+
+
+def _list(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []

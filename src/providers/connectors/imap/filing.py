@@ -1,0 +1,161 @@
+"""Messages that the gateway puts into folders: copies of sent mail, drafts, what is deleted."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from providers.connectors.imap import reading
+from providers.connectors.imap.folder_index import search
+from providers.connectors.imap.folders import Folder, Role, read_folders
+from providers.connectors.imap.message_ids import Place
+from providers.failures import Impossible, Missing
+from providers.imap.session import Literal, Rejected, Reply, Session, astring
+from providers.mail.compose import SerializedMessage
+
+_COPIED = re.compile(rb"\[COPYUID (\d{1,10}) \d{1,10} (\d{1,10})\]", re.IGNORECASE)
+_APPENDED = re.compile(rb"\[APPENDUID (\d{1,10}) (\d{1,10})\]", re.IGNORECASE)
+_NEW_NAMES = {Role.SENT: b"Sent", Role.DRAFTS: b"Drafts", Role.TRASH: b"Trash"}
+_APPEND_SECONDS = 30.0
+_BYTES_PER_SECOND = 500_000  # of a message that is stored; so much longer it may last
+_NO_EXPUNGE = "The mail server can neither move nor expunge a single message."
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of an account at one moment."""
+
+    all: Sequence[Folder]
+
+    def of(self, role: Role) -> Folder | None:
+        """Return the folder with a role."""
+        return next((folder for folder in self.all if folder.role is role), None)
+
+    def named(self, name: bytes) -> Folder | None:
+        """Return the folder with a name, in the server's spelling."""
+        return next((folder for folder in self.all if folder.name == name), None)
+
+
+async def folders(session: Session) -> Folders:
+    """Read the folders of the account."""
+    return Folders(await read_folders(session))
+
+
+async def for_role(session: Session, known: Folders, role: Role) -> bytes:
+    """
+    Return the name of the folder for sent mail, drafts or trash, which is made where it is missing.
+
+    Raises:
+        Impossible: There is none, and the server makes none.
+    """
+    folder = known.of(role)
+    if folder is not None:
+        return folder.name
+    try:
+        await session.command("CREATE", astring(_NEW_NAMES[role]))
+    except Rejected as failure:
+        raise Impossible(f"The mailbox has no folder for {_USES[role]}.") from failure
+    return _NEW_NAMES[role]
+
+
+_USES = {Role.SENT: "sent mail", Role.DRAFTS: "drafts", Role.TRASH: "trash"}
+
+
+async def find(
+    session: Session, folder: bytes, message_id: str, *, from_uid: int = 1
+) -> Place | None:
+    """
+    Return the newest message in a folder with a Message-ID; None without one.
+
+    *from_uid* is the least UID to look at, which makes large folders cheap.
+    """
+    opened = await _synchronised(session, folder)
+    header = astring(f"<{message_id}>")
+    criteria = [f"UID {from_uid}:*", "HEADER", "MESSAGE-ID", header]
+    uids = [uid for uid in await search(session, criteria) if uid >= from_uid]
+    return Place(folder, opened, max(uids)) if uids else None
+
+
+async def append(
+    session: Session, folder: bytes, message: SerializedMessage, flags: str
+) -> Place | None:
+    """Store a message in a folder; None: the server does not tell its place."""
+    seconds = _APPEND_SECONDS + message.size / _BYTES_PER_SECOND
+    literal = Literal(message.size, message.chunks)
+    reply = await session.command("APPEND", astring(folder), flags, literal, seconds=seconds)
+    return _place(reply, _APPENDED, folder)
+
+
+async def move(session: Session, uid: int, target: bytes) -> Place | None:
+    """
+    Move a message of the folder that is open; None: the server does not tell the new place.
+
+    Raises:
+        Missing: It is gone.
+        Impossible: The server cannot move one message without touching others.
+    """
+    if "MOVE" in session.capabilities:
+        reply = await session.command(f"UID MOVE {uid}", astring(target))
+        place = _place(reply, _COPIED, target)
+        if place is None and "UIDPLUS" in session.capabilities:
+            raise Missing
+        return place
+    if "UIDPLUS" not in session.capabilities:
+        raise Impossible(_NO_EXPUNGE)
+    place = await copy(session, uid, target)
+    if place is None:
+        raise Missing
+    await expunge(session, uid)
+    return place
+
+
+async def copy(session: Session, uid: int, target: bytes) -> Place | None:
+    """Copy a message of the folder that is open; None: the server does not tell where to."""
+    reply = await session.command(f"UID COPY {uid}", astring(target))
+    return _place(reply, _COPIED, target)
+
+
+async def expunge(session: Session, uid: int) -> None:
+    """
+    Remove a message of the folder that is open, for good.
+
+    Raises:
+        Impossible: The server cannot remove one message without touching others.
+    """
+    if "UIDPLUS" not in session.capabilities:
+        raise Impossible(_NO_EXPUNGE)
+    await session.command(f"UID STORE {uid} +FLAGS.SILENT (\\Deleted)")
+    await session.command(f"UID EXPUNGE {uid}")
+
+
+async def mark_read(session: Session, place: Place) -> None:
+    """Mark a message as read."""
+    await reading.open_place(session, place, writable=True)
+    await session.command(f"UID STORE {place.uid} +FLAGS.SILENT (\\Seen)")
+
+
+async def open_synchronised(session: Session, place: Place) -> None:
+    """
+    Open the folder of a place for writing, as it is now.
+
+    Raises:
+        Missing: The folder is gone, or its UIDs mean other messages now.
+    """
+    if await _synchronised(session, place.folder) != place.uid_validity:
+        raise Missing
+
+
+async def _synchronised(session: Session, folder: bytes) -> int:
+    """Open a folder for writing; return its UIDVALIDITY."""
+    selected = session.selected
+    opened = await reading.open_folder(session, folder, writable=True)
+    if opened is selected:
+        await session.command("NOOP")  # else it shows what others have removed
+    return opened.uid_validity
+
+
+def _place(reply: Reply, pattern: re.Pattern[bytes], folder: bytes) -> Place | None:
+    for line in (reply.status, *reply.texts("OK")):
+        code = pattern.search(line)
+        if code is not None:
+            return Place(folder, int(code[1]), int(code[2]))
+    return None

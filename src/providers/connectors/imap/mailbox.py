@@ -1,0 +1,191 @@
+"""The mail port of one account on an IMAP server."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from providers.connectors.imap import attachments, changing, mapping, reading, searching, threads
+from providers.connectors.imap.account_memory import AccountMemory
+from providers.connectors.imap.folders import Folder, Role, read_folders
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.sending import Sender
+from providers.connectors.imap.sign_in import Connection, ImapAccess
+from providers.failures import Impossible, Missing, ProviderFailure
+from providers.imap.session import Session
+from providers.imap.submission import CONNECT_SECONDS
+from providers.mail import delivery
+from providers.ports.connection import ConnectionInfo
+from providers.ports.mail import (
+    AttachmentContent,
+    AttachmentFile,
+    Draft,
+    Forward,
+    MailChange,
+    MailPosition,
+    MailQuery,
+    MailSlice,
+    Reply,
+)
+from providers.records import mail as mail_records
+
+T = TypeVar("T")
+
+
+class ImapMailbox:
+    """Mailbox of one connection; implements `providers.ports.mail.MailPort`."""
+
+    def __init__(self, info: ConnectionInfo, access: ImapAccess, memory: AccountMemory) -> None:
+        """*memory* belongs to the caller, one per connection, and outlives this object."""
+        self._info = info
+        self._access = access
+        self._memory = memory
+
+    async def search(
+        self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
+    ) -> MailSlice:
+        """Return matching messages after a position; see `MailPort.search`."""
+
+        async def run(session: Session, ids: MessageIds) -> MailSlice:
+            return await searching.run(
+                session, self._memory, ids, query=query, after=after, wanted=wanted
+            )
+
+        return await self._read(run)
+
+    async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
+        """Read one message; see `MailPort.get`."""
+        messages = await self.get_many([message_id], wanted=wanted)
+        if message_id not in messages:
+            raise Missing
+        return messages[message_id]
+
+    async def get_many(
+        self, message_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Email]:
+        """Read messages folder by folder; see `MailPort.get_many`."""
+        connection = await self._connection()
+        read_places = (_place(connection.ids, name) for name in message_ids)
+        places = [place for place in read_places if place is not None]
+        if not places:  # the server is not asked
+            return {}
+
+        async def run(session: Session) -> Mapping[str, mail_records.Email]:
+            ids = connection.ids
+            labels = await _folder_roles(session) if "labels" in wanted else {}
+            messages = await reading.read_places(session, places, wanted, ids, roles=labels)
+            emails = mapping.emails(list(messages.values()), wanted)
+            return dict(zip(messages, emails, strict=True))
+
+        return await connection.read(run)
+
+    async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
+        """Read a conversation; see `MailPort.thread`."""
+        conversations = await self.threads([thread_id], wanted=wanted)
+        if thread_id not in conversations:
+            raise Missing
+        return conversations[thread_id]
+
+    async def threads(
+        self, thread_ids: Sequence[str], *, wanted: AbstractSet[str]
+    ) -> Mapping[str, mail_records.Thread]:
+        """Read conversations, with one search in each folder; see `MailPort.threads`."""
+        connection = await self._connection()
+        roots = threads.roots(thread_ids, connection.ids)
+        if not roots:  # the server is not asked
+            return {}
+        return await connection.read(
+            lambda session: threads.read(session, roots, wanted, connection.ids)
+        )
+
+    async def attachment(self, message_id: str, attachment_id: str) -> AttachmentFile:
+        """Find an attachment; see `MailPort.attachment`."""
+        owner, _, section = attachment_id.partition(".")
+        if owner != message_id or not section:
+            raise Missing
+
+        connection = await self._connection()
+        place = connection.ids.place(message_id)
+        location = await connection.read(lambda session: attachments.find(session, place, section))
+
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[AttachmentContent]:
+            size = await attachments.content_size(self._read, location)
+            yield AttachmentContent(size, attachments.chunks(self._read, location))
+
+        return AttachmentFile(mapping.attachment(message_id, location.part), opened)
+
+    async def send(self, draft: Draft) -> mail_records.SentMessage:
+        """Send a new message once; see `MailPort.send`."""
+        return await Sender(await self._connection()).send(draft)
+
+    async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
+        """Reply to a message once; see `MailPort.reply`."""
+        return await Sender(await self._connection()).reply(message_id, reply)
+
+    async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
+        """Forward a message once; see `MailPort.forward`."""
+        return await Sender(await self._connection()).forward(message_id, forward)
+
+    async def trash(self, message_id: str) -> None:
+        """Move a message to the trash; see `MailPort.trash`."""
+        connection = await self._connection()
+        place = connection.ids.place(message_id)
+        await _write(
+            connection, lambda session: changing.trash(session, place, connection=connection.id)
+        )
+
+    async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
+        """Change read state and labels; see `MailPort.change`."""
+        connection = await self._connection()
+        place = connection.ids.place(message_id)
+        return await _write(
+            connection,
+            lambda session: changing.change(
+                session, connection.ids, place, change, connection=connection.id
+            ),
+        )
+
+    async def probe(self) -> None:
+        """Open the inbox, and log in at the server for outgoing mail."""
+
+        async def run(session: Session, _: MessageIds) -> None:
+            await reading.open_folder(session, b"INBOX")
+
+        await self._read(run)
+        connection = await self._connection()
+        if connection.sign_in.submission is not None:
+            ends = time.monotonic() + CONNECT_SECONDS
+            (await connection.submission(ends=ends)).close()
+
+    async def _connection(self) -> Connection:
+        sign_in = await self._access()
+        return Connection(self._info.id, self._info.account_email, sign_in, self._memory)
+
+    async def _read(self, work: Callable[[Session, MessageIds], Awaitable[T]]) -> T:
+        """Run *work*, which changes nothing, with a session of the account."""
+        connection = await self._connection()
+        return await connection.read(lambda session: work(session, connection.ids))
+
+
+async def _write(connection: Connection, work: Callable[[Session], Awaitable[T]]) -> T:
+    """Run a change or deletion with a session of the account."""
+    try:
+        return await connection.write(work)
+    except Impossible:  # it says why
+        raise
+    except ProviderFailure as failure:
+        raise delivery.failure_of_change(failure) from failure
+
+
+def _place(ids: MessageIds, native: str) -> Place | None:
+    try:
+        return ids.place(native)
+    except Missing:
+        return None
+
+
+async def _folder_roles(session: Session) -> Mapping[bytes, Role | None]:
+    folders: Sequence[Folder] = await read_folders(session)
+    return {folder.name: folder.role for folder in folders}

@@ -1,0 +1,168 @@
+"""Fetched messages as records: docs/spec/upstream/imap.md#message-to-email."""
+
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from providers.columnar import Column, RecordBuilder, attribute, computed, constant
+from providers.connectors.imap import modified_utf7, transfer_encodings
+from providers.connectors.imap.body_structure import Part, Structure
+from providers.mail import charsets
+from providers.mail.header_fields import FROM_HEADERS
+from providers.records import mail as mail_records
+from providers.search_text import html_to_text
+
+PROVIDER = "IMAP"
+MAX_PREVIEW = 200  # characters
+_FOLD = re.compile(r"\r?\n[ \t]")
+_BLANKS = re.compile(r"\s+")
+_MESSAGE_ID = re.compile(rb"<([^<>\s]{1,500})>")
+_ADDRESSED = frozenset({"from", "to", "cc", "bcc"})
+
+
+@dataclass(slots=True, kw_only=True)
+class FetchedMessage:
+    """
+    A message as the server sent it.
+
+    Attributes:
+        id, thread_id: Native ids; the thread's is None where it was not asked for.
+        folder_label: The label of its folder.
+        flags: In the server's spelling.
+        headers: By lower-case name; address headers that are repeated are joined.
+        preview: The beginning of the body, encoded; None where it was not asked for.
+        body: The body, encoded; None where it was not asked for.
+    """
+
+    id: str
+    received_at: datetime
+    folder_label: str
+    flags: frozenset[str]
+    structure: Structure
+    headers: Mapping[str, str] = field(default_factory=dict)
+    thread_id: str | None = None
+    preview: bytes | None = None
+    body: bytes | None = None
+
+    @property
+    def is_read(self) -> bool:
+        return "\\seen" in self.flags
+
+
+def emails(
+    messages: Sequence[FetchedMessage], wanted: AbstractSet[str]
+) -> list[mail_records.Email]:
+    """Make records of messages, in their order; attributes that are not wanted stay None."""
+    return _EMAILS.records(messages, wanted)
+
+
+def parse_headers(block: bytes) -> dict[str, str]:
+    """Return the headers of a block by lower-case name; the first of each name counts."""
+    by_name: dict[str, str] = {}
+    text = _FOLD.sub(" ", charsets.decode_or_utf8(block, None))
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        key = name.strip().lower()
+        if not colon:
+            continue
+        if key not in by_name:
+            by_name[key] = value.strip()
+        elif key in _ADDRESSED:
+            by_name[key] += f", {value.strip()}"
+    return by_name
+
+
+def message_ids(text: str) -> list[bytes]:
+    """Return the Message-IDs in a header, without their brackets."""
+    return _MESSAGE_ID.findall(text.encode("utf-8", "replace"))
+
+
+def thread_root(headers: Mapping[str, str]) -> bytes | None:
+    """Return the Message-ID that the message's thread begins with; None: it has none."""
+    for name in ("references", "in-reply-to", "message-id"):
+        known = message_ids(headers.get(name, ""))
+        if known:
+            return known[0]
+    return None
+
+
+def _text(part: Part, content: bytes, *, is_cut: bool = False) -> str:
+    decoded = transfer_encodings.decode(content, part.encoding, is_cut=is_cut)
+    return charsets.decode_or_utf8(decoded, part.charset)
+
+
+def _body(message: FetchedMessage) -> str | None:
+    part = message.structure.body
+    return None if part is None or message.body is None else _text(part, message.body)
+
+
+def _body_type(message: FetchedMessage) -> str | None:
+    part = message.structure.body
+    return None if part is None else "html" if part.media_type == "text/html" else "text"
+
+
+def _preview(message: FetchedMessage) -> str:
+    part = message.structure.body
+    content = message.preview if message.preview is not None else message.body
+    if part is None or content is None:
+        return ""
+    text = _text(part, content, is_cut=len(content) < part.size)
+    visible = html_to_text(text) if part.media_type == "text/html" else text
+    return _BLANKS.sub(" ", visible).strip()[:MAX_PREVIEW]
+
+
+def _labels(message: FetchedMessage) -> tuple[str, ...]:
+    keywords = sorted(flag for flag in message.flags if not flag.startswith(("\\", "$")))
+    return (message.folder_label, *map(modified_utf7.decode, keywords))
+
+
+def _attachments(message: FetchedMessage) -> tuple[mail_records.Attachment, ...]:
+    return tuple([attachment(message.id, part) for part in message.structure.files])
+
+
+def attachment(message_id: str, part: Part) -> mail_records.Attachment:
+    """Make a record of an attachment; its id is valid for this message alone."""
+    return mail_records.Attachment(
+        f"{message_id}.{part.section}",
+        part.filename or "noname",
+        part.media_type or None,
+        part.decoded_size,
+        part.is_inline,
+    )
+
+
+def _from_header(name: str) -> Column:
+    """Return the column of an attribute that is read from the headers."""
+    read = FROM_HEADERS[name]
+    return computed(lambda message: read(message.headers))
+
+
+_EMAILS = RecordBuilder(
+    mail_records.Email,
+    {
+        "id": attribute("id"),
+        "provider": constant(PROVIDER),
+        "thread_id": attribute("thread_id"),
+        "subject": _from_header("subject"),
+        "from_": _from_header("from_"),
+        "to": _from_header("to"),
+        "cc": _from_header("cc"),
+        "bcc": _from_header("bcc"),
+        "body_preview": computed(_preview),
+        "body": computed(_body),
+        "body_type": computed(_body_type),
+        # Without a valid date, a message was sent when it was received.
+        "sent_at": computed(
+            lambda message: FROM_HEADERS["sent_at"](message.headers) or message.received_at
+        ),
+        "received_at": attribute("received_at"),
+        "is_read": attribute("is_read"),
+        "has_attachments": attribute("structure.has_attachments"),
+        "attachments": computed(_attachments),
+        "labels": computed(_labels),
+        "importance": _from_header("importance"),
+    },
+    always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
+)

@@ -1,0 +1,216 @@
+"""Messages by their places, and the parts of them that are wanted."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from providers.connectors.imap import body_structure, requested_items
+from providers.connectors.imap.folders import Folder, Role
+from providers.connectors.imap.mapping import FetchedMessage, parse_headers, thread_root
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.received_times import internal_date, received_at
+from providers.failures import Missing, TooMuch
+from providers.imap import parsing, sequence_sets
+from providers.imap.parsing import Value
+from providers.imap.session import OpenFolder, Rejected, Session, astring
+
+PREVIEW_BYTES = 4096  # of the encoded body
+MAX_BODY = 8 * 1024 * 1024  # bytes of one body; docs/spec/upstream/imap.md#limits
+MAX_BODIES = 12 * 1024 * 1024  # bytes of all bodies of one command
+
+
+async def open_folder(session: Session, folder: bytes, *, writable: bool = False) -> OpenFolder:
+    """
+    Open a folder, for reading alone unless told otherwise.
+
+    Raises:
+        Missing: There is no such folder any more.
+    """
+    selected = session.selected
+    if selected is not None and selected.name == folder and selected.is_writable >= writable:
+        return selected
+    session.selected = None
+    try:
+        reply = await session.command("SELECT" if writable else "EXAMINE", astring(folder))
+    except Rejected as failure:
+        raise Missing from failure
+    codes = [_UID_VALIDITY.match(line) for line in reply.texts("OK")]
+    uid_validity = next((int(code[1]) for code in codes if code), 0)
+    permanent = [_PERMANENT_FLAGS.match(line) for line in reply.texts("OK")]
+    flags = next((code[1].decode("ascii", "replace").split() for code in permanent if code), None)
+    session.selected = OpenFolder(
+        folder, writable, uid_validity, None if flags is None else tuple(flags)
+    )
+    return session.selected
+
+
+async def open_place(session: Session, place: Place, *, writable: bool = False) -> None:
+    """
+    Open the folder of a place.
+
+    Raises:
+        Missing: The folder is gone, or its UIDs mean other messages now.
+    """
+    opened = await open_folder(session, place.folder, writable=writable)
+    if opened.uid_validity != place.uid_validity:
+        raise Missing
+
+
+async def fetch_place(session: Session, place: Place, items: str) -> Mapping[str, Value]:
+    """
+    Return the items of the message at a place.
+
+    Raises:
+        Missing: There is no such message.
+    """
+    was_open = _has_open(session, place.folder)
+    await open_place(session, place)
+    rows = await session.fetch(str(place.uid), items)
+    if place.uid not in rows and was_open:
+        await _look_again(session)
+        rows = await session.fetch(str(place.uid), items)
+    if place.uid not in rows:
+        raise Missing
+    return rows[place.uid]
+
+
+def _has_open(session: Session, folder: bytes) -> bool:
+    return session.selected is not None and session.selected.name == folder
+
+
+async def _look_again(session: Session) -> None:
+    """Learn of the messages that have come since the folder was opened; `UID FETCH` does not."""
+    await session.command("NOOP")
+
+
+_PERMANENT_FLAGS = re.compile(rb"\[PERMANENTFLAGS \(([^)]*)\)\]", re.IGNORECASE)
+_UID_VALIDITY = re.compile(rb"\[UIDVALIDITY (\d{1,10})\]", re.IGNORECASE)
+
+
+async def read(
+    session: Session, folder: Folder, uids: Iterable[int], wanted: AbstractSet[str], ids: MessageIds
+) -> dict[int, FetchedMessage]:
+    """
+    Read messages of the folder that *session* has open, by UID; those that are gone are left out.
+
+    Raises:
+        TooMuch: A body is larger than `MAX_BODY`.
+        ProviderFailure: As `Session.command`.
+    """
+    rows = await session.fetch(sequence_sets.write(uids), requested_items.items(wanted))
+    section = f"BODY[HEADER.FIELDS ({' '.join(requested_items.headers(wanted))})]"
+    messages = {}
+    for uid, row in rows.items():
+        headers = parse_headers(_bytes(row.get(section)))
+        root = thread_root(headers) if "thread_id" in wanted else None
+        message_id = ids.message_id(Place(folder.name, folder.uid_validity, uid))
+        messages[uid] = FetchedMessage(
+            id=message_id,
+            received_at=received_at(internal_date(row.get("INTERNALDATE"))),
+            folder_label=folder.label,
+            flags=_flags(row.get("FLAGS")),
+            structure=body_structure.parse(row.get("BODYSTRUCTURE")),
+            headers=headers,
+            thread_id=None if root is None else ids.thread_id(root),
+        )
+    if "body" in wanted:
+        await _read_bodies(session, messages)
+    elif "body_preview" in wanted:
+        await _read_previews(session, messages)
+    return messages
+
+
+async def read_places(
+    session: Session,
+    places: Sequence[Place],
+    wanted: AbstractSet[str],
+    ids: MessageIds,
+    *,
+    roles: Mapping[bytes, Role | None],
+) -> dict[str, FetchedMessage]:
+    """
+    Read messages by native id, in the order of their places; those that are gone are left out.
+
+    Args:
+        session: Opens one folder after the other.
+        places: Where the messages are.
+        wanted: Attributes of `Email`.
+        ids: The ids of the connection.
+        roles: Folder -> role, where labels are wanted.
+    """
+    by_folder = defaultdict(list)
+    for place in places:
+        by_folder[place.folder, place.uid_validity].append(place)
+    messages: dict[str, FetchedMessage] = {}
+    for (name, uid_validity), some in by_folder.items():
+        folder = Folder(
+            name=name, role=roles.get(name), messages=0, uid_next=0, uid_validity=uid_validity
+        )
+        was_open = _has_open(session, name)
+        try:
+            await open_place(session, some[0])
+        except Missing:
+            continue
+        uids = [place.uid for place in some]
+        read_messages = await read(session, folder, uids, wanted, ids)
+        absent = [uid for uid in uids if uid not in read_messages]
+        if absent and was_open:
+            await _look_again(session)
+            read_messages |= await read(session, folder, absent, wanted, ids)
+        messages |= {message.id: message for message in read_messages.values()}
+    ordered = map(ids.message_id, places)
+    return {name: messages[name] for name in ordered if name in messages}
+
+
+async def _read_previews(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
+    for section, uids in _by_section(messages).items():
+        part = f"BODY.PEEK[{section}]<0.{PREVIEW_BYTES}>"
+        rows = await session.fetch(sequence_sets.write(uids), f"UID {part}")
+        for uid in uids:
+            messages[uid].preview = _bytes(rows.get(uid, {}).get(f"BODY[{section}]"))
+
+
+async def _read_bodies(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
+    for section, uids in _by_section(messages).items():
+        for some in _portions(uids, messages):
+            rows = await session.fetch(sequence_sets.write(some), f"UID BODY.PEEK[{section}]")
+            for uid in some:
+                messages[uid].body = _bytes(rows.get(uid, {}).get(f"BODY[{section}]"))
+
+
+def _by_section(messages: Mapping[int, FetchedMessage]) -> Mapping[str, list[int]]:
+    """Return the UIDs of the messages whose body is the part of each number."""
+    by_section = defaultdict(list)
+    for uid, message in messages.items():
+        part = message.structure.body
+        if part is not None:
+            by_section[part.section].append(uid)
+    return by_section
+
+
+def _portions(uids: Sequence[int], messages: Mapping[int, FetchedMessage]) -> Iterable[list[int]]:
+    portion: list[int] = []
+    size = 0
+    for uid in uids:
+        part = messages[uid].structure.body
+        length = 0 if part is None else part.size
+        if length > MAX_BODY:
+            raise TooMuch
+        if portion and size + length > MAX_BODIES:
+            yield portion
+            portion, size = [], 0
+        portion.append(uid)
+        size += length
+    if portion:
+        yield portion
+
+
+def _bytes(value: Value) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _flags(value: Value) -> frozenset[str]:
+    flags = value if isinstance(value, list) else []
+    texts = map(parsing.text, flags)
+    return frozenset(flag.lower() if flag.startswith("\\") else flag for flag in texts)

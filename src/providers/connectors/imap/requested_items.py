@@ -1,0 +1,41 @@
+"""
+The items of FETCH for wanted attributes of `Email`: nothing else is asked for.
+
+ENVELOPE is not used, because it brings subject, people and hidden copies together; each header is
+asked for by its name instead.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+_HEADERS = MappingProxyType(
+    {
+        "subject": ("SUBJECT",),
+        "from_": ("FROM",),
+        "to": ("TO",),
+        "cc": ("CC",),
+        "bcc": ("BCC",),
+        "sent_at": ("DATE",),
+        "importance": ("IMPORTANCE", "X-PRIORITY"),
+        "thread_id": ("IN-REPLY-TO", "MESSAGE-ID", "REFERENCES"),
+    }
+)
+_STRUCTURED = frozenset({"has_attachments", "attachments", "body", "body_type", "body_preview"})
+
+
+def items(wanted: AbstractSet[str]) -> str:
+    """
+    Return the items of the first FETCH.
+
+    BODYSTRUCTURE is always among them: it alone tells whether there are attachments.
+    """
+    names = headers(wanted)
+    section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
+    return f"UID FLAGS INTERNALDATE BODYSTRUCTURE{section}"
+
+
+def headers(wanted: AbstractSet[str]) -> list[str]:
+    """Return the names of the headers that wanted attributes are read from, in order."""
+    names: Iterable[str] = (name for key in wanted & _HEADERS.keys() for name in _HEADERS[key])
+    return sorted(names)

@@ -1,0 +1,313 @@
+"""
+Searches over all folders of an account, newest first: docs/spec/upstream/imap.md#searching.
+
+The order is known before any message is read (`FolderIndex`), so that a page reads the messages
+that it returns, and as many more as a filter leaves out.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
+
+import msgspec
+
+from providers.connectors.imap import mapping, modified_utf7, reading, search_criteria
+from providers.connectors.imap.account_memory import AccountMemory
+from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
+from providers.connectors.imap.folder_index import search as search_uids
+from providers.connectors.imap.folders import Folder, Role, read_folders
+from providers.connectors.imap.mapping import FetchedMessage
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
+from providers.imap.session import Rejected, Session
+from providers.mail import query_matching
+from providers.mail.scanning import MAX_PAGES
+from providers.ports.mail import MailPosition, MailQuery, MailSlice
+from providers.records.base import to_epoch_ms
+from providers.search_text import fold_label
+
+_PAGE = 100  # messages that are read at once where many may not match
+NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
+
+
+class Candidate(NamedTuple):
+    """A message that may match; `rank` orders as `MailPosition.rank`."""
+
+    seconds: int  # received time, since the epoch
+    id: str
+    folder: Folder
+    uid: int
+
+    @classmethod
+    def of(cls, seconds: int, folder: Folder, uid: int, ids: MessageIds) -> "Candidate":
+        place = Place(folder.name, folder.uid_validity, uid)
+        return cls(seconds, ids.message_id(place), folder, uid)
+
+    @property
+    def position(self) -> MailPosition:
+        return MailPosition(self.seconds * 1000, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matches:
+    """
+    Messages of one folder that may match.
+
+    Attributes:
+        times: Of what SEARCH found, or of the folder.
+        is_found: Whether SEARCH found them.
+    """
+
+    folder: Folder
+    times: ReceivedTimes
+    is_found: bool
+
+    def newest_first(self, not_after: int) -> Iterator[tuple[int, Folder, int]]:
+        for seconds, uid in self.times.newest_first(not_after):
+            yield seconds, self.folder, uid
+
+    def count(self, low: int, high: int) -> int:
+        """Return the number of messages received from *low* to *high*, both included."""
+        return self.times.count(low, high) + (0 if low else self.times.others)
+
+    def reaches(self, low: int) -> bool:
+        """Tell whether all messages are known that were received at *low* or later."""
+        return self.times.complete_from <= low
+
+
+async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where to search
+    session: Session,
+    memory: AccountMemory,
+    ids: MessageIds,
+    *,
+    query: MailQuery,
+    after: MailPosition | None,
+    wanted: AbstractSet[str],
+) -> MailSlice:
+    """
+    Return the matches of *query* after a position; see `MailPort.search`.
+
+    Raises:
+        ProviderFailure: As `Session.command`.
+    """
+    if not query_matching.can_match(query):
+        return NOTHING
+    search = _Search(query, after)
+    reader = _Reader(session, ids)
+    compared = query_matching.needed_attributes(search.checked, text=True)
+    matches = await _search_folders(reader, memory, search, early=wanted)
+    # Nearly all that a server finds by words matches; of all messages of a folder few do.
+    reads_many = search.restricts and not any(match.is_found for match in matches)
+    attributes = compared if reads_many else wanted | compared
+    size = _PAGE if reads_many else query.limit + 1
+    candidates = search.candidates(matches, ids)
+    matching: list[tuple[Candidate, FetchedMessage]] = []
+    last: Candidate | None = None
+    exhausted = False
+    for _ in range(MAX_PAGES):
+        page = list(islice(candidates, size))
+        messages = await reader.read(page, attributes)
+        matching += [
+            (candidate, messages[candidate.id])
+            for candidate in page
+            if candidate.id in messages and search.admits(messages[candidate.id], compared)
+        ]
+        last = page[-1] if page else last
+        if len(page) < size:
+            exhausted = all(match.reaches(search.low) for match in matches)
+            break
+        if len(matching) > query.limit:
+            break
+    shown = matching[: query.limit]
+    if not wanted <= attributes:
+        messages = await reader.read([candidate for candidate, _ in shown], wanted)
+        shown = [(each, messages[each.id]) for each, _ in shown if each.id in messages]
+    whole = exhausted and len(matching) <= query.limit
+    is_counted = exhausted or not search.restricts
+    return MailSlice(
+        emails=tuple(mapping.emails([message for _, message in shown], wanted)),
+        scanned_to=None if whole or len(matching) > query.limit or last is None else last.position,
+        exhausted=whole,
+        total=len(matching) if search.restricts else search.count(matches, ids),
+        total_exact=is_counted,
+    )
+
+
+class _Search:
+    """
+    A query and the position after which it continues.
+
+    Attributes:
+        query: As it was asked.
+        low: Seconds since the epoch, from which on messages may match.
+        restricts: Whether what SEARCH finds must be checked.
+        checked: The query without its label, which SEARCH has looked for.
+    """
+
+    def __init__(self, query: MailQuery, after: MailPosition | None) -> None:
+        people = (query.sender, query.recipient, query.participant)
+        checked = any((*people, query.text, query.subject))
+        self.restricts = checked or query.has_attachment is not None
+        self.query = query
+        self.checked = msgspec.structs.replace(query, label=None)
+        self._after = after
+        self.low = 0 if query.after is None else max(0, to_epoch_ms(query.after) // 1000 + 1)
+        self._high = MAX_TIME
+        if query.before is not None:
+            self._high = min(self._high, (to_epoch_ms(query.before) - 1) // 1000)
+        if after is not None:
+            self._high = min(self._high, after.received_ms // 1000)
+
+    async def know_candidates(
+        self, index: FolderIndex, session: Session, folder: Folder, read: ReadTimes | None
+    ) -> None:
+        """Know as many messages of a folder as a search may look at."""
+        await index.cover(
+            session,
+            folder,
+            low=self.low,
+            high=self._high if self._after is None else self._high - 1,  # these follow for sure
+            number=_PAGE * MAX_PAGES if self.restricts else self.query.limit + 1,
+            read=read,
+        )
+
+    def candidates(self, matches: Sequence["_Matches"], ids: MessageIds) -> Iterator[Candidate]:
+        """Return what may match after the position, in order, as far as all folders are known."""
+        known_from = max((match.times.complete_from for match in matches), default=0)
+        streams = [match.newest_first(self._high) for match in matches]
+        merged = heapq.merge(*streams, key=lambda entry: -entry[0])
+        for seconds, same_second in groupby(merged, key=itemgetter(0)):
+            if seconds < max(self.low, known_from):
+                return
+            group = [Candidate.of(seconds, folder, uid, ids) for _, folder, uid in same_second]
+            yield from filter(self._follows, sorted(group, key=attrgetter("id")))
+
+    def count(self, matches: Sequence["_Matches"], ids: MessageIds) -> int:
+        """Return the number of candidates after the position."""
+        number = sum(match.count(self.low, self._high) for match in matches)
+        if self._after is None or self._high != self._after.received_ms // 1000:
+            return number
+        for match in matches:
+            for seconds, folder, uid in match.newest_first(self._high):
+                if seconds < self._high:
+                    break
+                candidate = Candidate.of(seconds, folder, uid, ids)
+                number -= not self._follows(candidate)
+        return number
+
+    def admits(self, message: FetchedMessage, compared: AbstractSet[str]) -> bool:
+        """Tell whether a message that was read matches."""
+        if not self.restricts:
+            return True
+        (email,) = mapping.emails([message], compared)
+        return query_matching.matches(email, self.checked, text=True)
+
+    def _follows(self, candidate: Candidate) -> bool:
+        return self._after is None or candidate.position.rank > self._after.rank
+
+
+async def _search_folders(
+    reader: "_Reader", memory: AccountMemory, search: _Search, *, early: AbstractSet[str]
+) -> list[_Matches]:
+    """Return what may match; *early* is read at once of the first messages of a large inbox."""
+    session, query = reader.session, search.query
+    folders = await read_folders(session)
+    memory.forget_other_folders({folder.name for folder in folders})
+    label = query_matching.folder_label(query)
+    if label is not None:
+        folders = [folder for folder in folders if folder.role == label]
+    elif labelled := _labelled(folders, query.label):
+        folders = labelled
+        query = msgspec.structs.replace(query, label=None)
+    else:
+        folders = [folder for folder in folders if folder.is_searched]
+    criteria = search_criteria.criteria(query)
+    if query.label and label is None:
+        keyword = keyword_of_label(query.label)
+        if keyword is None:
+            return []
+        criteria += ["KEYWORD", keyword]
+    matches = []
+    for folder in folders:
+        if not folder.messages:
+            continue
+        await reading.open_folder(session, folder.name)
+        uids = await _search(session, criteria) if criteria else None
+        index = memory.indexes[folder.name]
+        async with memory.refreshing:
+            await index.refresh(session, folder)
+            if uids is not None:
+                times = ReceivedTimes.of(await index.times_of(session, folder, uids))
+            else:
+                may_read = folder.role is Role.INBOX and not search.restricts
+                read = reader.early(folder, early) if may_read and "body" not in early else None
+                await search.know_candidates(index, session, folder, read)
+                times = index.times
+        matches.append(_Matches(folder, times, uids is not None))
+    return matches
+
+
+def _labelled(folders: Sequence[Folder], label: str | None) -> list[Folder]:
+    """Return the folders that a label names; none without a label."""
+    name = fold_label(label or "")
+    return [folder for folder in folders if name and fold_label(folder.label) == name]
+
+
+async def _search(session: Session, criteria: Sequence[str | bytes]) -> list[int]:
+    """Search; a server that does not know UTF-8 is asked for what is ASCII of the criteria."""
+    if all(isinstance(part, str) for part in criteria):
+        return await search_uids(session, criteria)
+    try:
+        return await search_uids(session, ["CHARSET UTF-8", *criteria])
+    except Rejected as failure:
+        if failure.code != "BADCHARSET":
+            raise
+    return await search_uids(session, ["ALL"])  # the caller checks what it reads
+
+
+def keyword_of_label(label: str) -> str | None:
+    """Return the keyword of a label; None where no keyword can stand for it."""
+    keyword = modified_utf7.encode_keyword(" ".join(label.split()))
+    return keyword if 0 < len(keyword) <= _MAX_KEYWORD and keyword[0] != "$" else None
+
+
+_MAX_KEYWORD = 50  # Dovecot's bound
+
+
+class _Reader:
+    """Reads messages, folder by folder; some were read when their folder was searched."""
+
+    def __init__(self, session: Session, ids: MessageIds) -> None:
+        self.session = session
+        self._ids = ids
+        self._early: dict[str, FetchedMessage] = {}
+
+    def early(self, folder: Folder, wanted: AbstractSet[str]) -> ReadTimes:
+        """Return a function that reads messages of the open folder for their received times."""
+
+        async def read(uids: Sequence[int]) -> Mapping[int, int]:
+            messages = await reading.read(self.session, folder, uids, wanted, self._ids)
+            self._early |= {message.id: message for message in messages.values()}
+            return {uid: int(each.received_at.timestamp()) for uid, each in messages.items()}
+
+        return read
+
+    async def read(
+        self, candidates: Sequence[Candidate], wanted: AbstractSet[str]
+    ) -> dict[str, FetchedMessage]:
+        """Read messages by id; those that are gone are left out."""
+        messages = {each.id: self._early[each.id] for each in candidates if each.id in self._early}
+        by_folder: dict[bytes, list[Candidate]] = {}
+        for candidate in candidates:
+            if candidate.id not in messages:
+                by_folder.setdefault(candidate.folder.name, []).append(candidate)
+        for name, some in by_folder.items():
+            await reading.open_folder(self.session, name)
+            uids = [candidate.uid for candidate in some]
+            read = await reading.read(self.session, some[0].folder, uids, wanted, self._ids)
+            messages |= {message.id: message for message in read.values()}
+        return messages

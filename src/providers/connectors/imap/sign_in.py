@@ -1,0 +1,125 @@
+"""The account of one connection, as its credentials are stored now."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from providers.connectors.imap.account_memory import AccountMemory
+from providers.connectors.imap.message_ids import MessageIds
+from providers.failures import NeedsReauth, SendingRefused, Unreachable
+from providers.imap.accounts import Account
+from providers.imap.session import Session
+from providers.imap.submission import Submission
+
+T = TypeVar("T")
+_NO_SERVER = "The connection has no server for outgoing mail."
+
+
+async def _cannot_renew() -> "SignIn | None":
+    return None
+
+
+async def _note_nothing(*, refused: bool) -> None:
+    del refused
+
+
+class NoteSubmission(Protocol):
+    """Notes whether the server for outgoing mail refused the login or took it."""
+
+    async def __call__(self, *, refused: bool) -> None: ...
+
+
+class SignIn(NamedTuple):
+    """
+    Credentials of an account as they are stored now.
+
+    Attributes:
+        ids: Those of the connection.
+        refused: Is called when the server refuses the account.
+        submission: The account at the server for outgoing mail; None: nothing can be sent.
+        renew: Returns a login with another access token than the refused one; None for passwords.
+        note_submission: Learns of each login at the server for outgoing mail.
+    """
+
+    account: Account
+    ids: MessageIds
+    refused: Callable[[], Awaitable[None]]
+    submission: Account | None = None
+    renew: Callable[[], "Awaitable[SignIn | None]"] = _cannot_renew
+    note_submission: NoteSubmission = _note_nothing
+
+
+ImapAccess = Callable[[], Awaitable[SignIn]]
+
+
+@dataclass(slots=True)
+class Connection:
+    """
+    An account during one call.
+
+    Attributes:
+        id: The connection's.
+        email: The account's address.
+        sign_in: A refused access token is replaced once.
+    """
+
+    id: int
+    email: str
+    sign_in: SignIn
+    memory: AccountMemory
+
+    @property
+    def ids(self) -> MessageIds:
+        return self.sign_in.ids
+
+    async def read(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run *work*, which changes nothing, with a session of the account."""
+        return await self._signed_in(lambda account: self.memory.pool.read(account, work))
+
+    async def write(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run *work*, which may change something, with a session of the account."""
+        return await self._signed_in(lambda account: self.memory.pool.write(account, work))
+
+    async def submission(self, *, ends: float) -> Submission:
+        """
+        Log in at the server for outgoing mail; raises as `Submission.connect`.
+
+        Raises:
+            Unreachable: There is none.
+        """
+        account = self.sign_in.submission
+        if account is None:
+            raise Unreachable(_NO_SERVER, sent=False)
+        try:
+            try:
+                submission = await Submission.connect(account, ends=ends)
+            except SendingRefused:
+                if not await self._renew() or self.sign_in.submission is None:
+                    raise
+                submission = await Submission.connect(self.sign_in.submission, ends=ends)
+        except SendingRefused:
+            await self.sign_in.note_submission(refused=True)
+            raise
+        await self.sign_in.note_submission(refused=False)
+        return submission
+
+    async def _signed_in(self, run: Callable[[Account], Awaitable[T]]) -> T:
+        """Run *run*; once more with another token when the login, with which it began, failed."""
+        try:
+            try:
+                return await run(self.sign_in.account)
+            except NeedsReauth:
+                if not await self._renew():
+                    raise
+                return await run(self.sign_in.account)
+        except NeedsReauth:
+            await self.sign_in.refused()
+            raise
+
+    async def _renew(self) -> bool:
+        """Replace the access token; return whether there is another one."""
+        renewed = await self.sign_in.renew()
+        if renewed is None:
+            return False
+        self.sign_in = renewed
+        return True

@@ -1,0 +1,379 @@
+"""
+Messages that are submitted once, or held once as drafts: docs/spec/upstream/imap.md#sending-once.
+
+A server that has read the last line of a message delivers it, and SMTP has no look-up. So directly
+before that line the Message-ID is committed, and the envelope has one recipient more: the account
+itself. Its copy, found by the Message-ID, proves that the message was sent, and becomes the copy in
+the Sent folder.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from providers.connectors.imap import filing
+from providers.connectors.imap.folders import Role
+from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.sign_in import Connection
+from providers.dry_run import confirm_write
+from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, without_frames
+from providers.http.client import deadline
+from providers.imap.session import Session
+from providers.imap.submission import Envelope
+from providers.mail import compose, delivery
+from providers.mail.compose import OutgoingMessage, SerializedMessage
+from providers.ports.mail import CREATING, WITHDRAWN, SendAttempt
+from providers.records import mail as mail_records
+from providers.write_previews import current_preview
+
+HANDED_OVER = "smtp:"  # then the Message-ID of what was perhaps handed over
+COPY_DELAYS_SECONDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)  # until the account's own copy arrives
+_WITHOUT_IDS = mail_records.SentMessage()
+
+Compose = Callable[[], Awaitable[OutgoingMessage]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """
+    The account before a submission.
+
+    Attributes:
+        inbox_from, sent_from: The least UIDs that new messages there can have.
+        sent: The folder of sent mail; None: there is none yet.
+    """
+
+    sent: bytes | None
+    inbox_from: int = 1
+    sent_from: int = 1
+
+
+class Submitter:
+    """Submits the messages of one account, or leaves them for a person to send."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def deliver_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """Send what *write* composes, or hold it as a draft, once; see the two methods."""
+        draft = attempt.draft_id or ""
+        if draft.startswith(HANDED_OVER):
+            return await self._look_up_earlier(draft.removeprefix(HANDED_OVER), write)
+        return await (self._hold_once if attempt.hold else self._send_once)(attempt, write)
+
+    # -- sending
+
+    async def _send_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """
+        Send what *write* composes; a draft that an earlier attempt held is removed then.
+
+        Returns:
+            The ids of the copy in the Sent folder; without ids when the server does not tell them,
+            and when a person has sent or deleted the draft.
+
+        Raises:
+            OutcomeUnknown: It may have been sent.
+            TakenOver: Another attempt has begun, and sends the message.
+            ProviderFailure: It was not sent.
+        """
+        if attempt.draft_id in {WITHDRAWN, CREATING}:
+            raise OutcomeUnknown
+        if attempt.draft_id is not None and not await self._exists(attempt.draft_id):
+            return _WITHOUT_IDS
+        with _before_sending():
+            message = await write()
+        serialized = compose.serialize(message)
+        sent = await self._submit(attempt, message, serialized)
+        if attempt.draft_id is not None:
+            with suppress(ProviderFailure):
+                await self._connection.write(self._remover(attempt.draft_id))
+        return sent
+
+    async def _submit(
+        self, attempt: SendAttempt, message: OutgoingMessage, serialized: SerializedMessage
+    ) -> mail_records.SentMessage:
+        handed_over = False
+
+        async def mark() -> None:
+            nonlocal handed_over
+            await attempt.store(HANDED_OVER + message.message_id)
+            handed_over = True
+
+        transmitted = compose.serialize(replace(message, bcc=())) if message.bcc else serialized
+        envelope = _envelope(message, transmitted)
+        with _before_sending():
+            before = await self._connection.read(_state)
+        await confirm_write(self._connection.id)
+        try:
+            with delivery.time_for_look_ups():
+                has_witness = await self._hand_over(envelope, transmitted, mark)
+        except ProviderFailure as problem:
+            failure = without_frames(problem)
+            if not handed_over:
+                raise delivery.not_sent(failure) from failure
+            if not delivery.is_ambiguous(failure):
+                await attempt.store(None)
+                raise delivery.not_sent(failure) from failure
+            filed = await delivery.poll(lambda: self._find_copy(message, before))
+            if filed is None:
+                raise OutcomeUnknown from failure
+            return self._ids(filed, message)
+        to_itself = not envelope.witness and envelope.sender in envelope.recipients
+        with suppress(ProviderFailure):  # it was sent, with or without a copy
+            place = await self._file(
+                message, serialized, before, awaits=has_witness or to_itself, to_itself=to_itself
+            )
+            return self._ids(place, message)
+        return _WITHOUT_IDS
+
+    async def _hand_over(
+        self, envelope: Envelope, message: SerializedMessage, mark: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Submit a message; return whether the account itself gets a copy."""
+        ends = deadline.get()
+        if ends is None:
+            ends = time.monotonic() + delivery.SEND_SECONDS - delivery.LOOKUP_SECONDS
+        submission = await self._connection.submission(ends=ends)
+        try:
+            has_witness = await submission.offer(envelope)
+            await submission.hand_over(message.chunks(), mark)
+            return has_witness
+        finally:
+            submission.close()
+
+    # -- the copy
+
+    async def _file(
+        self,
+        message: OutgoingMessage,
+        serialized: SerializedMessage,
+        before: _Before,
+        *,
+        awaits: bool,
+        to_itself: bool,
+    ) -> Place | None:
+        """Have one copy in the Sent folder; the account's own copy becomes it where it can."""
+        arrived: Place | None = None
+        for pause in COPY_DELAYS_SECONDS if awaits else ():
+            await asyncio.sleep(pause)
+            arrived = await self._connection.read(
+                lambda session: filing.find(
+                    session, b"INBOX", message.message_id, from_uid=before.inbox_from
+                )
+            )
+            if arrived is not None:
+                break
+
+        async def work(session: Session) -> Place | None:
+            folder = await _sent_folder(session, before)
+            sent = await filing.find(session, folder, message.message_id, from_uid=before.sent_from)
+            if sent is None and arrived is not None and not message.bcc:
+                return await _adopt(session, arrived, folder, keep=to_itself)
+            if sent is None:
+                sent = await filing.append(session, folder, serialized, "(\\Seen)")
+            if arrived is not None and not to_itself:
+                await filing.open_synchronised(session, arrived)
+                await filing.expunge(session, arrived.uid)
+            return sent
+
+        return await self._connection.write(work)
+
+    async def _find_copy(self, message: OutgoingMessage, before: _Before) -> Place | None:
+        """Return the copy of a message that was perhaps sent, in the Sent folder by then."""
+
+        async def work(session: Session) -> Place | None:
+            folder = await _sent_folder(session, before)
+            sent = await filing.find(session, folder, message.message_id, from_uid=before.sent_from)
+            if sent is not None:
+                return sent
+            arrived = await filing.find(
+                session, b"INBOX", message.message_id, from_uid=before.inbox_from
+            )
+            if arrived is None:
+                return None
+            keep = message.sender in {person.email for person in message.to}
+            return await _adopt(session, arrived, folder, keep=keep) or arrived
+
+        return await self._connection.write(work)
+
+    async def _look_up_earlier(self, message_id: str, write: Compose) -> mail_records.SentMessage:
+        """
+        Return the ids of a message that an earlier attempt perhaps sent.
+
+        Raises:
+            OutcomeUnknown: There is no copy of it.
+        """
+
+        async def work(session: Session) -> Place | None:
+            folders = await filing.folders(session)
+            sent = await filing.for_role(session, folders, Role.SENT)
+            names = [sent, b"INBOX"]
+            names += [
+                folder.name
+                for folder in folders.all
+                if folder.role not in _NO_WITNESS and folder.name not in names
+            ]
+            for name in names:
+                place = await filing.find(session, name, message_id)
+                if place is not None and name == b"INBOX":
+                    return await _adopt(session, place, sent, keep=False) or place
+                if place is not None:
+                    return place
+            return None
+
+        place = await self._connection.write(work)
+        if place is None:
+            raise OutcomeUnknown
+        delivery.note_resumed()
+        if current_preview() is not None:
+            await write()  # it describes the message
+        return mail_records.SentMessage(email_id=self._connection.ids.message_id(place))
+
+    # -- holding
+
+    async def _hold_once(self, attempt: SendAttempt, write: Compose) -> mail_records.SentMessage:
+        """
+        Leave what *write* composes as a draft; there is none besides that of an earlier attempt.
+
+        Returns:
+            The ids of the draft; without ids when the person has sent or deleted it.
+
+        Raises:
+            OutcomeUnknown: There may be a draft.
+            TakenOver: Another attempt has begun, and makes the draft.
+            ProviderFailure: There is no draft yet.
+        """
+        if attempt.draft_id == WITHDRAWN:
+            raise OutcomeUnknown
+        if attempt.draft_id not in {None, CREATING}:
+            delivery.note_resumed()
+            draft = str(attempt.draft_id)
+            is_there = await self._exists(draft)
+            return mail_records.SentMessage(email_id=draft if is_there else None, held=True)
+
+        async def find() -> Place | None:
+            return await self._connection.write(
+                lambda session: _find_draft(session, attempt.message_id)
+            )
+
+        place = await find() if attempt.draft_id == CREATING else None
+        with _before_sending():
+            message = await write() if place is None or current_preview() is not None else None
+        if place is not None:
+            delivery.note_resumed()
+        elif message is not None:
+            serialized = compose.serialize(message)
+            await confirm_write(self._connection.id)
+            await attempt.store(CREATING)
+            try:
+                with delivery.time_for_look_ups():
+                    place = await self._append_draft(serialized) or await find()
+            except ProviderFailure as problem:
+                place = await delivery.find_created(attempt, without_frames(problem), find)
+        if place is None:
+            raise OutcomeUnknown
+        await attempt.store(self._connection.ids.message_id(place))
+        held = mail_records.SentMessage() if message is None else self._ids(place, message)
+        return mail_records.SentMessage(
+            email_id=self._connection.ids.message_id(place), thread_id=held.thread_id, held=True
+        )
+
+    async def _append_draft(self, message: SerializedMessage) -> Place | None:
+        async def work(session: Session) -> Place | None:
+            drafts = await filing.for_role(session, await filing.folders(session), Role.DRAFTS)
+            return await filing.append(session, drafts, message, "(\\Draft \\Seen)")
+
+        return await self._connection.write(work)
+
+    async def _exists(self, draft: str) -> bool:
+        """Tell whether a draft is still there, by its native id."""
+
+        async def work(session: Session) -> bool:
+            try:
+                place = self._connection.ids.place(draft)
+                await filing.open_synchronised(session, place)
+            except Missing:
+                return False
+            return place.uid in await session.fetch(str(place.uid), "UID FLAGS")
+
+        return await self._connection.read(work)
+
+    def _remover(self, draft: str) -> Callable[[Session], Awaitable[None]]:
+        async def work(session: Session) -> None:
+            place = self._connection.ids.place(draft)
+            await filing.open_synchronised(session, place)
+            await filing.expunge(session, place.uid)
+
+        return work
+
+    def _ids(self, place: Place | None, message: OutgoingMessage) -> mail_records.SentMessage:
+        ids: MessageIds = self._connection.ids
+        roots = (*message.references, message.in_reply_to, message.message_id)
+        root = next(filter(None, roots))
+        return mail_records.SentMessage(
+            email_id=None if place is None else ids.message_id(place),
+            thread_id=ids.thread_id(root.encode("ascii")),
+        )
+
+
+@contextmanager
+def _before_sending() -> Iterator[None]:
+    """Let a server that hangs be one that was not reached: the message may be sent again."""
+    try:
+        yield
+    except TimedOut as failure:
+        raise delivery.not_sent(failure) from failure
+
+
+_NO_WITNESS = frozenset({Role.DRAFTS, Role.ALL})
+
+
+async def _state(session: Session) -> _Before:
+    folders = await filing.folders(session)
+    inbox, sent = folders.of(Role.INBOX), folders.of(Role.SENT)
+    return _Before(
+        sent=None if sent is None else sent.name,
+        inbox_from=1 if inbox is None else inbox.uid_next,
+        sent_from=1 if sent is None else sent.uid_next,
+    )
+
+
+async def _sent_folder(session: Session, before: _Before) -> bytes:
+    if before.sent is not None:
+        return before.sent
+    return await filing.for_role(session, await filing.folders(session), Role.SENT)
+
+
+async def _adopt(session: Session, arrived: Place, sent: bytes, *, keep: bool) -> Place | None:
+    """Make the account's own copy the one in the Sent folder; *keep*: it stays in the inbox too."""
+    await filing.open_synchronised(session, arrived)
+    if keep:
+        place = await filing.copy(session, arrived.uid, sent)
+        if place is not None:
+            await filing.mark_read(session, place)
+        return place
+    await session.command(f"UID STORE {arrived.uid} +FLAGS.SILENT (\\Seen)")
+    return await filing.move(session, arrived.uid, sent)
+
+
+async def _find_draft(session: Session, message_id: str) -> Place | None:
+    drafts = (await filing.folders(session)).of(Role.DRAFTS)
+    return None if drafts is None else await filing.find(session, drafts.name, message_id)
+
+
+def _envelope(message: OutgoingMessage, transmitted: SerializedMessage) -> Envelope:
+    people = (*message.to, *message.cc, *message.bcc)
+    recipients = list(dict.fromkeys(compose.written_address(person.email) for person in people))
+    sender = compose.written_address(message.sender)
+    own = [name for name in recipients if name.casefold() == sender.casefold()]
+    return Envelope(
+        sender=own[0] if own else sender,
+        recipients=recipients,
+        witness="" if own else sender,
+        size=transmitted.size,
+        is_8bit=any(
+            not piece.isascii() for piece in transmitted.pieces if isinstance(piece, bytes)
+        ),
+    )

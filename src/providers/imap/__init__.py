@@ -1,0 +1,16 @@
+"""
+IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' own servers.
+
+    endpoints   addresses of servers, and how a connection is secured
+    accounts    a user and password at a server
+    logins      logins as they are stored
+    connecting  why a server cannot be reached
+    sasl        initial responses of logins by OAuth
+    parsing     responses as nested lists, in linear time
+    replies     what a connection sends and receives, and failures of commands
+    session     one authenticated connection: commands, literals, FETCH rows
+    pool        the sessions of one account
+    submission  one message handed to a server for outgoing mail
+    sequence_sets
+                UIDs in the compact form of commands and ESEARCH answers
+"""

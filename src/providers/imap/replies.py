@@ -1,0 +1,91 @@
+"""Literals, answers and failures of the commands of one IMAP connection."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from providers.failures import Refused, Unreachable
+from providers.imap import parsing
+from providers.imap.parsing import Value
+
+Pieces = list[bytes]  # text and literals in turn; see `parsing`
+
+
+class Disconnected(Unreachable):
+    """The server ended the connection; *sent* tells whether the command may have run."""
+
+
+class Rejected(Refused):
+    """
+    The server answered a command with NO or BAD.
+
+    Attributes:
+        code: The response code in capitals, such as TRYCREATE; "" without one.
+        is_syntax: Whether it was BAD.
+    """
+
+    def __init__(self, code: str, *, is_syntax: bool) -> None:
+        super().__init__()
+        self.code = code
+        self.is_syntax = is_syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """
+    A part of a command that is not held in memory.
+
+    Attributes:
+        size: Bytes.
+        chunks: Returns the bytes from their start.
+    """
+
+    size: int
+    chunks: Callable[[], AsyncIterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """
+    The answer of one command.
+
+    Attributes:
+        status: The tagged line without its tag, such as `OK [READ-ONLY] done`.
+        untagged: The other responses, in order.
+    """
+
+    status: bytes
+    untagged: tuple[Pieces, ...]
+
+    def rows(self) -> dict[int, dict[str, Value]]:
+        """Return the items of FETCH responses by UID; items of one message are joined."""
+        rows: dict[int, dict[str, Value]] = {}
+        for pieces in self.untagged:
+            row = parsing.fetch_row(pieces)
+            if row is not None and (uid := parsing.number(row.get("UID"))):
+                rows.setdefault(uid, {}).update(row)
+        return rows
+
+    def texts(self, word: str) -> list[bytes]:
+        """Return what follows `* WORD ` in the untagged lines of this word."""
+        head = f"* {word} ".encode()
+        return [
+            pieces[0][len(head) :]
+            for pieces in self.untagged
+            if pieces[0][: len(head)].upper() == head
+        ]
+
+
+class OpenFolder(NamedTuple):
+    """
+    The folder that a session has open.
+
+    Attributes:
+        name: In the server's spelling.
+        permanent_flags: The flags that it keeps; None: the server does not say.
+    """
+
+    name: bytes
+    is_writable: bool
+    uid_validity: int
+    permanent_flags: tuple[str, ...] | None = None

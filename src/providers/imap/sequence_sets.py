@@ -1,0 +1,33 @@
+"""UIDs in the compact form of commands and ESEARCH answers: `1:4,7`."""
+
+from collections.abc import Iterable, Iterator
+
+MAX_UID = 2**32 - 1
+
+
+def write(uids: Iterable[int]) -> str:
+    """Return the shortest set of these UIDs, which may come in any order; "" for none."""
+    ranges: list[list[int]] = []
+    for uid in sorted(set(uids)):
+        if ranges and ranges[-1][1] == uid - 1:
+            ranges[-1][1] = uid
+        else:
+            ranges.append([uid, uid])
+    return ",".join(str(low) if low == high else f"{low}:{high}" for low, high in ranges)
+
+
+def read(text: str, *, most: int) -> Iterator[int]:
+    """
+    Return the UIDs of a set, in its order.
+
+    Raises:
+        ValueError: It is no set of numbers, or has more than *most* UIDs.
+    """
+    count = 0
+    for part in filter(None, text.strip().split(",")):
+        low, _, high = part.partition(":")
+        first, last = sorted((int(low), int(high or low)))
+        count += last - first + 1
+        if not (first > 0 and last <= MAX_UID and count <= most):
+            raise ValueError(text[:100])
+        yield from range(first, last + 1)

@@ -1,0 +1,365 @@
+"""
+One authenticated IMAP connection.
+
+Commands run one after another: whoever uses a session has it alone (`pool`). A connection whose
+command was cancelled or timed out is closed, because the answer would still come.
+"""
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from itertools import count
+from typing import Final
+
+from providers.failures import (
+    Broken,
+    NeedsReauth,
+    OutOfSpace,
+    ProviderFailure,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from providers.imap.accounts import Account, Notify, ignore
+from providers.imap.connecting import NO_STARTTLS, reason_of
+from providers.imap.endpoints import Security, tls_context
+from providers.imap.parsing import Value
+from providers.imap.replies import Disconnected, Literal, OpenFolder, Pieces, Rejected, Reply
+from providers.imap.sasl import token_login
+
+__all__ = [
+    "Account",
+    "Disconnected",
+    "Literal",
+    "OpenFolder",
+    "Pieces",
+    "Rejected",
+    "Reply",
+    "Session",
+    "astring",
+]
+
+CONNECT_SECONDS = 5.0
+COMMAND_SECONDS = 15.0
+MAX_LINE = 1 << 20  # bytes
+MAX_RESPONSE = 16 * 1024 * 1024  # bytes of all that one command answers
+
+_LITERAL = re.compile(rb"~?\{(\d{1,10})\}$")
+_CAPABILITY = re.compile(rb"\bCAPABILITY ([^\]\r\n]+)", re.IGNORECASE)
+_CODE = re.compile(rb"\A(?:NO|BAD|BYE|OK) \[([A-Z0-9-]+)", re.IGNORECASE)
+
+
+class Session:
+    """
+    An authenticated connection.
+
+    Attributes:
+        capabilities: In capitals, as the server announced them after the login.
+        selected: The folder that is open.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, notify: Notify = ignore
+    ) -> None:
+        """Take a connection; `connect` makes one."""
+        self._notify = notify
+        self._reader = reader
+        self._writer = writer
+        self._tags = (f"{secrets.token_hex(4)}{number}".encode() for number in count(1))
+        self._is_open = True
+        self.capabilities: frozenset[str] = frozenset()
+        self.selected: OpenFolder | None = None
+
+    @classmethod
+    async def connect(cls, account: Account) -> "Session":
+        """
+        Connect, secure the connection and log in.
+
+        Raises:
+            Unreachable: The server cannot be reached, or offers no encryption that we accept.
+            TimedOut: It did not answer in time.
+            NeedsReauth: It refuses name and password.
+            Throttled: The account has too many connections, or the server is busy.
+        """
+        session = await cls.open(account)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await session.log_in(account)
+        except BaseException as failure:
+            session.close()
+            if isinstance(failure, TimeoutError):
+                raise TimedOut(sent=False) from failure
+            raise
+        return session
+
+    @classmethod
+    async def open(cls, account: Account) -> "Session":
+        """
+        Connect and secure the connection, without a login.
+
+        Raises:
+            Unreachable, TimedOut: As `connect`.
+        """
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return await _open(account)
+        except TimeoutError as failure:
+            raise TimedOut(sent=False) from failure
+        except (OSError, asyncio.IncompleteReadError, ValueError) as failure:
+            raise Unreachable(reason_of(failure), sent=False) from failure
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection can still be used, as far as is known."""
+        return self._is_open and not self._reader.at_eof()
+
+    async def command(
+        self,
+        *parts: str | bytes | Literal,
+        answers: Sequence[str] = (),
+        seconds: float = COMMAND_SECONDS,
+    ) -> Reply:
+        """
+        Run one command and return its answer.
+
+        Args:
+            parts: Text as it is written, ASCII; bytes become literals. They are joined by blanks.
+            answers: Lines that answer the server's requests to go on, in order.
+            seconds: Until the answer must have come.
+
+        Raises:
+            Rejected: The server answered NO or BAD.
+            Disconnected: It ended the connection, before or during the command.
+            TimedOut: It did not answer in time.
+            Broken: Its answer violates the protocol or is too large.
+        """
+        if not self.is_open:
+            self.close()
+            raise Disconnected(sent=False)
+        began, outcome = time.perf_counter(), "broken"
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await self._run(parts, answers)
+            outcome = "200"
+        except TimeoutError as failure:
+            self.close()
+            outcome = "late"
+            raise TimedOut from failure
+        except (OSError, asyncio.IncompleteReadError) as failure:
+            self.close()
+            raise Disconnected(sent=True) from failure
+        except (asyncio.LimitOverrunError, ValueError) as failure:
+            self.close()
+            raise Broken from failure
+        except asyncio.CancelledError:
+            self.close()
+            outcome = "cancelled"
+            raise
+        except ProviderFailure:
+            outcome = "400"
+            raise
+        finally:
+            self._notify(_name(parts[0]), outcome, began)
+        return reply
+
+    async def fetch(self, uids: str, items: str) -> dict[int, dict[str, Value]]:
+        """Return the items of messages by UID; messages that are gone are left out."""
+        return (await self.command(f"UID FETCH {uids} ({items})")).rows()
+
+    def close(self) -> None:
+        """End the connection without a word."""
+        self._is_open = False
+        self._writer.transport.abort()  # a goodbye would wait for the server
+
+    async def _run(
+        self, parts: Sequence[str | bytes | Literal], answers: Sequence[str] = ()
+    ) -> Reply:
+        tag = next(self._tags)
+        untagged: list[Pieces] = []
+        line = tag
+        for part in parts:
+            if isinstance(part, str):
+                line += b" " + part.encode("ascii")
+                continue
+            at_once = "LITERAL+" in self.capabilities
+            size = len(part) if isinstance(part, bytes) else part.size
+            self._writer.write(line + (b" {%d+}\r\n" if at_once else b" {%d}\r\n") % size)
+            if not at_once:
+                status = await self._until(tag, untagged, continuation=True)
+                if status is not None:  # refused: the literal must not be sent
+                    return self._judge(status, untagged)
+            if isinstance(part, bytes):
+                line = part
+                continue
+            async for chunk in part.chunks():
+                self._writer.write(chunk)
+                await self._writer.drain()
+            line = b""
+        self._writer.write(line + b"\r\n")
+        for answer in answers:
+            status = await self._until(tag, untagged, continuation=True)
+            if status is not None:
+                return self._judge(status, untagged)
+            self._writer.write(answer.encode("ascii") + b"\r\n")
+        status = await self._until(tag, untagged)
+        return self._judge(status or b"", untagged)
+
+    async def _until(
+        self, tag: bytes, untagged: list[Pieces], *, continuation: bool = False
+    ) -> bytes | None:
+        """Read responses to the tagged line; None for a request to go on, if it may come."""
+        size = 0
+        while True:
+            pieces = await self._response()
+            head = pieces[0]
+            size += sum(map(len, pieces))
+            if size > MAX_RESPONSE:
+                raise ValueError("the response is too large")
+            if head[:1] == b"+" and continuation:
+                return None
+            if head[:2] == b"* ":
+                self._note(head)
+                untagged.append(pieces)
+            elif head[: len(tag) + 1] == tag + b" ":
+                self._note(head)
+                return head[len(tag) + 1 :]
+            else:
+                raise ValueError("a response belongs to no command")
+
+    async def _response(self) -> Pieces:
+        """Read one response: a line whose literals are pieces of their own."""
+        pieces: Pieces = []
+        size = 0
+        while True:
+            line = (await self._reader.readuntil(b"\n")).rstrip(b"\r\n")
+            literal = _LITERAL.search(line)
+            if literal is None:
+                pieces.append(line)
+                return pieces
+            length = int(literal[1])
+            size += length + len(line)
+            if size > MAX_RESPONSE:
+                raise ValueError("a literal is too large")
+            pieces += [line[: literal.start()], await self._reader.readexactly(length)]
+
+    def _note(self, head: bytes) -> None:
+        announced = _CAPABILITY.search(head)
+        if announced:
+            words = announced[1].decode("ascii", "replace").upper().split()
+            self.capabilities = frozenset(words)
+        if head[2:6].upper() == b"BYE ":
+            self._is_open = False
+
+    def _judge(self, status: bytes, untagged: Sequence[Pieces]) -> Reply:
+        word = status.partition(b" ")[0].upper()
+        if word == b"OK":
+            return Reply(status, tuple(untagged))
+        code = _CODE.match(status)
+        name = code[1].decode("ascii").upper() if code else ""
+        if name == "OVERQUOTA":
+            raise OutOfSpace
+        if name in _BUSY:
+            raise Throttled(None)
+        if name == "SERVERBUG":
+            raise Broken(SERVER_FAULT, failed=True)
+        raise Rejected(name, is_syntax=word == b"BAD")
+
+    async def greet(self) -> None:
+        """Read the server's greeting."""
+        pieces = await self._response()
+        self._note(pieces[0])
+        if pieces[0][:5].upper() not in (b"* OK ", b"* PRE"):
+            if pieces[0][:6].upper() == b"* BYE ":
+                raise ConnectionError("the server takes no connection now")
+            raise ValueError("no greeting")
+
+    async def secure(self, host: str) -> None:
+        """
+        Go on under TLS.
+
+        A response that somebody put in plain text behind that to STARTTLS answers no command,
+        because tags cannot be guessed.
+
+        Raises:
+            Unreachable: The server does not offer STARTTLS.
+            OSError: TLS fails.
+        """
+        if not self.capabilities:
+            await self._run(("CAPABILITY",))
+        if "STARTTLS" not in self.capabilities:
+            raise Unreachable(NO_STARTTLS, sent=False)
+        await self._run(("STARTTLS",))
+        await self._writer.start_tls(tls_context(), server_hostname=host)
+        self.capabilities = frozenset()  # those of before are not to be trusted
+
+    async def log_in(self, account: Account) -> None:
+        """Log in, and learn what the server can do then; raises as `connect`."""
+        if not self.capabilities:
+            await self.command("CAPABILITY")
+        try:
+            if account.has_token:
+                reply = await self._log_in_by_token(account)
+            else:
+                login = ("LOGIN", astring(account.username), astring(account.password))
+                reply = await self.command(*login)
+        except Rejected as failure:
+            if failure.code == "UNAVAILABLE":
+                raise Unreachable(sent=False) from failure
+            raise NeedsReauth(TOKEN_REFUSED if account.has_token else LOGIN_REFUSED) from failure
+        if _CAPABILITY.search(reply.status) is None:
+            await self.command("CAPABILITY")
+
+    async def _log_in_by_token(self, account: Account) -> Reply:
+        login = token_login(account, {word.removeprefix("AUTH=") for word in self.capabilities})
+        if login is None:
+            raise Unreachable(NO_TOKEN_LOGIN, sent=False)
+        words, answers = f"AUTHENTICATE {login.mechanism}", [login.response, login.after_error]
+        if "SASL-IR" in self.capabilities:
+            return await self.command(f"{words} {login.response}", answers=answers[1:])
+        return await self.command(words, answers=answers)
+
+
+# Response codes that say "later": RFC 5530.
+_BUSY: Final = frozenset({"LIMIT", "INUSE"})
+SERVER_FAULT = "The mail server reports a fault of its own, such as a full disk."
+LOGIN_REFUSED = "The mail server refused the user name or the password."
+TOKEN_REFUSED = "The mail server refused the access token."  # noqa: S105 - a sentence
+NO_TOKEN_LOGIN = "The mail server offers no login by access token."  # noqa: S105 - a sentence
+
+
+def _name(part: str | bytes | Literal) -> str:
+    """Return the name of a command, such as "FETCH" of "UID FETCH 1 (FLAGS)"."""
+    words = part.split(" ", 2) if isinstance(part, str) else [""]
+    return (words[1] if words[0] == "UID" else words[0]).upper()
+
+
+def astring(value: str | bytes) -> str | bytes:
+    """Write a text as a quoted string if it is plain ASCII, else as a literal."""
+    content = value.encode() if isinstance(value, str) else value
+    if len(content) < 1000 and all(0x20 <= byte < 0x7F for byte in content):
+        quoted = content.decode("ascii").replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{quoted}"'
+    return content
+
+
+async def _open(account: Account) -> Session:
+    endpoint = account.endpoint
+    tls = tls_context() if endpoint.security is Security.TLS else None
+    reader, writer = await asyncio.open_connection(
+        endpoint.place,
+        endpoint.port,
+        ssl=tls,
+        server_hostname=endpoint.host if tls else None,
+        limit=MAX_LINE,
+    )
+    session = Session(reader, writer, account.notify)
+    try:
+        await session.greet()
+        if endpoint.security is Security.STARTTLS:
+            await session.secure(endpoint.host)
+    except BaseException:
+        session.close()
+        raise
+    return session

@@ -1,0 +1,93 @@
+"""New messages, replies and forwards of connectors that compose whole messages."""
+
+from collections.abc import Mapping
+
+from providers.mail import addresses, compose, original_message, quoting, reply_headers
+from providers.mail.compose import OutgoingMessage
+from providers.mail.reply_recipients import RECIPIENT_FIELDS, People
+from providers.ports.mail import Draft, Forward, Reply
+from providers.records.mail import Email
+from providers.write_previews import Recipients, Subject, add_attachments, describe
+
+
+def new_message(draft: Draft, sender: str) -> OutgoingMessage:
+    """Return a new message of the address *sender*."""
+    return OutgoingMessage(
+        sender=sender,
+        to=draft.to,
+        cc=draft.cc,
+        bcc=draft.bcc,
+        subject=draft.subject,
+        body=draft.body,
+        body_type=draft.body_type,
+        importance=draft.importance,
+        message_id=draft.attempt.message_id,
+        files=compose.attached(draft.files),
+    )
+
+
+def reply_message(
+    headers: Mapping[str, str],
+    reply: Reply,
+    *,
+    sender: str,
+    recipients: tuple[People, People],
+    quoted: Email | None,
+) -> OutgoingMessage:
+    """
+    Return a reply, and describe it to a dry run.
+
+    Args:
+        headers: Those of the original, by lower-case name.
+        reply: As the caller asked for it.
+        sender: An address of the account.
+        recipients: To and Cc; see `derive_recipients`.
+        quoted: The original with the attributes to quote; None: nothing is quoted.
+    """
+    to, cc = recipients
+    body, body_type = reply.body, reply.body_type
+    if quoted is not None:
+        body, body_type = quoting.quote_in_reply((body, body_type), quoted, hidden=reply.hidden)
+    subject = quoting.reply_subject(
+        compose.blank_control_characters(addresses.decode_words(headers.get("subject", "")))
+    )
+    describe(
+        recipients=Recipients(to=tuple(to), cc=tuple(cc), derived_from=RECIPIENT_FIELDS),
+        subject=Subject(text=subject, derived=True),
+    )
+    original_id = next(iter(reply_headers.message_ids(headers.get("message-id", ""))), "")
+    return OutgoingMessage(
+        sender=sender,
+        to=to,
+        cc=cc,
+        subject=subject,
+        body=body,
+        body_type=body_type,
+        message_id=reply.attempt.message_id,
+        in_reply_to=original_id,
+        references=reply_headers.references(headers.get("references", ""), original_id),
+        files=compose.attached(reply.files),
+    )
+
+
+def forward_message(raw: bytes, forward: Forward, *, sender: str, provider: str) -> OutgoingMessage:
+    """Return a forward of the original *raw* with its attachments, and describe it to a dry run."""
+    email, files = original_message.parse(raw, provider)
+    body, body_type = quoting.quote_in_forward(
+        (forward.body, forward.body_type), email, hidden=forward.hidden
+    )
+    subject = quoting.forward_subject(
+        compose.blank_control_characters("" if "subject" in forward.hidden else email.subject or "")
+    )
+    describe(subject=Subject(text=subject, derived=True))
+    add_attachments((file.name, file.size) for file in files)
+    return OutgoingMessage(
+        sender=sender,
+        to=forward.to,
+        cc=forward.cc,
+        subject=subject,
+        body=body,
+        body_type=body_type,
+        message_id=forward.attempt.message_id,
+        files=(*files, *compose.attached(forward.files)),
+    )

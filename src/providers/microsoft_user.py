@@ -1,0 +1,33 @@
+"""The signed-in user of Microsoft Graph, whom mail, calendars and content have in common."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from providers.http.client import Upstream
+from providers.odata import CamelStruct
+
+
+class _User(CamelStruct):
+    mail: str | None = None
+    user_principal_name: str | None = None
+    proxy_addresses: tuple[str, ...] = ()
+
+
+async def read_addresses(
+    upstream: Upstream, *, headers: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """
+    Return the primary address, the sign-in name and the aliases of the account.
+
+    Raises:
+        ProviderFailure: The request failed.
+    """
+    select = (("$select", "mail,userPrincipalName,proxyAddresses"),)
+    response = await upstream.call("GET", "v1.0", "me", params=select, headers=headers)
+    user = response.decode(_User)
+    aliases = (
+        address
+        for kind, _, address in (proxy.partition(":") for proxy in user.proxy_addresses)
+        if kind.lower() == "smtp"
+    )
+    return tuple(filter(None, (user.mail, user.user_principal_name, *aliases)))

@@ -1,0 +1,62 @@
+"""Calls that describe what the token in use can do; no GraphQL document answers them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.types import Scope
+
+from rest_compat import errors
+from rest_compat.ports import AdmittedRequest, CallObserver, Problem, RequestEntry
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
+from rest_compat.table import Endpoint, access
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """
+    A description below `/api/access`.
+
+    Attributes:
+        path: Below `/api/access`.
+        render: Writes it for the token of an admitted request.
+    """
+
+    path: str
+    content_type: str
+    render: Callable[[AdmittedRequest], Awaitable[bytes]]
+
+
+class DescriptionResponder:
+    """Handler of one description, like `endpoint.Responder` of a row of the table."""
+
+    def __init__(
+        self, description: Description, *, entry: RequestEntry, observer: CallObserver | None = None
+    ) -> None:
+        self.endpoint: Endpoint = access.get(description.path, "")
+        self._description = description
+        self._entry = entry
+        self._observer = observer
+
+    async def respond(self, request: RestRequest, _path: Mapping[str, str]) -> RestResponse:
+        """Answer *request*; refusals are responses too."""
+        try:
+            admitted = await self._entry.admit(
+                request.scope, self.endpoint.bucket, partial_fail=False
+            )
+        except Problem as problem:
+            return self.refuse(problem, request.scope)
+        response = RestResponse(
+            status=200,
+            body=await self._description.render(admitted),
+            content_type=self._description.content_type,
+        )
+        if self._observer is not None:
+            self._observer(admitted, None, response, None)
+        return response
+
+    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+        """Build the error response of this call."""
+        return errors.error_response(
+            problem, request_id=self._entry.request_id(scope), surface=None
+        )

@@ -1,0 +1,111 @@
+"""
+`GET /api/access/graphql-of`: the document of a call that is named by its method and its path.
+
+It answers what the call itself answers with `Prefer: graphql`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.types import Message, Scope
+
+from policy.vocabulary import not_known
+from rest_compat import errors
+from rest_compat.ports import CallObserver, Problem, RequestEntry
+from rest_compat.request import RestRequest, invalid_parameter
+from rest_compat.responses import RestResponse
+from rest_compat.table import Endpoint, access
+
+_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
+_METHODS = ("GET", "POST", "PATCH", "DELETE")
+_OWN_PATH = "/graphql-of"
+
+
+class GraphqlOfResponder:
+    """Passes the named call to *answer* with `Prefer: graphql`."""
+
+    endpoint: Endpoint = access.get(_OWN_PATH, "")
+
+    def __init__(
+        self,
+        answer: Callable[[RestRequest], Awaitable[RestResponse]],
+        *,
+        entry: RequestEntry,
+        observer: CallObserver | None = None,
+    ) -> None:
+        self._answer = answer
+        self._entry = entry
+        self._observer = observer
+
+    async def respond(self, request: RestRequest, _path: Mapping[str, str]) -> RestResponse:
+        """Answer *request*; the named call authenticates and charges it."""
+        try:
+            named = _named_call(request)
+        except Problem as problem:
+            return await self._reject(request, problem)
+        return await self._answer(named)
+
+    async def _reject(self, request: RestRequest, problem: Problem) -> RestResponse:
+        """Refuse a call that names none, to callers with a valid token."""
+        try:
+            admitted = await self._entry.admit(
+                request.scope, self.endpoint.bucket, partial_fail=False
+            )
+        except Problem as refusal:
+            return self.refuse(refusal, request.scope)
+        response = self.refuse(problem, request.scope)
+        if self._observer is not None:
+            self._observer(admitted, None, response, problem)
+        return response
+
+    def refuse(self, problem: Problem, scope: Scope) -> RestResponse:
+        """Build the error response of this call."""
+        return errors.error_response(
+            problem, request_id=self._entry.request_id(scope), surface=None
+        )
+
+
+def _named_call(request: RestRequest) -> RestRequest:
+    """
+    Return the call that the parameters `method`, `path` and `body` name.
+
+    Raises:
+        Problem: 400, they name no call below /api/access.
+    """
+    for name, values in request.query.items():
+        if name not in {"method", "path", "body"}:
+            raise invalid_parameter(name, not_known(("body", "method", "path")))
+        if len(values) > 1:
+            raise invalid_parameter(name, "is given more than once")
+    method = request.query.get("method", ("GET",))[0].upper()
+    path, _, query = request.query.get("path", ("",))[0].partition("?")
+    if method not in _METHODS:
+        raise invalid_parameter("method", f"must be one of {', '.join(_METHODS)}")
+    if not path.startswith(_PREFIXES) or path == GraphqlOfResponder.endpoint.path:
+        known = "/api/access/ or /api/saved/"
+        raise invalid_parameter("path", f"must be the path of a call below {known}")
+    if not f"{path}{query}".isascii():
+        raise invalid_parameter("path", "must be percent-encoded")
+    body = request.query.get("body", ("",))[0].encode()
+    passed_on = [
+        (name, value)
+        for name, value in request.scope["headers"]
+        if name not in {b"prefer", b"content-length", b"content-type"}
+    ]
+    own = [
+        (b"prefer", b"graphql"),
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    scope = {
+        **request.scope,
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [*passed_on, *own],
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return RestRequest(scope, receive)

@@ -1,0 +1,192 @@
+"""Handles the calls below `/api/saved` as those of the table: `endpoint.Responder`."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from policy.vocabulary import Code
+from rest_compat import errors
+from rest_compat.endpoint import Responder
+from rest_compat.idempotency import normal_path
+from rest_compat.ledger import Intent
+from rest_compat.ports import AdmittedRequest, Operation, Problem, RateBucket
+from rest_compat.readers import Body, BodyReader
+from rest_compat.request import RestRequest
+from rest_compat.responses import RestResponse
+from rest_compat.saved.document import PREFIX, SavedDocument, SavedOperation, endpoint_of
+from rest_compat.saved.routes import Routes, path_values
+from rest_compat.table import Endpoint
+
+ROUTE = f"{PREFIX}/{{path}}"  # of all saved documents, in logs and metrics
+MAX_RESPONDERS = 256  # prepared documents that a process keeps
+
+_SEGMENTS = tuple(PREFIX.split("/")[1:])
+_BUCKET = RateBucket(windows="management")
+
+
+class SavedDocuments(Protocol):
+    """The stored documents."""
+
+    async def routes(self) -> Routes:
+        """Return the routes as they are stored now."""
+
+    async def prepare(self, document: SavedDocument) -> tuple[str, SavedOperation]:
+        """
+        Return the text of *document*, and its operation.
+
+        Raises:
+            Problem: It was removed meanwhile, or does not fit the schema any more.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedResponder(Responder):
+    """
+    Handler of one saved document.
+
+    Attributes:
+        prepared: Its operation.
+        document: Its text.
+        row: The documented call with the same root field.
+    """
+
+    prepared: Operation
+    document: str
+    row: Endpoint | None
+
+    @cached_property
+    def operation(self) -> Operation:
+        """The operation of the document."""
+        return self.prepared
+
+    @property
+    def text(self) -> str:
+        """The text of the document."""
+        return self.document
+
+    @cached_property
+    def saved_name(self) -> str | None:
+        """The name of the document."""
+        return self.endpoint.document
+
+    def intent(  # noqa: PLR0913 - see `Responder`
+        self,
+        request: RestRequest,
+        path: Mapping[str, str],
+        body: Body | None,
+        *,
+        token_id: int,
+        key: str,
+        expected: str | None,
+    ) -> Intent:
+        """Build the intent of the documented call, seen by another document."""
+        intent = super().intent(request, path, body, token_id=token_id, key=key, expected=expected)
+        arguments = self.arguments(request, path, body)
+        if self.row is None or arguments is None:
+            return intent
+        view = hashlib.sha256(f"{self.endpoint.status} {self.document}".encode()).digest()
+        return replace(
+            intent, method=self.row.method, path=normal_path(self.row, arguments), view=view
+        )
+
+
+class SavedRoutes:
+    """Answers the calls of saved documents; made with what all handlers share."""
+
+    def __init__(
+        self,
+        documents: SavedDocuments,
+        base: Responder,
+        *,
+        rows: Mapping[str, Endpoint],
+        readers: Mapping[str, BodyReader],
+    ) -> None:
+        """*base* is a handler of the table, *rows* are its calls that write, by root field."""
+        self._documents = documents
+        self._base = base
+        self._rows = rows
+        self._readers = readers
+        self._responders: OrderedDict[SavedDocument, SavedResponder] = OrderedDict()
+
+    @staticmethod
+    def serves(segments: tuple[str, ...]) -> bool:
+        """Say whether a path is one of saved documents."""
+        return segments[:2] == _SEGMENTS
+
+    async def respond(self, request: RestRequest, segments: tuple[str, ...]) -> RestResponse:
+        """Answer *request*, whose path is *segments*, by its document, or by 404 or 405."""
+        state = request.scope.setdefault("state", {})
+        state["route"] = ROUTE
+        documents = (await self._documents.routes()).match(segments)
+        document = documents.get("GET" if request.method == "HEAD" else request.method)
+        if document is None:
+            return await self._reject(request, documents.values())
+        try:
+            responder = await self._responder(document)
+        except Problem as problem:
+            return await self._refuse_admitted(request, problem, (document,))
+        state["endpoint"] = responder.endpoint
+        return await responder.respond(request, path_values(document, segments))
+
+    async def _responder(self, document: SavedDocument) -> SavedResponder:
+        responder = self._responders.get(document)
+        if responder is None:
+            text, operation = await self._documents.prepare(document)
+            row = self._rows.get(operation.root_name)
+            endpoint = endpoint_of(document, operation, row)
+            base = self._base
+            responder = SavedResponder(
+                endpoint=endpoint,
+                graph=base.graph,
+                entry=base.entry,
+                ledger=base.ledger,
+                reader=self._readers[endpoint.body],
+                observer=base.observer,
+                strict=base.strict,
+                explorer=base.explorer,
+                prepared=operation,
+                document=text,
+                row=row,
+            )
+            self._responders[document] = responder
+            if len(self._responders) > MAX_RESPONDERS:
+                self._responders.popitem(last=False)
+        else:
+            self._responders.move_to_end(document)
+        return responder
+
+    async def _reject(
+        self, request: RestRequest, documents: Iterable[SavedDocument]
+    ) -> RestResponse:
+        """Answer what no document answers, to callers with a valid token."""
+        documents = tuple(documents)
+        if not documents:
+            problem = errors.problem(Code.NOT_FOUND, "There is nothing at this path.", status=404)
+            return await self._refuse_admitted(request, problem, ())
+        message = f"This path does not allow {request.method}."
+        problem = errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
+        response = await self._refuse_admitted(request, problem, documents)
+        methods = {document.method for document in documents}
+        allow = ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
+        return response.with_headers(("Allow", allow)) if response.status == 405 else response
+
+    async def _refuse_admitted(
+        self, request: RestRequest, problem: Problem, documents: Iterable[SavedDocument]
+    ) -> RestResponse:
+        """Answer *problem*, or 403 to a token that may run none of *documents* anyway."""
+        admitted: AdmittedRequest | None = None
+        try:
+            admitted = await self._base.entry.admit(request.scope, _BUCKET, partial_fail=False)
+            names = [document.name for document in documents]
+            self._base.entry.check_document(admitted, names)
+            raise problem
+        except Problem as refusal:
+            response = errors.error_response(
+                refusal, request_id=self._base.entry.request_id(request.scope), surface=None
+            )
+            if admitted is not None and self._base.observer is not None:
+                self._base.observer(admitted, None, response, refusal)
+            return response

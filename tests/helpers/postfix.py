@@ -1,0 +1,246 @@
+"""
+A Postfix of the tests' own: submission with a login, and delivery into their Dovecot.
+
+Mail to the users of the Dovecot is delivered there; mail to the domain `NOWHERE` is refused while
+the client waits; all other mail is discarded after it was accepted, and the log says so.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from database_servers import free_port, program, wait_for
+from dovecot import DOMAIN, Dovecot
+
+NOWHERE = "nowhere.test"
+
+MAIN = """
+compatibility_level = 3.6
+queue_directory = {folder}/spool
+data_directory = {folder}/data
+maillog_file = {folder}/mail.log
+maillog_file_prefixes = {folder}
+myhostname = mail.{domain}
+mydomain = {domain}
+mydestination =
+virtual_mailbox_domains = {domain}
+virtual_mailbox_maps = static:all
+virtual_alias_maps = {aliases}
+virtual_transport = lmtp:inet:127.0.0.1:{lmtp_port}
+relay_domains =
+mynetworks =
+default_transport = discard:
+transport_maps = inline:{{ {nowhere}=error:5.1.2 }}
+alias_maps =
+alias_database =
+local_recipient_maps =
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+smtputf8_enable = yes
+header_checks = regexp:{folder}/conf/header_checks
+message_size_limit = {size_limit}
+smtpd_tls_cert_file = {certificate}
+smtpd_tls_key_file = {key}
+smtpd_tls_security_level = may
+smtpd_sasl_type = dovecot
+smtpd_sasl_path = inet:127.0.0.1:{sasl_port}
+smtpd_recipient_restrictions = permit_sasl_authenticated, reject_unauth_destination
+smtpd_peername_lookup = no
+smtpd_delay_reject = yes
+smtp_dns_support_level = disabled
+lmtp_destination_recipient_limit = 1
+in_flow_delay = 0
+minimal_backoff_time = 2s
+maximal_backoff_time = 5s
+queue_run_delay = 2s
+"""
+MASTER = """
+127.0.0.1:{port} inet n - n - - smtpd
+  -o syslog_name=postfix/submission
+  -o smtpd_tls_security_level=encrypt
+  -o smtpd_sasl_auth_enable=yes
+  -o smtpd_client_restrictions=permit_sasl_authenticated,reject
+127.0.0.1:{tls_port} inet n - n - - smtpd
+  -o syslog_name=postfix/submissions
+  -o smtpd_tls_wrappermode=yes
+  -o smtpd_sasl_auth_enable=yes
+  -o smtpd_client_restrictions=permit_sasl_authenticated,reject
+127.0.0.1:{open_port} inet n - n - - smtpd
+  -o smtpd_tls_security_level=none
+  -o local_header_rewrite_clients=
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+tlsmgr unix - - n 1000? 1 tlsmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+verify unix - - n - 1 verify
+proxymap unix - - n - - proxymap
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+lmtp unix - - n - - lmtp
+anvil unix - - n - 1 anvil
+scache unix - - n - 1 scache
+showq unix n - n - - showq
+postlog unix-dgram n - n - 1 postlogd
+"""
+_DELIVERED = re.compile(r": ([0-9A-Za-z]+): to=<([^>]*)>.* status=sent ")
+_SUBJECT = re.compile(r"/cleanup\[\d+\]: ([0-9A-Za-z]+): info: header Subject: (.*?) from ")
+_MESSAGE_ID = re.compile(r"/cleanup\[\d+\]: ([0-9A-Za-z]+): message-id=<([^>]*)>")
+
+
+class Postfix:
+    """
+    A running server; it knows the users and passwords of the Dovecot.
+
+    Attributes:
+        port: Submission with STARTTLS.
+        tls_port: Submission over TLS.
+        open_port: SMTP without encryption and login; headers stay as they are, as of mail from
+            elsewhere.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        dovecot: Dovecot,
+        *,
+        size_limit: int = 41_943_040,
+        aliases: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """*aliases*: further addresses of the users, by the address."""
+        self._program = program("postfix", "/usr/sbin")
+        if os.getuid() != 0:
+            pytest.skip("Postfix needs root")
+        self.folder = folder
+        self.port, self.tls_port, self.open_port = free_port(), free_port(), free_port()
+        for name in ("conf", "spool", "data"):
+            (folder / name).mkdir()
+        for name, mode in (("", 0o755), ("conf", 0o755), ("spool", 0o755)):
+            (folder / name).chmod(mode)
+        shutil.chown(folder / "data", "postfix")
+        self._configuration = folder / "conf"
+        (self._configuration / "main.cf").write_text(
+            MAIN.format(
+                folder=folder,
+                domain=DOMAIN,
+                nowhere=NOWHERE,
+                lmtp_port=dovecot.lmtp_port,
+                sasl_port=dovecot.sasl_port,
+                certificate=dovecot.certificate,
+                key=dovecot.folder / "tls.key",
+                size_limit=size_limit,
+                aliases=_inline_table(aliases),
+            )
+        )
+        (self._configuration / "header_checks").write_text("/^Subject:/ INFO\n")
+        (self._configuration / "master.cf").write_text(
+            MASTER.format(port=self.port, tls_port=self.tls_port, open_port=self.open_port)
+        )
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [self._program, "-c", self._configuration, "start-fg"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        wait_for(self.port)
+
+    def stop(self) -> None:
+        command = [self._program, "-c", self._configuration, "stop"]
+        subprocess.run(command, capture_output=True, check=False, timeout=60)
+        self._process.wait(60)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the server at once; what it has accepted stays in its queue."""
+        self._signal(signal.SIGKILL)
+        self._process.wait(60)
+
+    def _signal(self, number: int) -> None:
+        """Signal the master and its children, which have process groups of their own."""
+        master = int((self.folder / "spool/pid/master.pid").read_text())
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(master)], capture_output=True, text=True, check=False
+        )
+        for pid in (master, *map(int, listed.stdout.split())):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+
+    def url(self, *, tls: bool = True) -> str:
+        """The address of the server for `Endpoint.parse`."""
+        return f"smtps://localhost:{self.tls_port}" if tls else f"smtp://localhost:{self.port}"
+
+    def log(self) -> str:
+        return (self.folder / "mail.log").read_text()
+
+    def deliveries(self) -> list[tuple[str, str]]:
+        """Message-ID and recipient of each delivery, by the server's log."""
+        return self._delivered(_MESSAGE_ID)
+
+    def delivered_subjects(self) -> list[tuple[str, str]]:
+        """Subject and recipient of each delivery, by the server's log."""
+        return self._delivered(_SUBJECT)
+
+    async def wait_for_delivery(self, subject: str, to: str) -> int:
+        """
+        Wait for the delivery of a message and return how often it was delivered.
+
+        The server accepts a message before it delivers it and writes that into its log.
+        """
+        async with asyncio.timeout(60):
+            while (subject, to) not in self.delivered_subjects():  # noqa: ASYNC110 - it is a file
+                await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)  # for a second one
+        return self.delivered_subjects().count((subject, to))
+
+    def _delivered(self, pattern: re.Pattern[str]) -> list[tuple[str, str]]:
+        log = self.log()
+        names = dict(pattern.findall(log))
+        return [(names.get(queue_id, ""), to) for queue_id, to in _DELIVERED.findall(log)]
+
+
+def _inline_table(entries: Mapping[str, str]) -> str:
+    """Write a table for a setting; Postfix takes no empty one."""
+    rows = " ".join(f"{{ {name} = {value} }}" for name, value in entries.items())
+    return f"inline:{{ {rows} }}" if rows else ""
+
+
+@contextmanager
+def postfix_server(
+    dovecot: Dovecot,
+    *,
+    size_limit: int = 41_943_040,
+    aliases: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Postfix]:
+    folder = Path(tempfile.mkdtemp(prefix="postfix"))
+    try:
+        server = Postfix(folder, dovecot, size_limit=size_limit, aliases=aliases)
+        try:
+            yield server
+        finally:
+            server.thaw()
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,26 @@
+"""Rows of a matrix that the fast suite runs; the slow suite runs the others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+Row = type(pytest.param())
+
+
+def slow_but(fast: Iterable[Any], rows: Iterable[Any]) -> list[Any]:
+    """
+    Return *rows* as parameters; those that are not in *fast* are marked slow.
+
+    A row that is a `pytest.param` with an id is in *fast* by the id.
+    """
+    fast = list(fast)
+    parameters = [row if isinstance(row, Row) else pytest.param(row) for row in rows]
+    labels = [row.id or row.values[0] for row in parameters]
+    assert all(label in labels for label in fast)
+    return [
+        row
+        if label in fast
+        else pytest.param(*row.values, id=row.id, marks=[*row.marks, pytest.mark.slow])
+        for row, label in zip(parameters, labels, strict=True)
+    ]

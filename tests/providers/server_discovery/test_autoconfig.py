@@ -1,0 +1,104 @@
+"""The configuration file that a domain publishes: what is read, and what is refused."""
+
+import pytest
+
+from providers.imap.endpoints import Endpoint, Security
+from providers.server_discovery import autoconfig
+from providers.server_discovery.autoconfig import ConfiguredServer
+
+ADA = "ada@example.test"
+
+
+def server(kind, host, port, security, user="%EMAILADDRESS%"):
+    tag = "incomingServer" if kind in {"imap", "pop3"} else "outgoingServer"
+    return (
+        f'<{tag} type="{kind}"><hostname>{host}</hostname><port>{port}</port>'
+        f"<socketType>{security}</socketType><authentication>password-cleartext</authentication>"
+        f"<username>{user}</username></{tag}>"
+    )
+
+
+def file(*servers, head=""):
+    content = "".join(servers)
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>{head}<clientConfig version="1.1">'
+        f'<emailProvider id="x"><domain>example.test</domain>{content}</emailProvider>'
+        "</clientConfig>"
+    ).encode()
+
+
+def test_encrypted_servers_are_read_tls_first():
+    body = file(
+        server("imap", "mail.example.test", 143, "STARTTLS"),
+        server("pop3", "mail.example.test", 995, "SSL"),
+        server("imap", "mail.example.test", 993, "SSL"),
+        server("imap", "mail.example.test", 143, "plain"),
+        server("smtp", "out.%EMAILDOMAIN%", 465, "SSL", "%EMAILLOCALPART%"),
+    )
+
+    assert autoconfig.parse(body, ADA) == {
+        "imap": [
+            ConfiguredServer(Endpoint("mail.example.test", 993, Security.TLS), ADA),
+            ConfiguredServer(Endpoint("mail.example.test", 143, Security.STARTTLS), ADA),
+        ],
+        "smtp": [ConfiguredServer(Endpoint("out.example.test", 465, Security.TLS), "ada")],
+    }
+
+
+def test_the_address_is_not_in_the_addresses_of_the_file():
+    assert autoconfig.addresses("example.test") == (
+        "https://autoconfig.example.test/mail/config-v1.1.xml",
+        "https://example.test/.well-known/autoconfig/mail/config-v1.1.xml",
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "user", "kept"),
+    [
+        pytest.param("bücher.test", "993", "ada", "xn--bcher-kva.test", id="an IDN"),
+        pytest.param("mail.example.test/x", "993", "ada", None, id="a path in the host"),
+        pytest.param("a@mail.example.test", "993", "ada", None, id="a user in the host"),
+        pytest.param("mail.example.test", "0", "ada", None, id="port 0"),
+        pytest.param("mail.example.test", "65536", "ada", None, id="a port that is too large"),
+        pytest.param("mail.example.test", "x", "ada", None, id="no number"),
+        pytest.param("", "993", "ada", None, id="no host"),
+        pytest.param("a" * 64 + ".test", "993", "ada", None, id="a label that is too long"),
+    ],
+)
+def test_a_server_with_an_impossible_place_is_left_out(host, port, user, kept):
+    servers = autoconfig.parse(file(server("imap", host, port, "SSL", user)), ADA)["imap"]
+
+    assert [entry.endpoint.host for entry in servers] == ([kept] if kept else [])
+
+
+def test_an_unknown_placeholder_in_a_user_name_names_none():
+    body = file(server("imap", "mail.example.test", 993, "SSL", "%REALNAME%"))
+
+    assert autoconfig.parse(body, ADA)["imap"][0].username == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        pytest.param(b"", "not XML", id="empty"),
+        pytest.param(b"<html><body>Not found</body></html>", "no configuration", id="a page"),
+        pytest.param(
+            file(head='<!DOCTYPE clientConfig [<!ENTITY a "b">]>'), "document type", id="entities"
+        ),
+        pytest.param(
+            b"<clientConfig>" + b"<a>" * 20 + b"</a>" * 20 + b"</clientConfig>",
+            "nested too deeply",
+            id="deep nesting",
+        ),
+        pytest.param(b"<clientConfig>" + b" " * 70_000 + b"</clientConfig>", "not XML", id="large"),
+    ],
+)
+def test_what_is_no_such_file_is_refused(body, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        autoconfig.parse(body, ADA)
+
+
+def test_few_servers_of_a_file_are_read():
+    body = file(*(server("imap", f"m{n}.example.test", 993, "SSL") for n in range(100)))
+
+    assert len(autoconfig.parse(body, ADA)["imap"]) == 10

@@ -1,0 +1,366 @@
+"""The search for servers: its order, and where a password goes."""
+
+import time
+
+import httpx
+import pytest
+
+from providers.imap import connecting
+from providers.server_discovery.search import Confirmation, MailServers, StepOutcome
+
+MAIL, OUT, ELSEWHERE = "mail.example.test", "out.example.test", "mx.hoster.test"
+ADA = "ada@example.test"
+
+
+def outcomes(found, target):
+    """The outcomes and sentences of the steps at one target."""
+    return [(step.outcome, step.detail) for step in found.steps if step.target == target]
+
+
+def assert_never_called(*servers):
+    for server in servers:
+        assert (server.connections, server.heard) == (0, [])
+
+
+async def test_records_of_the_domain_name_its_servers(domain):
+    imap, smtp = await domain.serve("imap", MAIL), await domain.serve("smtp", OUT)
+    domain.record("imaps", MAIL, imap.port)
+    domain.record("submissions", OUT, smtp.port)
+
+    found = await domain.search()
+
+    assert found.mail == MailServers(
+        server=f"imaps://{MAIL}:{imap.port}",
+        submission=f"smtps://{OUT}:{smtp.port}",
+        username=ADA,
+        signed_in=True,
+    )
+    assert (imap.logins, smtp.logins) == ([ADA], [ADA])
+    assert found.confirmations == ()
+
+
+async def test_the_first_record_that_answers_wins(domain):
+    good = await domain.serve("imap", MAIL)
+    domain.hosts[OUT] = "127.0.0.1"
+    domain.record("imaps", OUT, 1)
+    domain.record("imaps", MAIL, good.port, priority=5)
+
+    found = await domain.search()
+
+    assert found.mail.server == f"imaps://{MAIL}:{good.port}"
+    assert outcomes(found, f"imaps://{OUT}:1") == [(StepOutcome.FAILED, connecting.NOT_LISTENING)]
+
+
+async def test_nothing_is_sent_to_a_server_that_dns_alone_names(domain):
+    server = await domain.serve("imap", ELSEWHERE)
+    domain.record("imaps", ELSEWHERE, server.port)
+
+    found = await domain.search()
+
+    assert found.mail is None
+    reason = "mx.hoster.test is not in example.test, and DNS alone names it."
+    assert found.confirmations == (Confirmation(ELSEWHERE, reason),)
+    assert_never_called(server)
+
+    confirmed = await domain.search(confirmed=frozenset({ELSEWHERE}), server="")
+    # The name of a confirmed host is looked up by the system, which does not know this one.
+    assert outcomes(confirmed, f"imaps://{ELSEWHERE}:{server.port}") == [
+        (StepOutcome.FAILED, connecting.NO_SUCH_NAME)
+    ]
+
+
+@pytest.mark.parametrize("host", ["xexample.test", "example.test.evil.test", "test"])
+async def test_a_similar_name_is_not_in_the_domain(domain, host):
+    server = await domain.serve("imap", host)
+    domain.record("imaps", host, server.port)
+
+    found = await domain.search()
+
+    assert [confirmation.host for confirmation in found.confirmations] == [host]
+    assert_never_called(server)
+
+
+async def test_the_domains_own_page_vouches_for_a_server_elsewhere(domain):
+    imap, smtp = await domain.serve("imap", ELSEWHERE), await domain.serve("smtp", ELSEWHERE)
+    domain.hosts["autoconfig.example.test"] = "127.0.0.1"
+    domain.record("imaps", ELSEWHERE, imap.port)
+    domain.web = configuration(imap.port, smtp.port)
+    imap.users = smtp.users = {"ada": "ada-secret"}
+
+    found = await domain.search()
+
+    assert found.mail.server == f"imaps://{ELSEWHERE}:{imap.port}"
+    assert (found.mail.submission, found.mail.username, found.mail.signed_in) == (
+        f"smtps://{ELSEWHERE}:{smtp.port}",
+        "ada",
+        True,
+    )
+    assert (imap.logins, smtp.logins, found.confirmations) == (["ada"], ["ada"], ())
+    assert all("authorization" not in request.headers for request in domain.requests)
+    assert all("ada" not in str(request.url) for request in domain.requests)
+
+
+def configuration(imap_port, smtp_port):
+    def answer(request):
+        servers = "".join(
+            f'<{tag} type="{kind}"><hostname>{ELSEWHERE}</hostname><port>{port}</port>'
+            f"<socketType>SSL</socketType><username>%EMAILLOCALPART%</username></{tag}>"
+            for tag, kind, port in (
+                ("incomingServer", "imap", imap_port),
+                ("outgoingServer", "smtp", smtp_port),
+            )
+        )
+        return httpx.Response(200, text=f"<clientConfig>{servers}</clientConfig>")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("location", "detail"),
+    [
+        pytest.param(
+            "http://example.test/x.xml",
+            "A redirect leads to an address without encryption.",
+            id="plain http",
+        ),
+        pytest.param(
+            "https://inner.example.test/x.xml",
+            "inner.example.test is in the gateway's own network, or not on the internet.",
+            id="this network",
+        ),
+        pytest.param(
+            "https://autoconfig.example.test/x", "There are too many redirects.", id="loop"
+        ),
+    ],
+)
+async def test_a_page_leads_neither_to_plain_text_nor_into_this_network(domain, location, detail):
+    domain.hosts |= {"autoconfig.example.test": "127.0.0.1", "inner.example.test": "10.0.0.1"}
+    domain.web = lambda request: httpx.Response(302, headers={"location": location})
+
+    found = await domain.search()
+
+    url = "https://autoconfig.example.test/mail/config-v1.1.xml"
+    assert [sentence for _, sentence in outcomes(found, url)] == [detail]
+    assert all(request.url.host == "autoconfig.example.test" for request in domain.requests)
+
+
+async def test_a_server_in_this_network_needs_a_confirmation(domain):
+    server = await domain.serve("imap", MAIL)
+    domain.hosts[MAIL] = "10.0.0.1"
+    domain.record("imaps", MAIL, server.port)
+
+    found = await domain.search()
+
+    reason = f"{MAIL} is in the gateway's own network, or not on the internet."
+    assert Confirmation(MAIL, reason) in found.confirmations
+    assert found.mail is None
+    assert_never_called(server)
+
+
+@pytest.mark.parametrize(
+    ("serving", "sentence"),
+    [
+        pytest.param({"names": ("other.test",)}, connecting.WRONG_NAME, id="another name"),
+        pytest.param({"trusted": False}, connecting.UNKNOWN_AUTHORITY, id="unknown authority"),
+        pytest.param({"tls": False}, connecting.NO_TLS, id="no TLS"),
+    ],
+)
+@pytest.mark.parametrize("protocol", ["imap", "smtp"])
+async def test_a_server_without_a_valid_certificate_gets_no_password(
+    domain, protocol, serving, sentence
+):
+    server = await domain.serve(protocol, MAIL, **serving)
+    domain.record("imaps" if protocol == "imap" else "submissions", MAIL, server.port)
+
+    found = await domain.search()
+
+    assert found.mail is None
+    if protocol == "smtp":
+        sentence = connecting.of_submission(sentence)
+    assert (StepOutcome.FAILED, sentence) in outcomes(found, f"{protocol}s://{MAIL}:{server.port}")
+    assert server.logins == []
+    assert b"ada" not in b"".join(server.heard)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "service", "sentence"),
+    [
+        ("imap", "imap", connecting.NO_STARTTLS),
+        ("smtp", "submission", "The submission server offers no encryption."),
+    ],
+)
+async def test_a_server_without_starttls_gets_no_password(domain, protocol, service, sentence):
+    server = await domain.serve(protocol, MAIL, tls=False)
+    domain.record(service, MAIL, server.port)
+
+    found = await domain.search()
+
+    assert outcomes(found, f"{protocol}://{MAIL}:{server.port}") == [(StepOutcome.FAILED, sentence)]
+    assert server.logins == []
+
+
+async def test_a_service_that_the_domain_declines_is_not_guessed_at(domain):
+    domain.record("imaps", "", 0)
+    domain.record("imap", "", 0)
+
+    found = await domain.search()
+
+    assert not [step for step in found.steps if step.target.startswith("imap")]
+    assert outcomes(found, "_imaps._tcp.example.test") == [
+        (StepOutcome.NOT_FOUND, "The domain says that it has no such server.")
+    ]
+    assert [step for step in found.steps if step.target.startswith("smtp")]  # of another service
+
+
+async def test_the_local_part_is_the_second_user_that_is_tried(domain):
+    imap = await domain.serve("imap", MAIL, users={"ada": "ada-secret"})
+    domain.record("imaps", MAIL, imap.port)
+
+    found = await domain.search()
+
+    assert (found.mail.username, found.mail.signed_in) == ("ada", True)
+    assert imap.logins == [ADA, "ada"]
+
+
+async def test_a_wrong_password_is_tried_twice_at_most(domain):
+    imap, smtp = await domain.serve("imap", MAIL), await domain.serve("smtp", OUT)
+    domain.record("imaps", MAIL, imap.port)
+    domain.record("submissions", OUT, smtp.port)
+
+    found = await domain.search(password="wrong")
+
+    assert (found.mail.signed_in, found.mail.refused) == (False, True)
+    assert (imap.logins, smtp.logins) == ([ADA, "ada"], [])
+
+
+async def test_without_a_password_nobody_logs_in(domain):
+    imap = await domain.serve("imap", MAIL)
+    domain.record("imaps", MAIL, imap.port)
+
+    found = await domain.search(password=None)
+
+    assert (found.mail.signed_in, found.mail.refused, imap.logins) == (False, False, [])
+
+
+async def test_a_submission_server_that_refuses_the_login_is_left_out(domain):
+    imap = await domain.serve("imap", MAIL)
+    smtp = await domain.serve("smtp", OUT, users={})
+    domain.record("imaps", MAIL, imap.port)
+    domain.record("submissions", OUT, smtp.port)
+
+    found = await domain.search()
+
+    assert (found.mail.signed_in, found.mail.submission) == (True, "")
+    assert outcomes(found, f"smtps://{OUT}:{smtp.port}")[-1] == (
+        StepOutcome.FAILED,
+        "The submission server refused the user name or the password.",
+    )
+
+
+@pytest.mark.slow
+async def test_a_search_ends_in_time_with_what_it_has(domain):
+    hanging = await domain.serve("imap", MAIL, hangs=True)
+    domain.record("imaps", MAIL, hanging.port)
+    began = time.monotonic()
+
+    found = await domain.search(seconds=0.3)
+
+    assert time.monotonic() - began < 3  # far from the 5 seconds of one server
+    assert (found.is_complete, found.mail) == (False, None)
+    assert found.steps[-1].detail == "The search ended after 0 seconds."
+
+
+@pytest.mark.parametrize(
+    "email", ["ada@", "ada@-", "ada@a..b", "ada@exa mple.test", "ada@a/b", "ada@127.0.0.1"]
+)
+async def test_an_address_without_a_valid_domain_is_refused(domain, email):
+    with pytest.raises(ValueError, match="The domain of the address is not valid"):
+        await domain.search(email=email)
+
+    assert domain.requests == []
+
+
+class TestCalendars:
+    """CalDAV: located without the password, which one server gets then."""
+
+    async def test_the_well_known_place_leads_to_the_calendars(self, domain):
+        domain.hosts["example.test"] = "127.0.0.1"
+        domain.web = calendar_server("dav.hoster.test", password="ada-secret")
+        domain.hosts["dav.hoster.test"] = "127.0.0.1"
+
+        found = await domain.search(mail=False, calendar=True)
+
+        assert found.calendar.server == "https://dav.hoster.test/dav"
+        assert (found.calendar.username, found.calendar.signed_in, found.calendar.calendars) == (
+            ADA,
+            True,
+            1,
+        )
+        with_password = {
+            request.url.host for request in domain.requests if "authorization" in request.headers
+        }
+        assert with_password == {"dav.hoster.test"}
+
+    async def test_a_wrong_password_is_told(self, domain):
+        domain.hosts |= {"example.test": "127.0.0.1", "dav.hoster.test": "127.0.0.1"}
+        domain.web = calendar_server("dav.hoster.test", password="other")
+
+        found = await domain.search(mail=False, calendar=True)
+
+        assert (found.calendar.signed_in, found.calendar.refused) == (False, True)
+
+    async def test_dns_alone_does_not_choose_where_the_password_goes(self, domain):
+        domain.record("caldavs", "dav.hoster.test", 443)
+        domain.hosts["dav.hoster.test"] = "127.0.0.1"
+        domain.web = calendar_server("dav.hoster.test", password="ada-secret")
+
+        found = await domain.search(mail=False, calendar=True)
+
+        assert found.calendar is None
+        assert [confirmation.host for confirmation in found.confirmations] == ["dav.hoster.test"]
+        assert not any(request.url.host == "dav.hoster.test" for request in domain.requests)
+
+    async def test_a_web_site_is_no_calendar_server(self, domain):
+        domain.hosts["example.test"] = "127.0.0.1"
+        domain.web = lambda request: httpx.Response(200, text="<html>")
+
+        found = await domain.search(mail=False, calendar=True)
+
+        assert found.calendar is None
+        assert not any("authorization" in request.headers for request in domain.requests)
+
+
+def calendar_server(host, *, password):
+    """The pages of a domain whose calendars are at *host* for ada with *password*."""
+    basic = httpx.BasicAuth(ADA, password)
+    expected = next(basic.auth_flow(httpx.Request("GET", "https://x"))).headers["authorization"]
+    dav = 'xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"'
+
+    def multistatus(href, properties):
+        return httpx.Response(
+            207,
+            text=f"<multistatus {dav}><response><href>{href}</href><propstat><prop>{properties}"
+            "</prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>",
+        )
+
+    def answer(request):
+        if request.url.host != host:
+            if request.url.path != "/.well-known/caldav" or request.url.host != "example.test":
+                return httpx.Response(404)
+            return httpx.Response(301, headers={"location": f"https://{host}/dav/"})
+        if request.headers.get("authorization") != expected:
+            return httpx.Response(401, headers={"www-authenticate": 'Basic realm="x"'})
+        match request.url.path:
+            case "/dav":
+                return multistatus(
+                    "/dav/", "<current-user-principal><href>/ada/</href></current-user-principal>"
+                )
+            case "/ada/":
+                home = "<C:calendar-home-set><href>/home/</href></C:calendar-home-set>"
+                return multistatus("/ada/", home)
+            case _:
+                return multistatus(
+                    "/home/work/", "<resourcetype><collection/><C:calendar/></resourcetype>"
+                )
+
+    return answer

@@ -1,0 +1,217 @@
+"""A token that is limited to saved documents runs nothing else, by REST and by GraphQL."""
+
+import hashlib
+from collections import Counter
+
+import pytest
+
+LIST = "query Inbox($limit: Int) { emails(limit: $limit) { emails { id subject } } }"
+SELF = "{ accessToken { id } }"
+INBOX = {"document": LIST, "method": "GET", "path": "/api/saved/inbox"}
+OWN = {"document": SELF, "method": "GET", "path": "/api/saved/self"}
+MESSAGES = "/api/access/email/messages"
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+async def _saved(world):
+    for name, document in (("inbox", INBOX), ("self", OWN)):
+        response = await world.admin.put(f"/api/documents/{name}", json=document)
+        assert response.status_code == 200, response.text
+
+
+async def graphql(client, **body):
+    return await client.post("/graphql", json=body)
+
+
+def without_id(response):
+    body = response.json()
+    for part in (body, *(error["extensions"] for error in body.get("errors", ()))):
+        part.pop("requestId", None)
+    return response.status_code, body
+
+
+async def test_a_document_id_runs_the_text_of_the_document(world):
+    async with world.client(await world.token({})) as client:
+        by_text = await graphql(client, query=LIST, variables={"limit": 2})
+        for document_id in (digest(LIST), f"sha256:{digest(LIST)}"):
+            by_id = await graphql(client, documentId=document_id, variables={"limit": 2})
+            assert (by_id.status_code, by_id.content) == (200, by_text.content)
+
+        unknown = await graphql(client, documentId=digest("{}"))
+        assert unknown.status_code == 404
+        assert unknown.json()["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_FOUND"
+        for wrong in (
+            {"documentId": "abc"},
+            {"documentId": 7},
+            {"documentId": digest(LIST).upper()},
+            {"documentId": digest(LIST), "query": LIST},
+        ):
+            refused = await graphql(client, **wrong)
+            assert refused.json()["errors"][0]["extensions"]["code"] == "VALIDATION_ERROR", wrong
+        await world.admin.delete("/api/documents/inbox")
+        gone = await graphql(client, documentId=digest(LIST))
+        assert gone.status_code == 404
+
+
+@pytest.mark.parametrize("documents", ["saved", ["inbox"]])
+async def test_a_limited_token_runs_saved_documents_only(world, documents):
+    async with world.client(await world.token({"documents": documents})) as client:
+        assert (await client.get("/api/saved/inbox")).status_code == 200
+        assert (await graphql(client, documentId=digest(LIST))).status_code == 200
+        assert (await graphql(client, query=LIST)).json()["data"]["emails"]["emails"]
+        describing = await client.get("/api/access/schema.graphql")
+        assert describing.status_code == 200
+        world.forget_calls()
+
+        for method, path in (
+            ("GET", MESSAGES),
+            ("GET", f"{MESSAGES}/{world.id('lease')}"),
+            ("DELETE", f"{MESSAGES}/{world.id('lease')}"),
+            ("POST", f"{MESSAGES}/send"),
+            ("GET", "/api/access/token"),
+            ("GET", "/api/saved/none"),
+            ("POST", "/api/saved/inbox"),
+            ("OPTIONS", "/api/saved/inbox") if documents != "saved" else ("GET", "/api/saved/x"),
+        ):
+            refused = await client.request(method, path)
+            allowed_to_know = path == "/api/saved/inbox"  # it may run this one
+            expected = 405 if allowed_to_know else 403
+            assert refused.status_code == expected, (method, path, refused.text)
+            if not allowed_to_know:
+                assert refused.json()["error"] == "DOCUMENT_NOT_ALLOWED"
+        for body in (
+            {"query": LIST + " "},
+            {"query": "{ emails { hasMore } }"},
+            {"query": "{ __schema { queryType { name } } }"},
+            {"query": "{ nothing }"},
+            {"documentId": digest("{}")},
+        ):
+            refused = await graphql(client, **body)
+            (error,) = refused.json()["errors"]
+            assert refused.status_code == 403, body
+            assert error["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"
+            explained = await client.post("/graphql/explain", json=body)
+            (field,) = explained.json()["fields"]
+            assert field["code"] == "DOCUMENT_NOT_ALLOWED"
+            assert {"layer": "document", "outcome": "refused"} in field["layers"]
+        prefer = await client.get(MESSAGES, headers={"Prefer": "graphql"})
+        assert prefer.status_code == 403
+        assert world.calls() == []
+
+
+async def test_other_documents_and_none_at_all_are_refused_alike(world):
+    """Two worlds: the token cannot tell which documents there are beside its own."""
+    async with world.client(await world.token({"documents": ["inbox"]})) as client:
+        there = [
+            without_id(await client.get("/api/saved/self")),
+            without_id(await client.post("/api/saved/self")),
+            without_id(await graphql(client, documentId=digest(SELF))),
+            without_id(await graphql(client, query=SELF)),
+        ]
+        assert (await world.admin.delete("/api/documents/self")).status_code == 204
+        gone = [
+            without_id(await client.get("/api/saved/self")),
+            without_id(await client.post("/api/saved/self")),
+            without_id(await graphql(client, documentId=digest(SELF))),
+            without_id(await graphql(client, query=SELF)),
+        ]
+
+    assert there == gone
+    assert {status for status, _ in there} == {403}
+
+
+async def test_a_limit_that_is_only_logged_allows_and_notes(world):
+    created = await world.admin.post("/api/access-tokens", json={
+        "name": "trial", "operatorId": world.operator_id, "resourceIds": [1],
+        "settings": {
+            "emailAccessEnabled": True, "documents": "any", "documentsLogOnly": ["inbox"],
+        },
+    })  # fmt: skip
+    token = created.json()
+    async with world.client(token["token"]) as client:
+        assert (await client.get("/api/saved/inbox")).status_code == 200
+        assert (await client.get("/api/saved/self")).status_code == 200
+        assert (await client.get(MESSAGES)).status_code == 200
+        assert (await graphql(client, query="{ emails { hasMore } }")).status_code == 200
+        assert (await graphql(client, documentId=digest(LIST))).status_code == 200
+        assert (await client.delete(f"{MESSAGES}/{world.id('lease')}")).status_code == 403
+    await world.gateway.services.decisions.flush()
+    path = f"/api/decisions?tokenId={token['id']}"
+    rows = (await world.admin.get(path)).json()["decisions"]
+
+    noted = [
+        (row["door"], row["operation"], row["outcome"], row["layer"], row["code"])
+        for row in rows
+        if row["actor"] is None
+    ]
+    # Rows of one millisecond have no order of their own.
+    assert Counter(noted) == Counter([
+        ("rest", "emails", "allowed", None, None),
+        ("rest", "accessToken", "allowed", "document", "DOCUMENT_NOT_ALLOWED"),
+        ("rest", "emails", "allowed", "document", "DOCUMENT_NOT_ALLOWED"),
+        ("graphql", "emails", "allowed", "document", "DOCUMENT_NOT_ALLOWED"),
+        ("graphql", "emails", "allowed", None, None),
+        ("rest", "deleteEmail", "refused", "operation", "OPERATION_NOT_ALLOWED"),
+    ])  # fmt: skip
+
+
+async def test_explain_names_the_layer_and_the_smallest_change(world):
+    created = await world.admin.post("/api/access-tokens", json={
+        "name": "app", "operatorId": world.operator_id, "resourceIds": [1],
+        "settings": {"emailAccessEnabled": True, "documents": ["inbox"]},
+    })  # fmt: skip
+    path = f"/api/access-tokens/{created.json()['id']}/explain"
+
+    saved = (await world.admin.post(path, json={"method": "GET", "path": "/api/saved/self"})).json()
+    row = (await world.admin.post(path, json={"method": "GET", "path": MESSAGES})).json()
+    document = (await world.admin.post(path, json={"document": SELF})).json()
+    allowed = (
+        await world.admin.post(path, json={"method": "GET", "path": "/api/saved/inbox"})
+    ).json()
+
+    assert (saved["error"], saved["change"]["settings"]) == (
+        *("DOCUMENT_NOT_ALLOWED", {"documents": ["inbox", "self"]}),
+    )
+    assert row["change"]["settings"] == {"documents": "any"}
+    assert document["change"]["settings"] == {"documents": ["inbox", "self"]}
+    outcomes = {layer["layer"]: layer["outcome"] for layer in saved["layers"]}
+    assert (outcomes["quota"], outcomes["document"], outcomes["surface"]) == (
+        *("not_applicable", "refused", "not_reached"),
+    )
+    assert allowed["outcome"] == "allowed"
+    (layer,) = [layer for layer in allowed["layers"] if layer["layer"] == "document"]
+    assert layer["detail"] == "The token may run this saved document."
+
+
+async def test_a_child_is_contained_in_its_parent(world):
+    parent = await world.token({"documents": ["inbox"], "allowChildren": True})
+    async with world.client(parent) as client:
+        # The parent runs no call that creates a child, so the limit comes after the child.
+        refused = await client.post("/api/access/token/children", json={"name": "c"})
+        assert refused.json()["error"] == "DOCUMENT_NOT_ALLOWED"
+    created = await world.admin.post("/api/access-tokens", json={
+        "name": "parent", "operatorId": world.operator_id, "resourceIds": [1],
+        "settings": {"emailAccessEnabled": True, "allowChildren": True},
+    })  # fmt: skip
+    settings = {"documents": ["inbox", "self"]}
+    async with world.client(created.json()["token"]) as client:
+        child = (
+            await client.post(
+                "/api/access/token/children", json={"name": "c", "settings": settings}
+            )
+        ).json()
+    change = {"settings": {"documents": ["self"], "emailAccessEnabled": True}}
+    await world.admin.patch(f"/api/access-tokens/{created.json()['id']}", json=change)
+    async with world.client(child["token"]) as client:
+        assert (await client.get("/api/saved/self")).status_code == 200
+        assert (await client.get("/api/saved/inbox")).status_code == 403
+    read = (await world.admin.get(f"/api/access-tokens/{child['id']}")).json()
+    assert read["settings"]["documents"] == ["self"]
+    wide = await world.admin.patch(
+        f"/api/access-tokens/{created.json()['id']}", json={"settings": {"documents": "any"}}
+    )
+    assert wide.json()["settings"]["documents"] == "any"

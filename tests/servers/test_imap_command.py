@@ -1,0 +1,44 @@
+"""A mailbox on an owner's own server, connected by the command line."""
+
+import json
+
+import pytest
+from command_line import CommandLine
+
+
+@pytest.fixture
+def command(tmp_path, dovecot):
+    """Runs commands over a store of the test's own; the server's certificate is trusted."""
+    return CommandLine(tmp_path, SSL_CERT_FILE=str(dovecot.certificate))
+
+
+@pytest.mark.slow
+def test_a_mailbox_is_connected_with_its_password(command, dovecot):
+    operator, resource = command.set_up()
+    add = ("connection", "add", "email", "IMAP", "ada@example.test", "--operator", operator)
+    add += ("--resource", resource, "--server", dovecot.url(), "--json")
+
+    wrong = command(*add, stdin="wrong\n")
+    right = command(*add, stdin="ada-secret\n")
+    listed = command("connection", "list", "--json")
+    tested = command("connection", "test", str(json.loads(right.stdout)["id"]), "--json")
+
+    assert wrong.returncode == 1
+    assert "The mail server refused the user name or the password." in wrong.stderr
+    assert right.returncode == 0, right.stderr
+    connection = json.loads(right.stdout)
+    assert (connection["provider"], connection["status"]) == ("IMAP", "active")
+    assert json.loads(listed.stdout) == [connection]
+    assert "ada-secret" not in right.stdout + right.stderr + listed.stdout
+    assert json.loads(tested.stdout)["ok"] is True
+
+
+@pytest.mark.slow
+def test_a_server_needs_its_provider_and_the_provider_a_server(command):
+    options = ("ada@example.test", "--operator", "o", "--resource", "1")
+    without = command("connection", "add", "email", "IMAP", *options)
+    beside = command("connection", "add", "email", "PROVIDER_A", *options, "--server", "imaps://x")
+
+    for refused in (without, beside):
+        assert refused.returncode == 2
+        assert "--server and the provider IMAP go together" in refused.stderr
