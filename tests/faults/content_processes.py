@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from gateway.demo.own_servers.processes import free_port
 
 HERE = Path(__file__).resolve()
 ADMIN = "an-admin-token-of-this-run"
@@ -170,13 +171,6 @@ def answering(url: str, process: subprocess.Popen[bytes], seconds: float = 120) 
             time.sleep(0.05)
         else:
             return
-
-
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _made(admin: httpx.Client, kind: str, body: dict[str, Any]) -> Any:

@@ -32,7 +32,6 @@ import contextlib
 import json
 import random
 import re
-import socket
 import sys
 import tempfile
 import time
@@ -46,6 +45,7 @@ from typing import Any
 import httpx
 from fault_schedule import Faults, Observed, Schedule, Server, own_stores
 
+from gateway.demo.own_servers.processes import free_port
 from gateway.server import bind, run_app
 from sandbox.app import create
 from sandbox.state import open_state
@@ -493,13 +493,6 @@ def say(line: str) -> None:
     """Write a line of the report."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from typing import NoReturn
 
 import pytest
 
+from gateway.demo.own_servers.processes import free_port
+
 
 def program(name: str, *folders: str) -> str:
     """Return the path of a server's program; skip where it is not installed, but not in CI."""
@@ -30,12 +32,6 @@ def leave_out(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def wait_for(port: int, seconds: float = 60) -> None:
     """Return once something listens on *port*."""
     until = time.monotonic() + seconds
@@ -48,6 +44,21 @@ def wait_for(port: int, seconds: float = 60) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def wait_until_closed(*ports: int, seconds: float = 60) -> None:
+    """Return once nothing listens on *ports*: the processes of a killed server end one by one."""
+    until = time.monotonic() + seconds
+    for port in ports:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+            except ConnectionRefusedError:
+                break
+            except OSError:
+                pass  # a process that is just ending
+            assert time.monotonic() < until, "A killed server still listens"
+            time.sleep(0.01)
 
 
 class RedisServer:

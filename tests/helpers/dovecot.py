@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from certificates import certificate
-from database_servers import free_port, leave_out, program, wait_for
+from database_servers import free_port, leave_out, program, wait_for, wait_until_closed
 
 from gateway.demo.own_servers import dovecot as own_servers_dovecot
 
@@ -210,6 +211,20 @@ class Dovecot:
             start_new_session=True,
         )
         wait_for(self.port)
+        self._wait_for_logins()
+
+    def _wait_for_logins(self, seconds: float = 60) -> None:
+        """Wait until it can check a password; it listens a moment before."""
+        user, password, *_ = (self.folder / "users").read_text().split(":")
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                self.doveadm("auth", "test", user, password.removeprefix("{PLAIN}"))
+            except subprocess.CalledProcessError:
+                assert time.monotonic() < until, "Dovecot checks no passwords"
+                time.sleep(0.02)
+            else:
+                return
 
     def stop(self) -> None:
         self._process.terminate()
@@ -219,6 +234,7 @@ class Dovecot:
         """End the server and every session, without a word to the clients."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(60)
+        wait_until_closed(self.port, self.tls_port)
 
     def freeze(self) -> None:
         os.killpg(self._process.pid, signal.SIGSTOP)

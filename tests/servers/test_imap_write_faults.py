@@ -67,6 +67,7 @@ async def test_a_send_while_a_server_is_down_is_sent_by_its_retry(
     refused = await send(client, connection, "a-key-of-the-outage")
     stopped.start()
     sent = await send(client, connection, "a-key-of-the-outage")
+    await postfix.wait_for_delivery("a-key-of-the-outage", "ben@example.test")
 
     assert (refused.status_code, refused.json()["errorCode"]) == (502, "PROVIDER_ERROR")
     assert sent.status_code == 200, sent.text

@@ -50,7 +50,7 @@ def new_message(connection, **members):
 
 
 async def received(account, count=1):
-    for _ in range(100):
+    for _ in range(600):
         emails = await account.every(account.query(label="INBOX"), wanted=ALL)
         if len(emails) >= count:
             break

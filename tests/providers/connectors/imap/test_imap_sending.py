@@ -32,7 +32,7 @@ def to_ben(attempt, **changes):
 
 async def arrived(account, count=1):
     """The messages in an inbox, once *count* of them are there."""
-    for _ in range(100):
+    for _ in range(600):
         emails = await account.every(account.query(label="INBOX"), wanted=ALL)
         if len(emails) >= count:
             break
