@@ -24,7 +24,9 @@ from typing import Any
 
 import httpx
 
-from gateway.demo.own_servers.processes import free_port
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+
+from ports import free_port
 
 HERE = Path(__file__).resolve()
 ADMIN = "an-admin-token-of-this-run"
@@ -191,7 +193,6 @@ def _environment(both: Processes) -> dict[str, str]:
 
 def serve_sandbox(port: int, folder: Path) -> None:
     """Serve the content of `content_world` over a store in *folder*; write its ids to a file."""
-    sys.path.insert(0, str(HERE.parents[1] / "helpers"))
     import content_world
 
     from gateway.server import bind, run_app

@@ -44,8 +44,8 @@ from typing import Any
 
 import httpx
 from fault_schedule import Faults, Observed, Schedule, Server, own_stores
+from ports import free_port
 
-from gateway.demo.own_servers.processes import free_port
 from gateway.server import bind, run_app
 from sandbox.app import create
 from sandbox.state import open_state

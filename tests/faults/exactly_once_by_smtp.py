@@ -29,9 +29,9 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
 
-from database_servers import free_port
 from dovecot import DOMAIN, Dovecot, dovecot_server
 from fault_schedule import Observed, Server
+from ports import free_port
 from postfix import Postfix, postfix_server
 
 ADMIN = "an-admin-token-of-this-run"

@@ -12,8 +12,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from database_servers import free_port, wait_for
+from database_servers import wait_for
 from paths import REPOSITORY
+from ports import free_port
 
 USER, PASSWORD = "ada", "ada-secret"
 # Installed by `.ci/run`, from tests/servers/caldav/requirements.lock; elsewhere by hand.

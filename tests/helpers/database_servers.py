@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-
-from gateway.demo.own_servers.processes import free_port
+from ports import free_port
 
 
 def program(name: str, *folders: str) -> str:

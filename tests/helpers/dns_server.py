@@ -13,7 +13,8 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from database_servers import free_port, program, wait_for
+from database_servers import program, wait_for
+from ports import free_port
 
 
 class DnsServer:

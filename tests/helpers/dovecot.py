@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from certificates import certificate
-from database_servers import free_port, leave_out, program, wait_for, wait_until_closed
+from database_servers import leave_out, program, wait_for, wait_until_closed
+from ports import free_port
 
 from gateway.demo.own_servers import dovecot as own_servers_dovecot
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from database_servers import free_port, wait_for
+from database_servers import wait_for
 from demo_process import resident
+from ports import free_port
 
 from sandbox.state import SandboxState, open_state
 from sandbox.world.mail import mailboxes

@@ -14,8 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from database_servers import free_port, wait_for
+from database_servers import wait_for
 from paths import REPOSITORY
+from ports import free_port
 
 CONFIG = REPOSITORY / "deploy/nginx.conf"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin") or ""

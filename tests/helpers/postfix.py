@@ -18,8 +18,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from database_servers import free_port, program, wait_for
+from database_servers import program, wait_for
 from dovecot import DOMAIN, Dovecot
+from ports import free_port
 
 NOWHERE = "nowhere.test"
 

@@ -11,10 +11,10 @@ import urllib.request
 import pytest
 from caldav_servers import PASSWORD, USER, caldav_server
 from command_line import run_command
-from database_servers import free_port
 from dns_server import dns_server
 from dovecot import dovecot_server
 from paths import REPOSITORY
+from ports import free_port
 from postfix import postfix_server
 
 from providers.server_discovery.dns_records import DnsResolver, ServiceRecord

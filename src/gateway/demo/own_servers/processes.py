@@ -1,7 +1,6 @@
 """Programs of the servers, free ports, and child processes that end with the demo."""
 
 import os
-import random
 import shutil
 import signal
 import socket
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from gateway.errors import CommandError
 
-_SERVER_PORTS = (10_000, 32_000)
 _START_SECONDS = 20.0
 _STOP_SECONDS = 10.0
 
@@ -30,21 +28,10 @@ def is_root() -> bool:
 
 
 def free_port() -> int:
-    """
-    Return a loopback port that is free now, for a server that is started next.
-
-    It is below the ports that systems give to outgoing connections; one of those could be taken
-    before the server listens, or while it is stopped.
-    """
-    while True:
-        port = random.randrange(*_SERVER_PORTS)  # noqa: S311 - no secret
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+    """Return a loopback port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def as_ordinary_user() -> list[str]:
