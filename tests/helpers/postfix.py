@@ -17,54 +17,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-import pytest
-from database_servers import program, wait_for
+from database_servers import leave_out
 from dovecot import DOMAIN, Dovecot
 from ports import free_port
 
+from gateway.demo.own_servers import postfix as own_postfix
+
 NOWHERE = "nowhere.test"
 
-MAIN = """
-compatibility_level = 3.6
-queue_directory = {folder}/spool
-data_directory = {folder}/data
-maillog_file = {folder}/mail.log
-maillog_file_prefixes = {folder}
-myhostname = mail.{domain}
-mydomain = {domain}
-mydestination =
-virtual_mailbox_domains = {domain}
-virtual_mailbox_maps = static:all
+SETTINGS = """
 virtual_alias_maps = {aliases}
-virtual_transport = lmtp:inet:127.0.0.1:{lmtp_port}
-relay_domains =
-mynetworks =
-default_transport = discard:
 transport_maps = inline:{{ {nowhere}=error:5.1.2 }}
-alias_maps =
-alias_database =
-local_recipient_maps =
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-smtputf8_enable = yes
 header_checks = regexp:{folder}/conf/header_checks
 message_size_limit = {size_limit}
 smtpd_tls_cert_file = {certificate}
 smtpd_tls_key_file = {key}
 smtpd_tls_security_level = may
-smtpd_sasl_type = dovecot
-smtpd_sasl_path = inet:127.0.0.1:{sasl_port}
-smtpd_recipient_restrictions = permit_sasl_authenticated, reject_unauth_destination
-smtpd_peername_lookup = no
-smtpd_delay_reject = yes
-smtp_dns_support_level = disabled
 lmtp_destination_recipient_limit = 1
-in_flow_delay = 0
 minimal_backoff_time = 2s
 maximal_backoff_time = 5s
 queue_run_delay = 2s
 """
-MASTER = """
+LISTENERS = """
 127.0.0.1:{port} inet n - n - - smtpd
   -o syslog_name=postfix/submission
   -o smtpd_tls_security_level=encrypt
@@ -78,23 +52,7 @@ MASTER = """
 127.0.0.1:{open_port} inet n - n - - smtpd
   -o smtpd_tls_security_level=none
   -o local_header_rewrite_clients=
-cleanup unix n - n - 0 cleanup
-qmgr unix n - n 300 1 qmgr
 tlsmgr unix - - n 1000? 1 tlsmgr
-rewrite unix - - n - - trivial-rewrite
-bounce unix - - n - 0 bounce
-defer unix - - n - 0 bounce
-trace unix - - n - 0 bounce
-verify unix - - n - 1 verify
-proxymap unix - - n - - proxymap
-error unix - - n - - error
-retry unix - - n - - error
-discard unix - - n - - discard
-lmtp unix - - n - - lmtp
-anvil unix - - n - 1 anvil
-scache unix - - n - 1 scache
-showq unix n - n - - showq
-postlog unix-dgram n - n - 1 postlogd
 """
 _DELIVERED = re.compile(r": ([0-9A-Za-z]+): to=<([^>]*)>.* status=sent ")
 _SUBJECT = re.compile(r"/cleanup\[\d+\]: ([0-9A-Za-z]+): info: header Subject: (.*?) from ")
@@ -121,50 +79,34 @@ class Postfix:
         aliases: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """*aliases*: further addresses of the users, by the address."""
-        self._program = program("postfix", "/usr/sbin")
-        if os.getuid() != 0:
-            pytest.skip("Postfix needs root")
+        if (reason := own_postfix.missing()) is not None:
+            leave_out(reason)
         self.folder = folder
         self.port, self.tls_port, self.open_port = free_port(), free_port(), free_port()
-        for name in ("conf", "spool", "data"):
-            (folder / name).mkdir()
-        for name, mode in (("", 0o755), ("conf", 0o755), ("spool", 0o755)):
-            (folder / name).chmod(mode)
-        shutil.chown(folder / "data", "postfix")
-        self._configuration = folder / "conf"
-        (self._configuration / "main.cf").write_text(
-            MAIN.format(
+        own_postfix.write_configuration(
+            folder,
+            dovecot.ports,
+            domain=DOMAIN,
+            listeners=LISTENERS.format(
+                port=self.port, tls_port=self.tls_port, open_port=self.open_port
+            ),
+            settings=SETTINGS.format(
                 folder=folder,
-                domain=DOMAIN,
                 nowhere=NOWHERE,
-                lmtp_port=dovecot.lmtp_port,
-                sasl_port=dovecot.sasl_port,
                 certificate=dovecot.certificate,
                 key=dovecot.folder / "tls.key",
                 size_limit=size_limit,
                 aliases=_inline_table(aliases),
-            )
+            ),
         )
-        (self._configuration / "header_checks").write_text("/^Subject:/ INFO\n")
-        (self._configuration / "master.cf").write_text(
-            MASTER.format(port=self.port, tls_port=self.tls_port, open_port=self.open_port)
-        )
+        (folder / "conf" / "header_checks").write_text("/^Subject:/ INFO\n")
         self.start()
 
     def start(self) -> None:
-        self._process = subprocess.Popen(
-            [self._program, "-c", self._configuration, "start-fg"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        wait_for(self.port)
+        self._process = own_postfix.run(self.folder, self.port)
 
     def stop(self) -> None:
-        command = [self._program, "-c", self._configuration, "stop"]
-        subprocess.run(command, capture_output=True, check=False, timeout=60)
-        self._process.wait(60)
+        own_postfix.stop(self._process, self.folder)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -175,7 +117,7 @@ class Postfix:
     def kill(self) -> None:
         """End the server at once; what it has accepted stays in its queue."""
         self._signal(signal.SIGKILL)
-        self._process.wait(60)
+        self._process.kill()
 
     def _signal(self, number: int) -> None:
         """Signal the master and its children, which have process groups of their own."""

@@ -1,9 +1,11 @@
-"""The mailboxes of the demo: Dovecot on a loopback port, without encryption."""
+"""
+The mailboxes of the demo: Dovecot on a loopback port, without encryption.
 
-import grp
-import os
-import pwd
+The tests run a Dovecot by the same configuration, with settings of their own (`tests/helpers`).
+"""
+
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from gateway.demo.own_servers.processes import Process, free_port
 
 PACKAGE = "dovecot-imapd"
 _VERSION = "2.3."  # later ones have another syntax of settings: see CONTRIBUTING.md
+_FILE = "dovecot.conf"
 _LMTP = Path("/usr/lib/dovecot/lmtp")  # of the package dovecot-lmtpd
 
-_SETTINGS = """
+_COMMON_SETTINGS = """
 base_dir = {folder}/run
 state_dir = {folder}/state
 log_path = {folder}/dovecot.log
@@ -25,12 +28,9 @@ protocols = imap{lmtp}
 listen = 127.0.0.1
 hostname = mail.{domain}
 postmaster_address = postmaster@{domain}
-ssl = no
 disable_plaintext_auth = no
-auth_mechanisms = plain login
 first_valid_uid = 1
 first_valid_gid = 1
-mail_location = maildir:~/Maildir
 service anvil {{
   chroot =
 }}
@@ -40,20 +40,17 @@ service stats {{
 service imap-login {{
   chroot =
   inet_listener imap {{
-    port = {port}
-  }}
-  inet_listener imaps {{
-    port = 0
+    port = {ports.imap}
   }}
 }}
 service lmtp {{
   inet_listener lmtp {{
-    port = {lmtp_port}
+    port = {ports.lmtp}
   }}
 }}
 service auth {{
   inet_listener {{
-    port = {sasl_port}
+    port = {ports.sasl}
   }}
 }}
 passdb {{
@@ -74,6 +71,16 @@ protocol imap {{
   imap_capability = +SPECIAL-USE
 }}
 """
+_DEMO_SETTINGS = """
+ssl = no
+auth_mechanisms = plain login
+mail_location = maildir:~/Maildir
+service imap-login {
+  inet_listener imaps {
+    port = 0
+  }
+}
+"""
 _MAILBOX = """  mailbox {name} {{
     special_use = \\{name}
     auto = subscribe
@@ -82,24 +89,32 @@ _MAILBOXES = ("Drafts", "Sent", "Trash", "Junk")
 
 
 @dataclass(frozen=True, slots=True)
-class Dovecot:
+class Ports:
     """
-    A running server.
+    Loopback ports of a server.
 
     Attributes:
-        lmtp_port: Takes deliveries; None: dovecot-lmtpd is not installed.
-        sasl_port: Takes logins of a Postfix.
+        imap: Without encryption.
+        lmtp: Takes deliveries, where dovecot-lmtpd is installed.
+        sasl: Takes logins of a Postfix.
     """
 
+    imap: int
+    lmtp: int
+    sasl: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dovecot:
+    """A running server."""
+
     process: Process
-    port: int
-    lmtp_port: int | None
-    sasl_port: int
+    ports: Ports
 
     @property
     def url(self) -> str:
         """The address for the gateway."""
-        return f"imap+plain://127.0.0.1:{self.port}"
+        return f"imap+plain://127.0.0.1:{self.ports.imap}"
 
 
 def missing() -> str | None:
@@ -113,39 +128,64 @@ def missing() -> str | None:
     return None
 
 
-def start(folder: Path, *, domain: str, passwords: dict[str, str]) -> Dovecot:
-    """
-    Start it over the mailboxes in `mail` of *folder*; *passwords* is user name -> password.
+def can_deliver() -> bool:
+    """Tell whether the package is installed that takes deliveries."""
+    return _LMTP.exists()
 
-    Raises:
-        CommandError: It does not start.
+
+def write_configuration(
+    folder: Path, ports: Ports, *, domain: str, passwords: Mapping[str, str], settings: str
+) -> None:
     """
-    user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
-    if processes.is_root():
-        user, group = "nobody", "nogroup"
+    Write a server's files into *folder*, whose `mail` holds a folder for each user.
+
+    Args:
+        folder: Of the server alone; the ordinary user then owns it.
+        ports: What the server listens on.
+        domain: Of the users.
+        passwords: User name, with the domain -> password.
+        settings: What the server has besides the common settings: at least `ssl`,
+            `auth_mechanisms` and `mail_location`.
+    """
+    user, group = processes.ordinary_user()
     for name in ("run", "state"):
         (folder / name).mkdir()
-    port, lmtp_port, sasl_port = free_port(), free_port(), free_port()
     users = folder / "users"
     users.touch(mode=0o600)
     users.write_text(
         "".join(f"{name}:{{PLAIN}}{password}::::::\n" for name, password in passwords.items())
     )
-    settings = folder / "dovecot.conf"
-    settings.write_text(
-        _SETTINGS.format(
-            folder=folder,
-            user=user,
-            group=group,
-            domain=domain,
-            port=port,
-            lmtp_port=lmtp_port,
-            sasl_port=sasl_port,
-            lmtp=" lmtp" if _LMTP.exists() else "",
-            mailboxes="\n".join(_MAILBOX.format(name=name) for name in _MAILBOXES),
-        )
+    common = _COMMON_SETTINGS.format(
+        folder=folder,
+        user=user,
+        group=group,
+        domain=domain,
+        ports=ports,
+        lmtp=" lmtp" if can_deliver() else "",
+        mailboxes="\n".join(_MAILBOX.format(name=name) for name in _MAILBOXES),
     )
+    (folder / _FILE).write_text(settings + common)
     processes.own(folder)
+
+
+def run(folder: Path, ports: Ports) -> Process:
+    """
+    Run a server by the configuration in *folder*.
+
+    Raises:
+        CommandError: It does not start.
+    """
     command = [*processes.as_ordinary_user(), processes.program("dovecot") or "", "-F", "-c"]
-    process = Process([*command, settings], port=port, log=folder / "start.log")
-    return Dovecot(process, port, lmtp_port if _LMTP.exists() else None, sasl_port)
+    return Process([*command, folder / _FILE], port=ports.imap, log=folder / "start.log")
+
+
+def start(folder: Path, *, domain: str, passwords: Mapping[str, str]) -> Dovecot:
+    """
+    Start the demo's server over the mailboxes in `mail` of *folder*.
+
+    Raises:
+        CommandError: It does not start.
+    """
+    ports = Ports(imap=free_port(), lmtp=free_port(), sasl=free_port())
+    write_configuration(folder, ports, domain=domain, passwords=passwords, settings=_DEMO_SETTINGS)
+    return Dovecot(run(folder, ports), ports)

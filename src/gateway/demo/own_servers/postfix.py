@@ -1,4 +1,9 @@
-"""Outgoing mail of the demo: Postfix on a loopback port, with the logins of its Dovecot."""
+"""
+Outgoing mail of the demo: Postfix on a loopback port, with the logins of its Dovecot.
+
+The tests run a Postfix by the same configuration, with listeners and settings of their own
+(`tests/helpers`).
+"""
 
 import shutil
 import subprocess
@@ -6,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.demo.own_servers import processes
-from gateway.demo.own_servers.dovecot import Dovecot
+from gateway.demo.own_servers.dovecot import Dovecot, Ports
 from gateway.demo.own_servers.processes import Process, free_port
 
-_MAIN = """
+_CONFIGURATION = "conf"
+_COMMON_SETTINGS = """
 compatibility_level = 3.6
 queue_directory = {folder}/spool
 data_directory = {folder}/data
@@ -20,7 +26,7 @@ mydomain = {domain}
 mydestination =
 virtual_mailbox_domains = {domain}
 virtual_mailbox_maps = static:all
-virtual_transport = lmtp:inet:127.0.0.1:{lmtp_port}
+virtual_transport = lmtp:inet:127.0.0.1:{ports.lmtp}
 mynetworks =
 default_transport = discard:
 alias_maps =
@@ -28,18 +34,20 @@ alias_database =
 local_recipient_maps =
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
-smtpd_tls_security_level = none
-smtpd_sasl_auth_enable = yes
 smtpd_sasl_type = dovecot
-smtpd_sasl_path = inet:127.0.0.1:{sasl_port}
-smtpd_client_restrictions = permit_sasl_authenticated, reject
-smtpd_recipient_restrictions = permit_sasl_authenticated, reject
+smtpd_sasl_path = inet:127.0.0.1:{ports.sasl}
+smtpd_recipient_restrictions = permit_sasl_authenticated, reject_unauth_destination
 smtpd_peername_lookup = no
 smtp_dns_support_level = disabled
 in_flow_delay = 0
 """
-_MASTER = """
+_DEMO_LISTENER = """
 127.0.0.1:{port} inet n - n - - smtpd
+  -o smtpd_tls_security_level=none
+  -o smtpd_sasl_auth_enable=yes
+  -o smtpd_client_restrictions=permit_sasl_authenticated,reject
+"""
+_SERVICES = """
 cleanup unix n - n - 0 cleanup
 qmgr unix n - n 300 1 qmgr
 rewrite unix - - n - - trivial-rewrite
@@ -65,7 +73,7 @@ class Postfix:
 
     process: Process
     port: int
-    configuration: Path
+    folder: Path
 
     @property
     def url(self) -> str:
@@ -73,9 +81,8 @@ class Postfix:
         return f"smtp+plain://127.0.0.1:{self.port}"
 
     def stop(self) -> None:
-        """End it; its services have process groups of their own."""
-        _stop(self.configuration)
-        self.process.stop()
+        """End it."""
+        stop(self.process, self.folder)
 
 
 def missing() -> str | None:
@@ -87,30 +94,60 @@ def missing() -> str | None:
     return None
 
 
-def start(folder: Path, dovecot: Dovecot, *, domain: str) -> Postfix:
+def write_configuration(
+    folder: Path, ports: Ports, *, domain: str, listeners: str, settings: str = ""
+) -> None:
     """
-    Start it; mail to *domain* is delivered into the Dovecot, and other mail is discarded.
+    Write a server's files into *folder*.
 
-    Raises:
-        CommandError: It does not start.
+    Args:
+        folder: Of the server alone.
+        ports: Of the Dovecot that takes the deliveries to *domain* and checks the logins.
+        domain: Mail to others is discarded.
+        listeners: The entries of `master.cf` for what it listens on.
+        settings: What `main.cf` has besides the common settings.
     """
-    configuration, port = folder / "conf", free_port()
+    configuration = folder / _CONFIGURATION
     for path in (configuration, folder / "spool", folder / "data"):
         path.mkdir()
         path.chmod(0o755)
     folder.chmod(0o755)
     shutil.chown(folder / "data", "postfix")
-    (configuration / "main.cf").write_text(
-        _MAIN.format(
-            folder=folder, domain=domain, lmtp_port=dovecot.lmtp_port, sasl_port=dovecot.sasl_port
-        )
-    )
-    (configuration / "master.cf").write_text(_MASTER.format(port=port))
-    words = [*processes.ending_with_the_demo(), processes.program("postfix") or ""]
-    command = [*words, "-c", str(configuration), "start-fg"]
-    return Postfix(Process(command, port=port, log=folder / "start.log"), port, configuration)
+    common = _COMMON_SETTINGS.format(folder=folder, domain=domain, ports=ports)
+    (configuration / "main.cf").write_text(common + settings)
+    (configuration / "master.cf").write_text(listeners + _SERVICES)
 
 
-def _stop(configuration: Path) -> None:
-    command = [processes.program("postfix") or "", "-c", str(configuration), "stop"]
+def run(folder: Path, port: int) -> Process:
+    """
+    Run a server by the configuration in *folder*, and wait until it listens on *port*.
+
+    Raises:
+        CommandError: It does not start.
+    """
+    command = [*processes.ending_with_the_demo(), *_command(folder, "start-fg")]
+    return Process(command, port=port, log=folder / "start.log")
+
+
+def stop(process: Process, folder: Path) -> None:
+    """End the server that runs in *folder*; its services have process groups of their own."""
+    command = _command(folder, "stop")
     subprocess.run(command, capture_output=True, check=False, timeout=30)  # noqa: S603 - a program of this machine
+    process.stop()
+
+
+def start(folder: Path, dovecot: Dovecot, *, domain: str) -> Postfix:
+    """
+    Start the demo's server; mail to *domain* is delivered into the Dovecot.
+
+    Raises:
+        CommandError: It does not start.
+    """
+    port = free_port()
+    listener = _DEMO_LISTENER.format(port=port)
+    write_configuration(folder, dovecot.ports, domain=domain, listeners=listener)
+    return Postfix(run(folder, port), port, folder)
+
+
+def _command(folder: Path, action: str) -> list[str]:
+    return [processes.program("postfix") or "", "-c", str(folder / _CONFIGURATION), action]

@@ -1,6 +1,8 @@
 """Programs of the servers, free ports, and child processes that end with the demo."""
 
+import grp
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -12,7 +14,7 @@ from pathlib import Path
 
 from gateway.errors import CommandError
 
-_START_SECONDS = 20.0
+_START_SECONDS = 60.0  # on a machine that does much else
 _STOP_SECONDS = 10.0
 
 
@@ -27,6 +29,13 @@ def is_root() -> bool:
     return os.getuid() == 0
 
 
+def ordinary_user() -> tuple[str, str]:
+    """Return the user and the group as which a server runs."""
+    if is_root():
+        return "nobody", "nogroup"
+    return pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+
+
 def free_port() -> int:
     """Return a loopback port that is free now."""
     with socket.socket() as probe:
@@ -38,7 +47,8 @@ def as_ordinary_user() -> list[str]:
     """Return the words before a command by which it runs as nobody when the demo runs as root."""
     words = ending_with_the_demo()
     if is_root() and words:
-        words += ["--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        user, group = ordinary_user()
+        words += [f"--reuid={user}", f"--regid={group}", "--clear-groups"]
     return words
 
 
@@ -58,7 +68,6 @@ class Process:
         Raises:
             CommandError: It ends, or does not listen in time.
         """
-        self._name = Path(command[0]).name
         with log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - programs of this machine
                 command,
@@ -75,15 +84,20 @@ class Process:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """End it and what it has started."""
-        self._signal(signal.SIGTERM)
+        """End it; it ends what it has started."""
+        self._process.terminate()
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self._signal(signal.SIGKILL)
-            self._process.wait(_STOP_SECONDS)
+            self.kill()
 
-    def _signal(self, number: int) -> None:
+    def kill(self) -> None:
+        """End it and what it has started, at once."""
+        self.signal(signal.SIGKILL)
+        self._process.wait(_STOP_SECONDS)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it and to what it has started in its process group."""
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
@@ -102,4 +116,4 @@ def own(folder: Path) -> None:
     """Give a folder and all below it to the ordinary user."""
     if is_root():
         for path in (folder, *folder.rglob("*")):
-            shutil.chown(path, "nobody", "nogroup")
+            shutil.chown(path, *ordinary_user())

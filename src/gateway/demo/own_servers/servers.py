@@ -78,7 +78,7 @@ def running() -> Iterator[OwnServers]:
             mailboxes = dovecot.start(mails, domain=contents.DOMAIN, passwords=passwords)
             stack.callback(mailboxes.process.stop)
             mail = mailboxes.url
-            if mailboxes.lmtp_port is None and reasons["outgoing mail of it"] is None:
+            if not dovecot.can_deliver() and reasons["outgoing mail of it"] is None:
                 sentences.append("No outgoing mail of it: the package dovecot-lmtpd is missing.")
             elif reasons["outgoing mail of it"] is None:
                 sender = postfix.start(_made(folder / "postfix"), mailboxes, domain=contents.DOMAIN)
