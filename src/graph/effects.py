@@ -66,10 +66,20 @@ class EffectRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOperation:
-    """A mutation: its surface, its name, and the token's operation that allows it."""
+    """
+    A mutation.
+
+    Attributes:
+        name: Its field in the schema.
+        arguments: By name, without those that are absent or null. Two calls that say different
+            things have different effects, also where a mask hides what they would change:
+            otherwise equal digests would tell that a guess of a hidden value is right.
+        allowed_by: The token's operation that allows it.
+    """
 
     surface: Surface | None
     name: str
+    arguments: Mapping[str, Any]
     allowed_by: Operation | None
 
 
@@ -139,6 +149,7 @@ def _payload(preview: WritePreview, operation: WriteOperation, caller: Caller) -
         [
             caller.token_id,
             operation.name,
+            operation.arguments,
             preview.connection,
             preview.recipients,
             preview.subject,

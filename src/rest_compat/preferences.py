@@ -10,6 +10,7 @@ from rest_compat.errors import problem
 EFFECT_HEADER = "if-effect"
 
 _DIGEST = re.compile(r"[\x21-\x7e]{1,255}")
+_SWITCHES = frozenset({"dry-run", "graphql", "cost"})  # preferences without a value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +73,15 @@ def wants_cost(values: Collection[str]) -> bool:
 
 
 def _stated(values: Collection[str]) -> set[str]:
-    return {
-        part.split(";", 1)[0].replace(" ", "").replace('"', "").lower()
-        for value in values
-        for part in value.split(",")
-    }
+    """
+    Return the preferences as `name=value`, in lower case; the names alone of those without values.
+
+    A switch with a value is stated too (`dry-run=true`, and `dry-run=""`, which RFC 7240 takes for
+    `dry-run`): a caller who asks for a dry run in another way must not write.
+    """
+    parts = (part.split(";", 1)[0] for value in values for part in value.split(","))
+    stated = {"".join(part.split()).replace('"', "").lower() for part in parts}
+    return stated | {name for name, _, _ in (part.partition("=") for part in stated)} & _SWITCHES
 
 
 def read_expected_effect(values: Sequence[str]) -> str | None:

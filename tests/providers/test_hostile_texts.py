@@ -15,7 +15,7 @@ from providers.failures import ProviderFailure
 from providers.http.response import Response
 from providers.http.retry_after import parse_retry_after
 from providers.http.urls import BaseUrl
-from providers.mail import addresses, compose, dates, original_message, quoting
+from providers.mail import addresses, compose, dates, original_message, parameters, quoting
 from providers.ports.collab import InvalidFilter, InvalidSearch
 from providers.timestamps import parse_utc
 from rest_compat import body as rest_body
@@ -55,6 +55,11 @@ READERS = {
     "path segment": lambda text: BASE.join([text], [("q", text)]),
     "raw message": raw_message(""),
     "a content type": raw_message("Content-Type: multipart/mixed; ", "\r\n\r\n"),
+    "an encoded parameter": raw_message(
+        "Content-Disposition: attachment; filename*=punycode''a-", "\r\n\r\n"
+    ),
+    "an encoded charset": raw_message("Content-Type: text/plain; charset*=punycode''", "\r\n\r\n"),
+    "parameters of an IMAP server": lambda text: parameters.join([("a*", f"punycode''{text}")]),
     "a quoted parameter": raw_message('Content-Disposition: attachment; a="', "\r\n\r\n"),
     "parts of a raw message": raw_message("Content-Type: multipart/mixed; boundary=b\r\n\r\n"),
     "answer to a batch": batch_answer,
@@ -66,7 +71,7 @@ UNITS = [
     *("&#", "&#1", "&amp", "a ", '"a" ', "a:", "a:b ", "''", "not ", "OR a ", "a@b ", "a@b,"),
     *('"a" <a@b>, ', "=?utf-8?q?a?= ", "=?utf-8?b?!?= ", "=?", "\r\n", "\r\n ", "a: b\r\n"),
     *(";a=", ";a*0=b", '\\"', "--b\r\n", "--b\r\n\r\n", "\u0315\u0300", "e\u0301", "ก", "\ufdfa"),
-    *('{"a":', "[1,", '{"a":1},', '"\\ud800",', "content-id: item-1\r\n", "../"),
+    *('{"a":', "[1,", '{"a":1},', '"\\ud800",', "content-id: item-1\r\n", "../", "%62"),
 ]
 
 
@@ -108,7 +113,7 @@ def test_very_many_parameters_of_a_part_are_not_read(count, name):
     parameters = ";x=y" * count
     content = (
         "Content-Type: multipart/mixed; boundary=b\r\n\r\n"
-        f"--b\r\nContent-Disposition: attachment; filename=a.pdf{parameters}\r\n\r\nx\r\n--b--"
+        f"--b\r\nContent-Disposition: attachment{parameters}; filename=a.pdf\r\n\r\nx\r\n--b--"
     )
     _, files = raw_message("")(content)
 

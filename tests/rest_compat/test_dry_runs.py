@@ -77,6 +77,54 @@ def test_both_apis_show_the_same_effect_and_write_nothing(whole, name):
     assert sorted(logged) == [("graphql", True, "allowed", 1), ("rest", True, "allowed", 1)]
 
 
+@pytest.mark.parametrize(
+    "stated",
+    ["dry-run=", 'dry-run=""', "dry-run=true", "handling=strict,\tdry-run", "Dry-Run\t; a=b"],
+)
+@pytest.mark.parametrize("api", ["rest", "graphql"])
+def test_a_dry_run_that_is_asked_for_in_another_spelling_writes_nothing(whole, api, stated):
+    recover(whole)
+    if api == "rest":
+        response = call(whole, "sendEmail", {"prefer": stated})
+    else:
+        body = document_of(whole, "sendEmail")
+        response = whole.call("POST", "/graphql", headers={"prefer": stated}, json=body)[0]
+
+    assert upstream_writes(whole) == []
+    assert (response.json() | response.json().get("extensions", {}))["dryRun"] is True
+    assert response.headers["preference-applied"].endswith("dry-run")
+
+
+@pytest.mark.parametrize("provider", ["providerA", "providerB"])
+def test_the_digest_of_a_hidden_label_does_not_tell_that_a_guess_is_right(whole, provider):
+    """Adding a label that is there changes as little as removing one that is not."""
+    recover(whole)
+    masked = _with(whole, {"visibleEmailFields": ["subject"]})
+    listed = whole.call("GET", f"{twenty_writes.EMAIL}/messages?limit=50")[0].json()["emails"]
+    message = next(
+        mail for mail in listed if mail["labels"] and mail["id"].partition(":")[0] == provider
+    )
+    changes = [
+        {"addLabels": [message["labels"][0]]},
+        {"addLabels": ["Surely absent"]},
+        {"removeLabels": [message["labels"][0]]},
+        {"removeLabels": ["Surely absent"]},
+        {"removeLabels": ["Absent too"]},
+    ]
+    digests = []
+    for change in changes:
+        url = f"{twenty_writes.EMAIL}/messages/{message['id']}"
+        response = whole.call("PATCH", url, headers={**DRY, **masked}, json=change)[0]
+        digests.append(response.json()["effect"]["digest"])
+
+    assert len(set(digests)) == len(changes)
+
+
+def _with(whole, settings):
+    settings = {**whole_world.SETTINGS, **settings}
+    return {"authorization": f"Bearer {whole.runner.run(whole.world.token(settings))}"}
+
+
 def test_the_log_marks_dry_runs_that_a_gate_refuses(whole):
     settings = {**whole_world.SETTINGS, "allowedEmailOperations": []}
     own = {"authorization": f"Bearer {whole.runner.run(whole.world.token(settings))}"}

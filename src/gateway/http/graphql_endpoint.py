@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from graphql import GraphQLError
+from graphql import GraphQLError, GraphQLSyntaxError
 
 from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry
@@ -106,7 +106,9 @@ def _rest_call(graph: Graph, base_url: str, body: bytes | Refusal) -> dict[str, 
     except GraphQLError as error:
         problems = (error,)
     if problems:
-        raise InvalidInput(problems[0].message, code=Code.GRAPHQL_VALIDATION_FAILED)
+        is_syntax = isinstance(problems[0], GraphQLSyntaxError)
+        code = Code.GRAPHQL_PARSE_FAILED if is_syntax else Code.GRAPHQL_VALIDATION_FAILED
+        raise InvalidInput(problems[0].message, code=code)
     program = graph.operation(document, request.operation).program
     mismatches = program.coerce(request.variables)
     if isinstance(mismatches, list):

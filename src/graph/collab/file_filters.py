@@ -1,5 +1,6 @@
 """Filters and orders of `collabFiles`, and the mask words that they would reveal."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -36,6 +37,9 @@ REVEALING: Mapping[str, tuple[CollabField, ...]] = MappingProxyType(
         "modifiedBefore": (CollabField.MODIFIED_TIME,),
     }
 )
+# Upstream's search drops a value without words, and with it the filter; `*` and `"` have a meaning.
+_ADDRESS = re.compile(r"""[^\s@"*]+@\w[^\s@"*]*""")
+_DOMAIN = re.compile(r"""@\w[^\s@"*]*""")
 # Fields that upstream's search reads besides names and content.
 _METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALUES)
 
@@ -61,6 +65,19 @@ class Filters:
         """Whether upstream's search index alone knows the files."""
         by_person = self.owner is not None or self.shared_with is not None
         return by_person or self.web_urls is not None
+
+    def check_people(self) -> None:
+        """
+        Check the filters by people.
+
+        Raises:
+            InvalidInput: A value is no whole address; that of `sharedWith` may be a domain too.
+        """
+        if self.owner is not None and not _ADDRESS.fullmatch(self.owner):
+            raise InvalidInput("owner must be a complete address.")
+        shared_with = self.shared_with or ""
+        if shared_with and not (_ADDRESS.fullmatch(shared_with) or _DOMAIN.fullmatch(shared_with)):
+            raise InvalidInput("sharedWith must be a complete address, or @ and a domain.")
 
     @property
     def web_addresses(self) -> tuple[str, ...]:

@@ -119,6 +119,7 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
         before=modified_before,
         order=parse_order(order_by),
     )
+    filters.check_people()
     size = context.clamp_limit(limit, default=25, maximum=MAX_LIMIT)
     binding = filters.binding()
     cursor = read_token(context, "collabFiles", binding, page_token, str)

@@ -8,6 +8,7 @@ becomes `emails(…): EmailPage @requires(operation: "search_emails")`. A droppe
 diff of the committed schema.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -139,6 +140,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
         record_type: type[R] = resolver.__annotations__["return"]
+        defaults = _defaults(resolver)
 
         @wraps(resolver)
         def admitted(*args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
@@ -152,7 +154,10 @@ def guarded(  # noqa: PLR0913 - what a root field declares
                 return resolver(*args, **kwargs)
             allowed_by = requirement.allowing_operation(context.caller, members)
             operation = effects.WriteOperation(
-                surface=requirement.surface, name=info.field_name, allowed_by=allowed_by
+                surface=requirement.surface,
+                name=info.field_name,
+                arguments=_stated_arguments({**defaults, **kwargs}),
+                allowed_by=allowed_by,
             )
             return _run_once(info, operation, record_type, lambda: resolver(*args, **kwargs))
 
@@ -198,6 +203,36 @@ def _input_members(arguments: Mapping[str, Any]) -> Mapping[str, object]:
     """Return the members of the input object among *arguments*, by API name."""
     inputs = [vars(value) for value in arguments.values() if has_object_definition(value)]
     return {to_camel_case(name): value for members in inputs for name, value in members.items()}
+
+
+def _defaults(resolver: Callable[..., object]) -> Mapping[str, object]:
+    """Return the arguments of *resolver* that have defaults."""
+    parameters = inspect.signature(resolver).parameters.values()
+    return {item.name: item.default for item in parameters if item.default is not item.empty}
+
+
+def _stated_arguments(values: Mapping[str, object]) -> dict[str, Any]:
+    """
+    Return what arguments or members of an input object say, without absent and null ones.
+
+    The bytes of an upload are left out, because they are a stream: its preview has their digest.
+    """
+    return {
+        name: _stated_value(value)
+        for name, value in values.items()
+        if name != "info"
+        and value is not None
+        and value is not strawberry.UNSET
+        and not callable(getattr(value, "chunks", None))
+    }
+
+
+def _stated_value(value: object) -> object:
+    if has_object_definition(value):
+        return _stated_arguments(vars(value))
+    if isinstance(value, list):
+        return list(map(_stated_value, value))
+    return value
 
 
 def unguarded(

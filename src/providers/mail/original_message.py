@@ -8,26 +8,34 @@ from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
 from email.policy import Compat32
-from email.utils import collapse_rfc2231_value
 
 from providers.failures import Broken
-from providers.mail import addresses, charsets, dates
+from providers.mail import addresses, charsets, dates, parameters
 from providers.mail.compose import AttachedFile
 from providers.records import mail as mail_records
 
-# The standard library splits parameters in quadratic time; a long file name takes some twenty.
-_MAX_PARAMETERS = 64
 _WITH_PARAMETERS = frozenset({"content-type", "content-disposition"})
 
 
 class _RawHeaders(Compat32):
-    """Returns headers unparsed, without too many parameters; raw bytes in them as UTF-8."""
+    """
+    Returns headers unparsed; raw bytes in them as UTF-8.
+
+    The standard library sees the boundary of parts, and no other parameter: see `parameters`.
+    """
 
     def header_fetch_parse(self, name: str, value: str) -> str:
-        text = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if name.lower() in _WITH_PARAMETERS and text.count(";") > _MAX_PARAMETERS:
-            return text.partition(";")[0]
-        return text
+        text = _decoded(value)
+        if name.lower() not in _WITH_PARAMETERS:
+            return text
+        kind = text.partition(";")[0]
+        boundary = parameters.join(parameters.split(text)).get("boundary", "").replace('"', "")
+        return f'{kind}; boundary="{boundary}"' if boundary else kind
+
+
+def _decoded(value: str) -> str:
+    """Return a raw header as text."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
@@ -66,9 +74,8 @@ def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[Atta
 
 def _leaves(part: Message) -> Iterator[Message]:
     """Yield the leaves of a message; an attached message is a leaf."""
-    payload = part.get_payload()
-    if _type(part).startswith("multipart/") and isinstance(payload, list):
-        for child in payload:
+    if _type(part).startswith("multipart/") and part.is_multipart():
+        for child in part.get_payload():
             if isinstance(child, Message):
                 yield from _leaves(child)
     else:
@@ -106,29 +113,30 @@ def _disposition(part: Message) -> str:
 
 
 def _name(part: Message) -> str:
-    try:
-        return addresses.decode_words(collapse_rfc2231_value(part.get_filename("") or ""))
-    except (ValueError, LookupError):
-        return ""
+    name = _parameter(part, "Content-Disposition", "filename") or _parameter(
+        part, "Content-Type", "name"
+    )
+    return addresses.decode_words(name.strip())
+
+
+def _parameter(part: Message, header: str, name: str) -> str:
+    """Return a parameter of the first header of its name; "" without one."""
+    for key, value in part.raw_items():
+        if key.lower() == header.lower():
+            return parameters.join(parameters.split(_decoded(str(value)))).get(name, "")
+    return ""
 
 
 def _bytes(part: Message) -> bytes:
-    payload = part.get_payload()
-    if isinstance(payload, list):
-        return b"".join(child.as_bytes() for child in payload if isinstance(child, Message))
-    try:
-        content = part.get_payload(decode=True)
-    except (ValueError, LookupError):
-        content = None
-    return content if isinstance(content, bytes) else str(payload).encode("utf-8", "replace")
+    if part.is_multipart():
+        children = part.get_payload()
+        return b"".join(child.as_bytes() for child in children if isinstance(child, Message))
+    content = part.get_payload(decode=True)  # without it, the library reads any charset
+    return content if isinstance(content, bytes) else b""
 
 
 def _text(part: Message) -> str:
-    try:
-        charset = part.get_content_charset()
-    except (LookupError, ValueError):
-        charset = None
-    return charsets.decode_or_utf8(_bytes(part), charset)
+    return charsets.decode_or_utf8(_bytes(part), _parameter(part, "Content-Type", "charset"))
 
 
 def _header(part: Message, name: str) -> str:

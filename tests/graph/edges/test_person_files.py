@@ -61,6 +61,22 @@ def test_files_of_a_person_are_those_that_they_own(world):
     assert ask(world, query.replace("%s", "nn@x.example"))["data"]["person"]["files"]["files"] == []
 
 
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *(("sharedWith", value) for value in ("*", "@", "@*", "bob", "*@*", "@.", '@\\"x', "a@b@")),
+        *(("owner", value) for value in ("*", "@", "@a.example", "ann", "ann@*", "a b@c.example")),
+    ],
+)
+def test_a_filter_that_names_nobody_is_refused(world, argument, value):
+    """Upstream's search drops a value without words, and would answer with all files."""
+    body = ask(world, f'{{ collabFiles({argument}: "{value}") {{ files {{ name }} }} }}')
+
+    assert body["data"] == {"collabFiles": None}
+    assert body["errors"][0]["extensions"]["code"] == "INVALID_PARAMETER"
+    assert world.upstream_calls() == 0
+
+
 @pytest.mark.parametrize(("argument", "word"), [("owner", "owners"), ("sharedWith", "shared_with")])
 def test_a_hidden_word_refuses_its_filter_and_nothing_is_asked(world, argument, word):
     fields = [name for name in ("name", "owners", "shared_with", "modified_time") if name != word]

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from email.utils import collapse_rfc2231_value, decode_params, unquote
+from itertools import islice
 
 from providers.imap.parsing import Value, number, text
-from providers.mail import addresses
+from providers.mail import addresses, parameters
 
 MAX_PARTS = 1000  # of one message
-_MAX_PARAMETERS = 64  # the standard library joins continued parameters in quadratic time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,15 +116,15 @@ def _leaf(node: Sequence[Value], section: str) -> Part:
     media_type = f"{text(node[_TYPE])}/{text(node[_SUBTYPE])}".lower()
     if "" in media_type.split("/", 1):
         media_type = "text/plain"  # as of a part without a type: RFC 2045, 5.2
-    parameters = _parameters(node[_PARAMETERS])
+    stated = _parameters(node[_PARAMETERS])
     disposition, names = _disposition(node, media_type)
     return Part(
         section=section,
         media_type=media_type,
-        charset=parameters.get("charset") or None,
+        charset=stated.get("charset") or None,
         encoding=text(node[_ENCODING]).lower(),
         size=number(node[_SIZE]),
-        filename=addresses.decode_words(names.get("filename") or parameters.get("name", "")),
+        filename=addresses.decode_words(names.get("filename") or stated.get("name", "")),
         disposition=disposition,
         has_content_id=bool(node[_CONTENT_ID]),
     )
@@ -149,13 +148,6 @@ def _parameters(value: Value) -> dict[str, str]:
     """Return parameters by lower-case name; continued and encoded ones joined (RFC 2231)."""
     if not isinstance(value, list):
         return {}
-    pairs = [
-        (text(name).lower(), text(content))
-        for name, content in zip(value[::2], value[1::2], strict=False)
-    ][:_MAX_PARAMETERS]
-    if not any("*" in name for name, _ in pairs):
-        return dict(reversed(pairs))
-    decoded = decode_params([("", ""), *((name, f'"{content}"') for name, content in pairs)])
-    return {
-        name: unquote(collapse_rfc2231_value(content)) for name, content in reversed(decoded[1:])
-    }
+    pairs = zip(value[::2], value[1::2], strict=False)
+    texts = ((text(name), text(content)) for name, content in pairs)
+    return parameters.join(islice(texts, parameters.MAX_PARAMETERS))
