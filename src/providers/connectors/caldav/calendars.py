@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from time import perf_counter
 
 from providers.connectors.caldav import mapping
 from providers.connectors.caldav.account_memory import AccountMemory, RangeCache
@@ -19,7 +20,7 @@ from providers.ports.calendar import MAX_EVENTS, EventList, EventName, EventSele
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, Event
 
-_EXPANDED_AT_ONCE = 20  # objects; other requests run in between
+_EXPANDED_AT_ONCE = 0.01  # seconds of expansion; other requests run in between
 _MAX_HELD = 4 * MAX_EVENTS  # occurrences at a time
 
 
@@ -150,8 +151,8 @@ async def _expand(
     They are sorted by start when there are more than `MAX_EVENTS`, and the first ones remain.
     """
     held: list[Occurrence] = []
-    is_complete = True
-    for number, calendar_object in enumerate(objects, 1):
+    is_complete, began = True, perf_counter()
+    for calendar_object in objects:
         is_complete = is_complete and calendar_object.is_whole
         try:
             overlapping = occurrences(calendar_object, span)
@@ -161,8 +162,9 @@ async def _expand(
         held += [event for event in overlapping if cancelled or event.content.status != "cancelled"]
         if len(held) > _MAX_HELD:
             is_complete, held = False, _first(held, newest_first=newest_first)
-        if number % _EXPANDED_AT_ONCE == 0:
+        if perf_counter() - began > _EXPANDED_AT_ONCE:
             await asyncio.sleep(0)
+            began = perf_counter()
     if len(held) > MAX_EVENTS:
         is_complete, held = False, _first(held, newest_first=newest_first)
     return held, is_complete

@@ -20,6 +20,7 @@ from providers.connectors.caldav.time_zones import to_local
 from providers.ports.calendar import MAX_EVENTS, Span
 
 MAX_STEPS = 20_000  # starts of a rule, from its first one
+MAX_COUNTED_YEARS = 100  # of a rule with COUNT, whose starts are counted from its first one
 _CYCLE = 400  # years after which the calendar repeats, weekdays included
 _LAST_YEAR = 9999
 _DAY = timedelta(days=1)
@@ -138,14 +139,19 @@ def _starts_of(rule: Rule, first: EventTime, span: Span) -> Iterator[EventTime]:
     if rule.frequency in _STEPS:
         yield from _stepped(rule, first, begin - _DAY, last)
         return
-    start = first.local if rule.count else _fast_forward(rule, first.local, begin - _DAY)
+    if rule.count:
+        start = first.local
+        last = min(last, _years_later(start.replace(day=1), MAX_COUNTED_YEARS))
+    else:
+        start = _fast_forward(rule, first.local, begin - _DAY)
     if last < start:
         return
     shift = (_LAST_YEAR - last.year) // _CYCLE * _CYCLE
     shifted = _dateutil_rule(rule, _years_later(start, shift), _years_later(last, shift))
     locals_ = (_years_later(local, -shift) for local in shifted)
     # dateutil finds the end of a rule when a start lies behind it.
-    ending = takewhile(lambda local: local <= last, islice(locals_, rule.count or MAX_STEPS))
+    most = min(rule.count or MAX_STEPS, MAX_STEPS)
+    ending = takewhile(lambda local: local <= last, islice(locals_, most))
     yield from (first.at(local) for local in ending if local >= begin - _DAY)
 
 

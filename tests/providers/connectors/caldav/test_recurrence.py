@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ical_texts import calendar_file
+from python_calls import PythonCalls
 
 from providers.connectors.caldav.calendar_objects import parse_object
 from providers.connectors.caldav.occurrences import occurrence, occurrences
@@ -229,6 +230,24 @@ def test_rules_that_never_match_or_never_end_come_to_an_end(rule):
     listed = occurrences(parsed(written(first, Recurrence(rules=(rule,)))), YEAR)
 
     assert 1 <= len(listed) <= 5001
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;COUNT=1000000",
+        "FREQ=DAILY;COUNT=5;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;COUNT=5;BYDAY=MO;BYSETPOS=2",
+    ],
+)
+def test_a_counted_rule_from_long_ago_costs_no_more_than_others(rule):
+    first = from_local(datetime(1000, 1, 5, 9), "UTC")  # noqa: DTZ001
+    series = parsed(written(first, Recurrence(rules=(rule,))))
+    with PythonCalls() as calls:
+        listed = occurrences(series, YEAR)
+
+    assert calls.count < 700_000  # of 220,000 days at most: four centuries and another two
+    assert listed == []
 
 
 UNREADABLE = {
