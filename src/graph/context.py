@@ -67,7 +67,7 @@ class RuleIntents(Protocol):
     async def require_room(self, token_id: int) -> None:
         """Raise what `intend` would raise; store nothing."""
 
-    async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
+    async def intend(self, token_id: int, rule_type: RuleType, fingerprint: Fingerprint) -> int:
         """
         Store the intent to create a resource, with the fingerprint that identifies it later.
 

@@ -267,7 +267,7 @@ async def proved(call):
     explanation = await explained(call, holding[0].id)
     if explanation["outcome"] == "allowed" and not reads(call):
         assert "It would be sent now" in str(explanation["layers"]), explanation
-        return "upstream refuses the change itself, which a rehearsal does not send"
+        return "upstream refuses the change itself, which a dry run does not send"
     assert (explanation["status"], explanation["error"]) == expected_answer(response, call), (
         explanation,
         response.text,

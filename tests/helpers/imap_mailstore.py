@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from dovecot import DOMAIN, Dovecot
 
 from providers.connectors.imap import mapping, modified_utf7
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import internal_date
 from sandbox.mail.records import Account, NewMail, StoredMail
 
@@ -109,10 +109,10 @@ class ImapMailStore:
     def update(self, mailbox: str, mail_id: str, *, folder: str) -> StoredMail:
         """Move a message to another folder."""
         mail = self.find(mailbox, mail_id)
-        place = self._ids[mailbox].place(mail.id)
+        location = self._ids[mailbox].location(mail.id)
         client = self._clients[mailbox]
-        client.select(place.folder.decode())
-        client.uid("MOVE", str(place.uid), FOLDERS[folder])
+        client.select(location.folder.decode())
+        client.uid("MOVE", str(location.uid), FOLDERS[folder])
         client.unselect()
         return replace(mail, folder=folder)
 
@@ -147,7 +147,7 @@ class ImapMailStore:
         flags = re.search(rb"FLAGS \(([^)]*)\)", row)[1].decode().split()
         date = re.search(rb'INTERNALDATE "([^"]*)"', row)[1]
         ids = self._ids[mailbox]
-        native = ids.message_id(Place(FOLDERS[folder].encode(), validity, uid))
+        native = ids.message_id(Location(FOLDERS[folder].encode(), validity, uid))
         root = mapping.thread_root(mapping.parse_headers(raw.partition(b"\r\n\r\n")[0]))
         seq = self._numbers.setdefault(f"{mailbox} {native}", len(self._numbers) + 1)
         return StoredMail(

@@ -10,16 +10,16 @@ class MemoryIds:
     """`PublicIdStore` in memory."""
 
     def __init__(self):
-        self.places = {}
+        self.ids = {}
         self.known = {}
 
-    async def calendar_ids(self, places):
-        for place in places:
-            self.places.setdefault(place, len(self.places) + 1)
-        return {place: self.places[place] for place in places}
+    async def calendar_ids(self, keys):
+        for key in keys:
+            self.ids.setdefault(key, len(self.ids) + 1)
+        return {key: self.ids[key] for key in keys}
 
     async def calendars(self, calendar_ids):
-        keys_by_id = {number: place for place, number in self.places.items()}
+        keys_by_id = {number: key for key, number in self.ids.items()}
         return {
             calendar_id: keys_by_id[calendar_id]
             for calendar_id in calendar_ids
@@ -96,5 +96,5 @@ class Diary:
             raise self.failures[calendar]
 
 
-def place(connection, calendar):
+def calendar_key(connection, calendar):
     return CalendarKey(connection, calendar)

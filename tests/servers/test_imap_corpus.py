@@ -18,7 +18,7 @@ from dovecot import dovecot_server
 from postfix import postfix_server
 from world import api_id
 
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.search_text import html_to_text
 from sandbox.world.mail.edge_case_bodies import BODY_CASES
 from sandbox.world.mail.edge_case_charsets import CHARSET_CASES
@@ -84,7 +84,7 @@ def deliver(postfix):
 
 
 async def delivered(mailbox):
-    """Wait for the corpus; return the places of its messages by name."""
+    """Wait for the corpus; return the locations of its messages by name."""
     for _ in range(200):
         await mailbox.session.command("EXAMINE INBOX")
         reply = await mailbox.session.command(
@@ -99,7 +99,7 @@ async def delivered(mailbox):
         await asyncio.sleep(0.1)
     status = await mailbox.session.command("STATUS INBOX (UIDVALIDITY)")
     validity = int(re.search(rb"UIDVALIDITY (\d+)", status.texts("STATUS")[0])[1])
-    return {name: Place(b"INBOX", validity, uid) for name, uid in names.items()}
+    return {name: Location(b"INBOX", validity, uid) for name, uid in names.items()}
 
 
 async def read(client, email_id):
@@ -182,8 +182,8 @@ async def test_the_mail_of_strangers_is_read_alike(world, connect, mailbox, dove
             ids[provider, name] = api_id(provider, stored.immutable_id)
     with postfix_server(dovecot) as postfix:
         deliver(postfix)
-        places = await delivered(mailbox)
-    assert places.keys() == CORPUS.keys()
+        locations = await delivered(mailbox)
+    assert locations.keys() == CORPUS.keys()
     connection = (await connect()).json()["id"]
     logins = world.gateway.services.accounts._mailboxes_on_servers._logins
     native = MessageIds((await logins.read(connection)).id_key)
@@ -191,7 +191,7 @@ async def test_the_mail_of_strangers_is_read_alike(world, connect, mailbox, dove
     different = {}
     async with world.client(await world.token({})) as client:
         for name in CORPUS:
-            own = await read(client, f"imap:{native.message_id(places[name])}")
+            own = await read(client, f"imap:{native.message_id(locations[name])}")
             for provider in ("provider-a", "provider-b"):
                 other = await read(client, ids[provider, name])
                 members = differing(own, other, provider)

@@ -45,10 +45,10 @@ async def test_a_check_tells_what_the_servers_can_do(world, connect, postfix):
         "extensions": ("as-expected", "The server has all extensions that the gateway uses."),
         "folders": (
             "as-expected",
-            "The account has 5 folders; their roles are found as the server tells.",
+            "The account has 5 folders; their roles are found in the list of the server.",
         ),
         "labels": ("as-expected", "The inbox takes new labels (keywords)."),
-        "quota": ("as-expected", "The server has no quota, or does not tell it."),
+        "quota": ("as-expected", "The server has no quota, or does not report it."),
         "connections": (
             "as-expected",
             "3 connections at the same time are accepted, as a process may open.",

@@ -1,7 +1,7 @@
 """
 Verification of the chains, and the seals that keep it possible after a rotation of the keys.
 
-A seal is one signature over a stretch of a chain. `secret rotate` makes seals under the first key
+A seal is one signature over a segment of a chain. `secret rotate` makes seals under the first key
 for the rows of older keys, which are then no longer needed. The rows stay as they are, because
 processes may still append to their chains. A seal holds what was wrong already when it was made,
 so that it hides no tampering. See docs/spec/management.md#decision-log.
@@ -28,7 +28,7 @@ Rows = AsyncIterable[tuple[Link, Decision]]
 
 
 @dataclass(slots=True)
-class Stretch:
+class Segment:
     """
     Consecutive rows of a chain, as far as they were read.
 
@@ -95,17 +95,17 @@ def is_current(seal: DecisionSeal, keyring: Keyring) -> bool:
     return keyring.is_current(seal.signature, _payload(seal), context=_CONTEXT)
 
 
-async def stretches(
+async def segments(
     keyring: Keyring, rows: Rows, seals: Seals
-) -> AsyncIterator[tuple[Stretch, DecisionSeal | None]]:
+) -> AsyncIterator[tuple[Segment, DecisionSeal | None]]:
     """
     Verify *rows*, which come chain by chain in the order of their numbers.
 
     Yields:
-        Each stretch of a seal with the seal, and the rows between seals in stretches of at most
+        Each segment of a seal with the seal, and the rows between seals in segments of at most
         `MAX_ROWS`.
     """
-    previous, stretch = Link("", 0, ""), Stretch("", 0)
+    previous, segment = Link("", 0, ""), Segment("", 0)
     seal: DecisionSeal | None = None
     async for link, row in rows:
         is_new = link.chain != previous.chain
@@ -114,41 +114,41 @@ async def stretches(
         following = seal
         if seal is None or is_new or link.number > seal.last:
             following = seal_at(seals.get(link.chain, ()), link.number)
-        begins = following is not seal or (seal is None and stretch.rows >= MAX_ROWS)
+        begins = following is not seal or (seal is None and segment.rows >= MAX_ROWS)
         if is_new or begins:
-            if stretch.rows:
-                yield stretch, seal
-            stretch, seal = Stretch(link.chain, link.number), following
-        stretch.add(previous, link, row, keyring)
+            if segment.rows:
+                yield segment, seal
+            segment, seal = Segment(link.chain, link.number), following
+        segment.add(previous, link, row, keyring)
         previous = link
-    if stretch.rows:
-        yield stretch, seal
+    if segment.rows:
+        yield segment, seal
 
 
 async def faults(
     keyring: Keyring, rows: Rows, seals: Seals | None = None
 ) -> AsyncIterator[ChainFault]:
     """Check *rows*, which come chain by chain in the order of their numbers."""
-    async for stretch, seal in stretches(keyring, rows, seals or {}):
-        for fault in faults_of(stretch, seal, keyring):
+    async for segment, seal in segments(keyring, rows, seals or {}):
+        for fault in faults_of(segment, seal, keyring):
             yield fault
 
 
 def faults_of(
-    stretch: Stretch, seal: DecisionSeal | None, keyring: Keyring
+    segment: Segment, seal: DecisionSeal | None, keyring: Keyring
 ) -> Iterable[ChainFault]:
-    """Return what is wrong with the rows of *stretch*, which *seal* covers if there is one."""
-    chain = stretch.chain
-    own = [ChainFault(chain, number, fault, number) for number, fault in stretch.faults]
+    """Return what is wrong with the rows of *segment*, which *seal* covers if there is one."""
+    chain = segment.chain
+    own = [ChainFault(chain, number, fault, number) for number, fault in segment.faults]
     if seal is None or not is_valid(seal, keyring):
         return own
-    if (stretch.first, stretch.last, stretch.digest()) == (seal.first, seal.last, seal.digest):
+    if (segment.first, segment.last, segment.digest()) == (seal.first, seal.last, seal.digest):
         return [ChainFault(chain, number, Fault(fault), number) for number, fault in seal.faults]
     if missing := [fault for fault in own if fault.fault is Fault.MISSING]:
         return missing
     # Of rows that no key verifies, or whose older key signed something else, the seal tells only
     # that they are not those that it was made for.
-    changed = [number for number, _ in stretch.faults] or [seal.first, seal.last]
+    changed = [number for number, _ in segment.faults] or [seal.first, seal.last]
     return [ChainFault(chain, changed[0], Fault.CHANGED, changed[-1])]
 
 

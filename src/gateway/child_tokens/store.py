@@ -90,7 +90,7 @@ class ChildTokensOfCaller:
         async with self.database.writing() as session:
             parent, *ancestors = chain = await _lock(session, self.parent_id)
             settings = effective_settings(parent, ancestors)
-            # The change that a rehearsal tries is not stored; the gate has asked it.
+            # `explain` tries a change in a dry run: it is not stored, and the gate has checked it.
             allowed = settings.get("allowChildren") is True or in_dry_run()
             if not allowed or len(ancestors) >= MAX_ANCESTORS:
                 raise ChildrenNotAllowed(allowed=allowed)

@@ -122,8 +122,8 @@ def report_connection(connection: "Connection", *, as_json: bool) -> None:
 def _report_added(added: "AddedAccounts", email: str, environment: Path | None) -> None:
     for connection in added.connections:
         writes = "reads and writes" if connection["canWrite"] else "reads"
-        place = f"{connection['kind']} at {connection['baseUrl']}"
-        info(f"Connection {connection['id']} ({place}) is {connection['status']}: it {writes}.")
+        target = f"{connection['kind']} at {connection['baseUrl']}"
+        info(f"Connection {connection['id']} ({target}) is {connection['status']}: it {writes}.")
     if added.offered:
         info(f"Calendars answer too, at {added.offered}: `connection add --caldav {email}`.")
     if environment is not None:

@@ -45,7 +45,7 @@ _GROUPS = (RUNNING, ACCESS, ACCOUNTS, ASKING, STORE)
 
 
 class _Grouped(TyperGroup):
-    """Lists commands by the groups of the help page, and tells wrong usage in one line."""
+    """Lists commands by the groups of the help page, and reports wrong usage in one line."""
 
     def main(
         self,

@@ -21,7 +21,7 @@ from gateway.auth.token_lookup import Row, RowReader
 from gateway.connections import rows as connection_rows
 from gateway.connections.reconnect_links import ReconnectLinks
 from gateway.errors import Overloaded
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import timestamps
 from gateway.store.background import PeriodicTask, for_each, running_tasks
 from gateway.store.database import Database, StorageUnavailable
@@ -118,9 +118,9 @@ class CredentialRepository:
         return renewed if stored.get("version", 0) == expected else {}
 
     def _decrypt(self, connection_id: int, sealed: bytes) -> Mapping[str, Any]:
-        bound_to = place("connections", connection_id, "credentials")
+        context = column_context("connections", connection_id, "credentials")
         try:
-            plain: Mapping[str, Any] = orjson.loads(self._keyring.decrypt(sealed, place=bound_to))
+            plain: Mapping[str, Any] = orjson.loads(self._keyring.decrypt(sealed, context=context))
         except ValueError as failure:
             log.warning("credentials cannot be opened", extra={"connection_id": connection_id})
             raise NeedsReauth from failure

@@ -111,7 +111,9 @@ class OAuthFlow:
                 OAuthAttempt(
                     id=attempt_id,
                     connection_id=connection_id,
-                    secret=self._keyring.encrypt(orjson.dumps(secret), place=_place(attempt_id)),
+                    secret=self._keyring.encrypt(
+                        orjson.dumps(secret), context=_context(attempt_id)
+                    ),
                     expires_at=expires_at,
                 )
             )
@@ -275,7 +277,7 @@ class OAuthFlow:
                 "This consent was used already, or took too long. Please start again."
             )
         secret: dict[str, str] = orjson.loads(
-            self._keyring.decrypt(attempt.secret, place=_place(attempt_id))
+            self._keyring.decrypt(attempt.secret, context=_context(attempt_id))
         )
         return row, secret
 
@@ -332,5 +334,5 @@ def _credentials(granted: Tokens) -> dict[str, Any]:
     return {name: value for name, value in credentials.items() if value is not None}
 
 
-def _place(attempt_id: str) -> str:
+def _context(attempt_id: str) -> str:
     return f"oauth_attempts:{attempt_id}:secret"

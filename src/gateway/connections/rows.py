@@ -1,7 +1,7 @@
 """
 Rows of connections, and the credentials in them, which the API never returns.
 
-Credentials are sealed for their row: the keyring does not open them in the place of another row.
+Credentials are sealed for their row: the keyring does not open them in another row.
 See docs/spec/management.md#connections.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from sqlmodel import select
 
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
@@ -100,7 +100,7 @@ def replace(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring
 
 def seal(row: ConnectionRow, credentials: Mapping[str, Any], keyring: Keyring) -> None:
     """Seal *credentials* into *row*, which must have its id."""
-    row.credentials = keyring.encrypt(orjson.dumps(dict(credentials)), place=_place(row.id))
+    row.credentials = keyring.encrypt(orjson.dumps(dict(credentials)), context=_context(row.id))
 
 
 @retried
@@ -199,12 +199,12 @@ def unseal(row: ConnectionRow, keyring: Keyring) -> dict[str, Any]:
     if row.credentials is None:
         return {}
     credentials: dict[str, Any] = orjson.loads(
-        keyring.decrypt(row.credentials, place=_place(row.id))
+        keyring.decrypt(row.credentials, context=_context(row.id))
     )
     return credentials
 
 
-def _place(connection_id: int | None) -> str:
+def _context(connection_id: int | None) -> str:
     if connection_id is None:
         raise LookupError("a connection that is not stored yet has no id")
-    return place("connections", connection_id, "credentials")
+    return column_context("connections", connection_id, "credentials")

@@ -35,10 +35,10 @@ def prepare(graph: Graph, text: str) -> SavedOperation:
     try:
         return graph.prepare_saved(text, omit_when_empty=OMITTED_WHEN_EMPTY)
     except GraphQLError as error:
-        place = f"Line {error.locations[0].line}: " if error.locations else ""
+        line = f"Line {error.locations[0].line}: " if error.locations else ""
         is_syntax = isinstance(error, graphql.GraphQLSyntaxError)
         code = Code.GRAPHQL_PARSE_FAILED if is_syntax else Code.GRAPHQL_VALIDATION_FAILED
-        raise _refused(f"{place}{error.message}", code) from None
+        raise _refused(f"{line}{error.message}", code) from None
     except InvalidInput as problem:
         raise _refused(problem.message, problem.code) from None
 

@@ -41,7 +41,7 @@ from rest_compat.router import rest_app
 from rest_compat.table import Endpoint
 
 _STATE = "gateway.explain"  # scope key of the `DryRunState`
-REQUEST_ID = "rehearsal"
+REQUEST_ID = "dry-run"
 
 
 @dataclass(frozen=True, slots=True)

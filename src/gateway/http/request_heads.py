@@ -56,7 +56,7 @@ def origin_form(target: bytes, headers: Headers) -> bytes | None:
     if scheme is None:
         return None
     rest = target[len(scheme) :]
-    end = min([len(rest), *(place for mark in b"/?" if (place := rest.find(mark)) >= 0)])
+    end = min([len(rest), *(index for mark in b"/?" if (index := rest.find(mark)) >= 0)])
     host = next((value for name, value in headers if name == b"host"), b"")
     if rest[:end].lower() != host.lower() or not host:
         return None

@@ -25,7 +25,7 @@ async def explain_call(
     """
     Say how a call would go with a token: every layer, and the smallest change that lets it pass.
 
-    The call is rehearsed: upstream is read and never changed, and nothing is charged.
+    The call is tried by dry runs: upstream is read and never changed, and nothing is charged.
     """
     question = request.question()
     async with services.database.reading() as session:

@@ -9,7 +9,7 @@ from sqlmodel import col, select
 from gateway.audit import provider_errors, reading, seals
 from gateway.audit.changes import log_change
 from gateway.rule_intents.log import seal_context
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
@@ -85,10 +85,10 @@ async def credential_keys(database: Database, keyring: Keyring) -> CredentialKey
             )
         )
         for connection_id, sealed in rows:
-            where = place("connections", connection_id or 0, "credentials")
+            context = column_context("connections", connection_id or 0, "credentials")
             try:
-                resealed = keyring.rotate(sealed or b"", place=where)
-                keyring.decrypt(sealed or b"", place=where)
+                resealed = keyring.rotate(sealed or b"", context=context)
+                keyring.decrypt(sealed or b"", context=context)
             except ValueError:
                 unreadable.append(connection_id or 0)
                 continue
@@ -125,16 +125,16 @@ async def seal_decisions(
         total = (await session.exec(select(func.count(col(DecisionRow.id))))).one()
     checked, new, unreadable = 0, list[DecisionSeal](), set[str]()
     rows = reading.in_chain_order(database)
-    async for stretch, covering in seals.stretches(keyring, rows, existing):
-        checked += stretch.rows
+    async for segment, covering in seals.segments(keyring, rows, existing):
+        checked += segment.rows
         progress(checked, total)
         if covering is not None and seals.is_valid(covering, keyring):
             continue
-        if stretch.older:
-            new.append(stretch.seal(keyring))
-            sealed += stretch.rows
-        elif not stretch.current:
-            unreadable.add(stretch.chain)
+        if segment.older:
+            new.append(segment.seal(keyring))
+            sealed += segment.rows
+        elif not segment.current:
+            unreadable.add(segment.chain)
         if len(new) == _BATCH:
             await _store_seals(database, new)
             new.clear()

@@ -93,7 +93,7 @@ def parse(text: str) -> Policy:
 
     Raises:
         CommandError: The text is not JSON.
-        InvalidInput: `VALIDATION_ERROR`; the details name the places.
+        InvalidInput: `VALIDATION_ERROR`; each detail names the member.
     """
     policy = parse_file(Policy, text)
     require_valid(
@@ -123,21 +123,21 @@ def require_valid(errors: list[Detail]) -> None:
 def token_errors(tokens: Iterable[TokenEntry]) -> Iterator[Detail]:
     """Yield the settings and rules of *tokens* that are invalid, and the rules that repeat."""
     for position, token in enumerate(tokens):
-        place = f"tokens[{position}]"
+        path = f"tokens[{position}]"
         try:
             grants.validate(token.settings)
         except InvalidInput as error:
             for detail in error.details:
-                yield Detail(f"{place}.{detail.field}", detail.message)
+                yield Detail(f"{path}.{detail.field}", detail.message)
         keys = set()
         for number, rule in enumerate(token.rules):
             try:
                 key = rule.key
             except InvalidInput as error:
-                yield Detail(f"{place}.rules[{number}].pattern", error.message)
+                yield Detail(f"{path}.rules[{number}].pattern", error.message)
                 continue
             if key in keys:
-                yield Detail(f"{place}.rules[{number}]", "is there already")
+                yield Detail(f"{path}.rules[{number}]", "is there already")
             keys.add(key)
 
 

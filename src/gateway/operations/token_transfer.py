@@ -55,7 +55,7 @@ async def import_tokens(session: AsyncSession, text: str) -> dict[str, list[str]
 
     Raises:
         CommandError: The text is not JSON, or a name or digest cannot be used.
-        InvalidInput: `VALIDATION_ERROR`; the details name the places.
+        InvalidInput: `VALIDATION_ERROR`; each detail names the member.
     """
     file = parse_file(HashedTokens, text)
     require_valid(list(token_errors(file.tokens)))

@@ -59,7 +59,7 @@ class RuleIntentLog:
             raise Overloaded from failure
 
     @retried
-    async def intend(self, token_id: int, rule_type: RuleType, trace: Fingerprint) -> int:
+    async def intend(self, token_id: int, rule_type: RuleType, fingerprint: Fingerprint) -> int:
         """
         Store that a resource is about to be created; return the id of the intent.
 
@@ -71,9 +71,11 @@ class RuleIntentLog:
         row = insert(RuleIntent).values(
             token_id=token_id,
             rule_type=rule_type.value,
-            place=trace.place,
+            place=fingerprint.parent,
             created_at=now,
-            trace=self._keyring.seal(fingerprints.encode(trace), context=seal_context(token_id)),
+            trace=self._keyring.seal(
+                fingerprints.encode(fingerprint), context=seal_context(token_id)
+            ),
             lease_until=now + LEASE_MS,
             look_at=now + LEASE_MS,
             looks=0,

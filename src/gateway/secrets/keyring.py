@@ -1,8 +1,8 @@
 """
 Encryption of stored secrets and of tokens: AES-256-GCM under a ring of keys; the first one seals.
 
-Every sealed value contains the id of its key and is bound to its place (`table:row:column`) or
-context, so it opens nowhere else. HKDF derives separate keys for separate uses.
+Every sealed value contains the id of its key and is bound to its context (`table:row:column`,
+or the use of a token), so it opens nowhere else. HKDF derives separate keys for separate uses.
 """
 
 import base64
@@ -57,26 +57,26 @@ class Keyring:
         """Create a keyring from the comma-separated `AGW_SECRET_KEYS`."""
         return cls([part.strip() for part in setting.split(",") if part.strip()])
 
-    def encrypt(self, plain: bytes, *, place: str) -> bytes:
-        """Seal *plain* for *place*, such as ``connections:7:credentials``; see `place`."""
+    def encrypt(self, plain: bytes, *, context: str) -> bytes:
+        """Seal *plain* for *context*, such as ``connections:7:credentials`` (`column_context`)."""
         key = self._first
-        return _seal(key.id, key.rows, plain, place.encode())
+        return _seal(key.id, key.rows, plain, context.encode())
 
-    def decrypt(self, sealed: bytes, *, place: str) -> bytes:
+    def decrypt(self, sealed: bytes, *, context: str) -> bytes:
         """
-        Open what `encrypt` sealed for *place*.
+        Open what `encrypt` sealed for *context*.
 
         Raises:
-            ValueError: Damaged, sealed for another place, or its key is not in the ring.
+            ValueError: Damaged, sealed for another context, or its key is not in the ring.
         """
         key = self._find_key(sealed)
-        return _open(key.rows, sealed, place.encode())
+        return _open(key.rows, sealed, context.encode())
 
-    def rotate(self, sealed: bytes, *, place: str) -> bytes | None:
+    def rotate(self, sealed: bytes, *, context: str) -> bytes | None:
         """Return *sealed* under the first key; None when it already is."""
         if self._find_key(sealed).id == self._first.id:
             return None
-        return self.encrypt(self.decrypt(sealed, place=place), place=place)
+        return self.encrypt(self.decrypt(sealed, context=context), context=context)
 
     def seal(self, payload: bytes, *, context: bytes) -> str:
         """Seal *payload* as URL-safe text that opens only with the same *context*."""
@@ -129,8 +129,8 @@ def new_secret() -> str:
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
-def place(table: str, row: int, column: str) -> str:
-    """Return the place that a column value is sealed for."""
+def column_context(table: str, row: int, column: str) -> str:
+    """Return the context that a column value is sealed for."""
     return f"{table}:{row}:{column}"
 
 
@@ -155,7 +155,7 @@ def _open(cipher: AESGCM, sealed: bytes, bound_to: bytes) -> bytes:
     try:
         return cipher.decrypt(head[-_NONCE:], sealed[_HEAD:], head[:-_NONCE] + bound_to)
     except (InvalidTag, ValueError) as failure:
-        raise ValueError("damaged, or sealed for another place") from failure
+        raise ValueError("damaged, or sealed for another context") from failure
 
 
 def _signature(key: _Key, payload: bytes, context: bytes) -> str:
@@ -166,13 +166,13 @@ def _signature(key: _Key, payload: bytes, context: bytes) -> str:
 def _derive(secret: str) -> _Key:
     material = secret.encode()
     return _Key(
-        id=hashlib.sha256(b"access-gateway key id:" + _stretch(material, b"id")).digest()[:_ID],
-        rows=AESGCM(_stretch(material, b"rows at rest")),
-        tokens=AESGCM(_stretch(material, b"sealed tokens")),
-        links=_stretch(material, b"signed links"),
+        id=hashlib.sha256(b"access-gateway key id:" + _hkdf(material, b"id")).digest()[:_ID],
+        rows=AESGCM(_hkdf(material, b"rows at rest")),
+        tokens=AESGCM(_hkdf(material, b"sealed tokens")),
+        links=_hkdf(material, b"signed links"),
     )
 
 
-def _stretch(material: bytes, use: bytes) -> bytes:
+def _hkdf(material: bytes, use: bytes) -> bytes:
     salt = b"access-gateway/1"
     return HKDF(algorithm=hashes.SHA256(), length=32, salt=salt, info=use).derive(material)

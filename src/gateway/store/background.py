@@ -96,10 +96,10 @@ async def for_each(
 
     An exception keeps no other item from its work: the first one is raised at the end.
     """
-    places = asyncio.Semaphore(concurrent)
+    slots = asyncio.Semaphore(concurrent)
 
     async def run(item: T) -> R:
-        async with places:
+        async with slots:
             return await work(item)
 
     outcomes = await asyncio.gather(*map(run, items), return_exceptions=True)

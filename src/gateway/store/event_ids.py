@@ -2,7 +2,7 @@
 Public ids of calendars and events, in the database (docs/spec/calendar.md#event-ids).
 
 Rows are never changed. A calendar's id is that of its row, so it stays the same after a restart, an
-import and in another process, and is never reused. An event's UUID is computed from its place; its
+import and in another process, and is never reused. An event's UUID is computed from its key; its
 row maps the UUID back to the event, for reads by id.
 """
 
@@ -37,48 +37,46 @@ class EventIds:
         self._calendars = BoundedMap[CalendarKey, int](MAX_CACHED_CALENDARS)
         self._events = BoundedMap[bytes, None](MAX_CACHED_EVENTS)
 
-    async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
+    async def calendar_ids(self, keys: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Return the id of each calendar; see `PublicIdStore.calendar_ids`."""
-        ids = {place: self._calendars[place] for place in places if place in self._calendars}
-        uncached = [place for place in places if place not in ids]
+        ids = {key: self._calendars[key] for key in keys if key in self._calendars}
+        uncached = [key for key in keys if key not in ids]
         if uncached:
             ids |= await self._read_ids(uncached)
-        new = [place for place in uncached if place not in ids]
+        new = [key for key in uncached if key not in ids]
         if new:
-            rows = [
-                {"connection_id": place.connection, "native_id": place.calendar} for place in new
-            ]
+            rows = [{"connection_id": key.connection, "native_id": key.calendar} for key in new]
             await self._insert(CalendarRow, rows)
             ids |= await self._read_ids(new)
         return ids
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:
-        """Return the place of each calendar; see `PublicIdStore.calendars`."""
-        places: dict[int, CalendarKey] = {}
+        """Return the key of each calendar; see `PublicIdStore.calendars`."""
+        keys: dict[int, CalendarKey] = {}
         async with self._reading() as session:
             for batch in _batches(list(calendar_ids)):
                 rows = await session.exec(select(CalendarRow).where(col(CalendarRow.id).in_(batch)))
                 for row in rows:
-                    places[row.id or 0] = CalendarKey(row.connection_id, row.native_id)
-        return places
+                    keys[row.id or 0] = CalendarKey(row.connection_id, row.native_id)
+        return keys
 
     async def store_events(self, events: Mapping[str, EventKey]) -> None:
-        """Store the places of events; see `PublicIdStore.store_events`."""
+        """Store the keys of events; see `PublicIdStore.store_events`."""
         new = {
-            key: place
-            for event_id, place in events.items()
-            if (key := UUID(event_id).bytes) not in self._events
+            uuid: key
+            for event_id, key in events.items()
+            if (uuid := UUID(event_id).bytes) not in self._events
         }
         rows = [
-            {"id": key, "calendar_id": place.calendar_id, "native_id": place.event}
-            for key, place in new.items()
+            {"id": uuid, "calendar_id": key.calendar_id, "native_id": key.event}
+            for uuid, key in new.items()
         ]
         if rows and await self._insert(EventRow, rows):
-            for key in new:
-                self._events[key] = None
+            for uuid in new:
+                self._events[uuid] = None
 
     async def event(self, event_id: str) -> EventKey | None:
-        """Return the place of an event; see `PublicIdStore.event`."""
+        """Return the key of an event; see `PublicIdStore.event`."""
         async with self._reading() as session:
             result = await session.exec(
                 select(EventRow, CalendarRow)
@@ -89,18 +87,18 @@ class EventIds:
         if pair is None:
             return None
         event, calendar = pair
-        place = CalendarKey(calendar.connection_id, calendar.native_id)
-        return EventKey(event.calendar_id, place, event.native_id)
+        calendar_key = CalendarKey(calendar.connection_id, calendar.native_id)
+        return EventKey(event.calendar_id, calendar_key, event.native_id)
 
-    async def _read_ids(self, places: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
+    async def _read_ids(self, keys: Sequence[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Read the ids of calendars that have a row, and cache them."""
         ids: dict[CalendarKey, int] = {}
         async with self._reading() as session:
-            for batch in _batches(places):
-                key = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
-                for row in await session.exec(select(CalendarRow).where(key.in_(batch))):
-                    place = CalendarKey(row.connection_id, row.native_id)
-                    ids[place] = self._calendars[place] = row.id
+            for batch in _batches(keys):
+                columns = tuple_(col(CalendarRow.connection_id), col(CalendarRow.native_id))
+                for row in await session.exec(select(CalendarRow).where(columns.in_(batch))):
+                    key = CalendarKey(row.connection_id, row.native_id)
+                    ids[key] = self._calendars[key] = row.id
         return ids
 
     @retried

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import func
 from sqlmodel import SQLModel, col, select
 
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.background import ProgressListener
 from gateway.store.conflicts import retried
 from gateway.store.database import Database
@@ -27,7 +27,7 @@ class SealedColumn:
     Attributes:
         before: A value lower than every primary key of the table.
         context: Returns the context of a row whose value is text (`Keyring.seal`); None for bytes,
-            which are sealed for their place.
+            which are sealed for their column.
     """
 
     table: type[SQLModel]
@@ -37,7 +37,7 @@ class SealedColumn:
 
     @property
     def name(self) -> str:
-        """The table name that the place of a sealed value begins with."""
+        """The table name that the context of a sealed value begins with."""
         return str(self.table.__tablename__)
 
     def rotated(self, row: Any, keyring: Keyring) -> bytes | str | None:
@@ -50,7 +50,7 @@ class SealedColumn:
         value = getattr(row, self.column)
         if self.context is not None:
             return keyring.reseal(value, context=self.context(row))
-        return keyring.rotate(value, place=place(self.name, row.id, self.column))
+        return keyring.rotate(value, context=column_context(self.name, row.id, self.column))
 
 
 CREDENTIALS = SealedColumn(table=ConnectionRow, column="credentials", before=0)

@@ -267,7 +267,7 @@ class CalendarRow(columns.Row, table=True):
 
 
 class EventRow(columns.Row, table=True):
-    """The place of an event; its UUID is computed from these values, so rows never change."""
+    """The key of an event; its UUID is computed from these values, so rows never change."""
 
     __tablename__ = "events"
 

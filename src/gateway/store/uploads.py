@@ -120,7 +120,7 @@ class UploadStore:
         row = insert(UploadRow).values(
             token_id=token_id,
             handle=handle,
-            description=self._keyring.encrypt(description, place=f"uploads:{handle}:description"),
+            description=self._keyring.encrypt(description, context=f"uploads:{handle}:description"),
             size=0,
             is_complete=False,
             expires_at=self._now() + LIFETIME_MS,
@@ -139,7 +139,7 @@ class UploadStore:
 
     @retried
     async def _append(self, token_id: int, upload: int, number: int, chunk: bytes) -> None:
-        sealed = self._keyring.encrypt(chunk, place=_place(upload, number))
+        sealed = self._keyring.encrypt(chunk, context=_context(upload, number))
         async with self._database.writing() as session:
             await session.exec(
                 select(AccessToken.id).where(col(AccessToken.id) == token_id).with_for_update()
@@ -199,9 +199,9 @@ class UploadStore:
         )
 
     def _file(self, row: UploadRow) -> UploadedFile:
-        place = f"uploads:{row.handle}:description"
+        context = f"uploads:{row.handle}:description"
         described = msgspec.msgpack.decode(
-            self._keyring.decrypt(row.description, place=place), type=_Description
+            self._keyring.decrypt(row.description, context=context), type=_Description
         )
         upload, size = row.id or 0, row.size
         return UploadedFile(
@@ -234,7 +234,7 @@ class UploadStore:
             except StorageUnavailable as failure:
                 raise Overloaded from failure
             try:
-                chunk = self._keyring.decrypt(sealed or b"", place=_place(upload, number))
+                chunk = self._keyring.decrypt(sealed or b"", context=_context(upload, number))
             except ValueError:  # it was deleted, or its key left the ring
                 raise Missing from None
             yield chunk
@@ -302,5 +302,5 @@ async def _cut(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(buffer)
 
 
-def _place(upload: int, number: int) -> str:
+def _context(upload: int, number: int) -> str:
     return f"upload_chunks:{upload}:{number}"

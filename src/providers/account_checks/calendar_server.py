@@ -38,11 +38,11 @@ async def check_calendars(account: Account) -> list[Finding]:
 
 
 def _calendars(homes: int, calendars: int) -> Observation:
-    places = "One home" if homes == 1 else f"{homes} homes"
+    counted_homes = "One home" if homes == 1 else f"{homes} homes"
     return expect(
         calendars > 0,
-        f"{places} of calendars; calendars for events: {calendars}.",
-        f"{places} of calendars; there is no calendar for events.",
+        f"{counted_homes} of calendars; calendars for events: {calendars}.",
+        f"{counted_homes} of calendars; there is no calendar for events.",
     )
 
 
@@ -56,7 +56,7 @@ def _versions(listed: list[ListedCalendar]) -> Observation:
 
 def _addresses(account: Account, memory: AccountMemory) -> Observation:
     if not memory.addresses:
-        return Outcome.AS_EXPECTED, "The server tells no addresses: accountEmail is the owner's."
+        return Outcome.AS_EXPECTED, "The server names no addresses: accountEmail is the owner's."
     return expect(
         account.info.account_email.casefold() in memory.addresses,
         "accountEmail is an address of the account.",

@@ -27,7 +27,7 @@ _EXTENSIONS = {
     "ESORT": "the first listing of a process reads the received times of all messages",
 }
 _ROLES = (Role.SENT, Role.DRAFTS, Role.TRASH, Role.JUNK)
-_MISSING_EXTENSION = "The server has no quota, or does not tell it."
+_MISSING_EXTENSION = "The server has no quota, or does not report it."
 _BY_HAND = (
     "Send a message to yourself twice with the same Idempotency-Key: it must arrive once, with one "
     "copy in the Sent folder."
@@ -82,7 +82,7 @@ async def _folders(session: Session) -> Observation:
     roles = {folder.role for folder in folders}
     missing = [role.value for role in _ROLES if role not in roles]
     special = "SPECIAL-USE" in session.capabilities
-    source = "as the server tells" if special else "by their usual names"
+    source = "in the list of the server" if special else "by their usual names"
     detail = f"The account has {len(folders)} folders; their roles are found {source}."
     if missing:
         detail += f" There is none for {', '.join(missing)}: it is made when it is needed."
@@ -90,7 +90,7 @@ async def _folders(session: Session) -> Observation:
 
 
 async def _labels(session: Session) -> Observation:
-    # EXAMINE tells no flags that are kept; SELECT changes nothing in the messages either.
+    # EXAMINE does not report the flags that are kept; SELECT changes no message either.
     opened = await reading.open_folder(session, b"INBOX", writable=True)
     flags = opened.permanent_flags
     return expect(

@@ -10,7 +10,7 @@ from providers.ports.calendar import CalendarKey
 # docs/spec/calendar.md#event-ids.
 _EVENTS = UUID("6f1c1c0e-52d5-5c8e-9a2b-7b1f0a6a4d11")
 
-# The text of a UUID of version 5 without its digits, and for each digit its place in the text and
+# The text of a UUID of version 5 without its digits, and for each digit its index in the text and
 # in the digest; one digit of the digest is replaced by the version, another one by the variant.
 _FORM = b"        -    -5   -    -            \n"
 _DIGITS = [

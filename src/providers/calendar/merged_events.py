@@ -35,14 +35,14 @@ from providers.records.calendar import Event
 TIME_ZONE_MARGIN = timedelta(days=1)
 
 
-class EventPlace(NamedTuple):
+class EventCalendar(NamedTuple):
     """The public id and the key of a calendar."""
 
     calendar_id: int
     key: CalendarKey
 
 
-_Calendar = CalendarSource | EventPlace
+_Calendar = CalendarSource | EventCalendar
 _Match = tuple[datetime, str, Event, _Calendar]  # start, public id, event with native id, calendar
 
 
@@ -84,7 +84,7 @@ class MergedEvents:
             Missing: The id is unknown, or upstream no longer has the event.
             EventNotVisible: Its calendar does not exist for the caller; a `Missing` too.
         """
-        key, port = await self._place(event_id, allowed)
+        key, port = await self._locate(event_id, allowed)
         read = port.event(key.calendar_key.calendar, key.event, wanted=wanted)
         event = await fanout.with_timeout(read, self._timeout_seconds)
         return structs.replace(event, id=event_id, calendar_id=key.calendar_id)
@@ -97,11 +97,11 @@ class MergedEvents:
         wanted: AbstractSet[str],
     ) -> Mapping[str, Event | ProviderFailure]:
         """Read events, those of an account together; per id the event, or what `event` raises."""
-        places = await fanout.gather_results([self._place(name, allowed) for name in event_ids])
+        located = await fanout.gather_results([self._locate(name, allowed) for name in event_ids])
         accounts: dict[int, dict[str, EventKey]] = {}
-        for event_id, place in zip(event_ids, places, strict=True):
-            if not isinstance(place, ProviderFailure):
-                key, _ = place
+        for event_id, result in zip(event_ids, located, strict=True):
+            if not isinstance(result, ProviderFailure):
+                key, _ = result
                 accounts.setdefault(key.calendar_key.connection, {})[event_id] = key
         read: dict[str, Event] = {}
         for events in await asyncio.gather(
@@ -137,7 +137,7 @@ class MergedEvents:
             if (event := events.get(name)) is not None
         }
 
-    async def _place(
+    async def _locate(
         self, event_id: str, allowed: AbstractSet[int] | None
     ) -> tuple[EventKey, CalendarPort]:
         """Return the key of an event and the port of its account; raises as `event`."""
@@ -176,9 +176,9 @@ class MergedEvents:
             self._timeout_seconds,
         )
         others = [instance for instance in listed.events if instance.id != key.event]
-        place = EventPlace(key.calendar_id, key.calendar_key)
+        calendar = EventCalendar(key.calendar_id, key.calendar_key)
         return await self._page(
-            [(place, EventList(others))], query, exact=listed.complete, warnings=()
+            [(calendar, EventList(others))], query, exact=listed.complete, warnings=()
         )
 
     async def _page(
@@ -194,15 +194,15 @@ class MergedEvents:
         page = matches[query.offset : query.offset + query.limit]
         await self._ids.store_events(
             {
-                public_id: EventKey(place.calendar_id, place.key, event.id)
-                for _, public_id, event, place in page
+                public_id: EventKey(calendar.calendar_id, calendar.key, event.id)
+                for _, public_id, event, calendar in page
             }
         )
         return EventPage(
             events=tuple(
                 [
-                    structs.replace(event, id=public_id, calendar_id=place.calendar_id)
-                    for _, public_id, event, place in page
+                    structs.replace(event, id=public_id, calendar_id=calendar.calendar_id)
+                    for _, public_id, event, calendar in page
                 ]
             ),
             total=len(matches),

@@ -48,7 +48,7 @@ class FileFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
     renames: bool = False
 
     @property
-    def place(self) -> str:
+    def parent(self) -> str:
         return f"{self.drive}:{self.folder}"
 
 
@@ -60,7 +60,7 @@ class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
     values: dict[str, str]
 
     @property
-    def place(self) -> str:
+    def parent(self) -> str:
         return f"{self.site}:{self.list}"
 
 

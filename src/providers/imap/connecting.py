@@ -56,7 +56,7 @@ _UNKNOWN_AUTHORITIES = frozenset({18, 19, 20, 21})
 
 
 def reason_of(failure: BaseException) -> str | None:
-    """Return the sentence for a failure of a connection; None for one that tells nothing."""
+    """Return the sentence for a failure of a connection; None for one that has none."""
     sentence: str | None = None
     match failure:
         case ssl.SSLCertVerificationError():

@@ -76,7 +76,7 @@ class Endpoint:
         return endpoint
 
     @property
-    def place(self) -> str:
+    def connect_host(self) -> str:
         """The address or name that connections lead to."""
         return self.address or self.host
 

@@ -36,8 +36,8 @@ def token_login(account: Account, offered: Collection[str]) -> TokenLogin | None
     user, token, endpoint = account.username, account.password, account.endpoint
     if "OAUTHBEARER" in offered:
         name = user.replace("=", "=3D").replace(",", "=2C")
-        place = f"host={endpoint.host}\1port={endpoint.port}"
-        response = f"n,a={name},\1{place}\1auth=Bearer {token}\1\1"
+        server = f"host={endpoint.host}\1port={endpoint.port}"
+        response = f"n,a={name},\1{server}\1auth=Bearer {token}\1\1"
         return TokenLogin("OAUTHBEARER", _base64(response), _base64("\1"))
     if "XOAUTH2" in offered:
         return TokenLogin("XOAUTH2", _base64(f"user={user}\1auth=Bearer {token}\1\1"), "")

@@ -348,7 +348,7 @@ async def _open(account: Account) -> Session:
     endpoint = account.endpoint
     tls = tls_context() if endpoint.security is Security.TLS else None
     reader, writer = await asyncio.open_connection(
-        endpoint.place,
+        endpoint.connect_host,
         endpoint.port,
         ssl=tls,
         server_hostname=endpoint.host if tls else None,

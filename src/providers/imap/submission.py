@@ -50,12 +50,12 @@ class RecipientsRefused(NotAccepted):
     The server does not accept a recipient; nothing was sent.
 
     Attributes:
-        places: Those of the recipients that it refuses, from 0.
+        indexes: Those of the recipients that it refuses, from 0.
     """
 
-    def __init__(self, places: Sequence[int]) -> None:
+    def __init__(self, indexes: Sequence[int]) -> None:
         super().__init__("The mail server does not accept a recipient. Nothing was sent.")
-        self.places = tuple(places)
+        self.indexes = tuple(indexes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Envelope:
     Sender and recipients, as ASCII addresses.
 
     Attributes:
-        witness: A recipient more, without whom the message is sent when the server refuses it; ""
+        copy_to: A further recipient, without whom the message is sent if the server refuses it; ""
             for none.
         size: Bytes of the message.
         is_8bit: Whether it has bytes beyond ASCII.
@@ -85,7 +85,7 @@ class Envelope:
 
     sender: str
     recipients: Sequence[str]
-    witness: str = ""
+    copy_to: str = ""
     size: int
     is_8bit: bool = False
 
@@ -136,7 +136,7 @@ class Submission:
 
     async def offer(self, envelope: Envelope) -> bool:
         """
-        Tell the server sender and recipients; return whether the witness is among them.
+        Tell the server sender and recipients; return whether `copy_to` is accepted.
 
         Raises:
             RecipientsRefused: It does not accept a recipient.
@@ -213,7 +213,7 @@ class Submission:
         endpoint = self._account.endpoint
         tls = tls_context() if endpoint.security is Security.TLS else None
         self._reader, self._writer = await asyncio.open_connection(
-            endpoint.place,
+            endpoint.connect_host,
             endpoint.port,
             ssl=tls,
             server_hostname=endpoint.host if tls else None,
@@ -291,19 +291,19 @@ class Submission:
                     "The mail server does not accept the characters of an attachment."
                 )
             options += " BODY=8BITMIME"
-        recipients = [*envelope.recipients, *filter(None, [envelope.witness])]
+        recipients = [*envelope.recipients, *filter(None, [envelope.copy_to])]
         commands = [f"MAIL FROM:<{envelope.sender}>{options}"]
         commands += [f"RCPT TO:<{recipient}>" for recipient in recipients]
         first, *replies = await self._commands(commands)
         if not first.is_done:
             raise _refusal(first, "The mail server does not accept the sender.")
         required = replies[: len(envelope.recipients)]
-        refused = [place for place, reply in enumerate(required) if not reply.is_done]
+        refused = [index for index, reply in enumerate(required) if not reply.is_done]
         if refused:
-            if all(required[place].code < 500 for place in refused):
+            if all(required[index].code < 500 for index in refused):
                 raise Throttled(LATER_SECONDS)
             raise RecipientsRefused(refused)
-        return bool(envelope.witness) and replies[-1].is_done
+        return bool(envelope.copy_to) and replies[-1].is_done
 
     async def _send_content(self, content: AsyncIterator[bytes]) -> bytes:
         """Send all but the last line; return that line."""

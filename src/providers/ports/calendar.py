@@ -240,7 +240,7 @@ class EventKey(msgspec.Struct, frozen=True, gc=False):
 class PublicIdStore(Protocol):
     """Store of public ids, which are never changed or reused."""
 
-    async def calendar_ids(self, places: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
+    async def calendar_ids(self, keys: Collection[CalendarKey]) -> Mapping[CalendarKey, int]:
         """Return calendars' ids, and assign new ones; calendars that are gone are left out."""
 
     async def calendars(self, calendar_ids: Collection[int]) -> Mapping[int, CalendarKey]:

@@ -29,8 +29,8 @@ _PRINCIPAL = propfind_body(("DAV: current-user-principal",))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A place that may lead to the calendars; *server* is stored when it does, "": its target."""
+class _Candidate:
+    """A URL that may lead to the calendars; *server* is stored when it does, "": its target."""
 
     url: str
     server: str = ""
@@ -42,8 +42,8 @@ async def locate_calendars(
     """Return the addresses of CalDAV servers that answer, best first; none gets a password."""
     if search.calendar_url:
         return [search.calendar_url]
-    places = [*await _recorded(search.domain, resolver, report), *_usual(search.domain)]
-    located = await asyncio.gather(*(_locate(place, web, report) for place in places))
+    candidates = [*await _recorded(search.domain, resolver, report), *_usual(search.domain)]
+    located = await asyncio.gather(*(_locate(candidate, web, report) for candidate in candidates))
     return list(dict.fromkeys(server for server in located if server is not None))
 
 
@@ -80,7 +80,7 @@ async def sign_in_to_calendars(
     return refusing
 
 
-async def _recorded(domain: str, resolver: Resolver, report: Report) -> list[_Place]:
+async def _recorded(domain: str, resolver: Resolver, report: Report) -> list[_Candidate]:
     name = f"{_SERVICE}.{domain}"
     try:
         records, texts = await asyncio.gather(resolver.services(name), resolver.texts(name))
@@ -94,44 +94,44 @@ async def _recorded(domain: str, resolver: Resolver, report: Report) -> list[_Pl
     path = next((text[len("path=") :] for text in texts if text.startswith("path=/")), WELL_KNOWN)
     listed = ", ".join(f"{record.host}:{record.port}" for record in hosts)
     report.add(name, StepOutcome.FOUND, f"DNS names {listed}.")
-    return [_Place(f"https://{record.host}:{record.port}{path}") for record in hosts[:2]]
+    return [_Candidate(f"https://{record.host}:{record.port}{path}") for record in hosts[:2]]
 
 
-def _usual(domain: str) -> Iterator[_Place]:
+def _usual(domain: str) -> Iterator[_Candidate]:
     for host in (domain, f"caldav.{domain}", f"calendar.{domain}"):
-        yield _Place(f"https://{host}{WELL_KNOWN}", f"https://{host}")
-    yield _Place(f"https://{domain}/remote.php/dav/")
+        yield _Candidate(f"https://{host}{WELL_KNOWN}", f"https://{host}")
+    yield _Candidate(f"https://{domain}/remote.php/dav/")
 
 
-async def _locate(place: _Place, web: Web, report: Report) -> str | None:
-    """Return the address of the server that a place leads to; None when there is none."""
+async def _locate(candidate: _Candidate, web: Web, report: Report) -> str | None:
+    """Return the address of the server that a candidate leads to; None when there is none."""
     headers = {"depth": "0", "content-type": "application/xml; charset=utf-8"}
     try:
         answer = await web.request(
             "PROPFIND",
-            place.url,
+            candidate.url,
             content=_PRINCIPAL,
             headers=headers,
             max_bytes=_MAX_BYTES,
             accept=(_UNAUTHORIZED,),
         )
     except NeedsConfirmation as needed:
-        report.ask(place.url, needed.confirmation)
+        report.ask(candidate.url, needed.confirmation)
         return None
     except (ProviderFailure, OSError) as failure:
-        report.add(place.url, StepOutcome.NOT_FOUND, sentence_of(failure))
+        report.add(candidate.url, StepOutcome.NOT_FOUND, sentence_of(failure))
         return None
     is_protected = (
         answer.status == _UNAUTHORIZED
         and "basic" in answer.headers.get("www-authenticate", "").lower()
     )
     if not is_protected and answer.status != 207:
-        report.add(place.url, StepOutcome.NOT_FOUND, "No CalDAV server answers.")
+        report.add(candidate.url, StepOutcome.NOT_FOUND, "No CalDAV server answers.")
         return None
     parts = urlsplit(answer.url)
     origin = f"{parts.scheme}://{parts.netloc}"
-    server = origin if place.server == origin else f"{origin}{parts.path.rstrip('/')}"
-    report.add(place.url, StepOutcome.WORKS, f"A CalDAV server answers: {server}.")
+    server = origin if candidate.server == origin else f"{origin}{parts.path.rstrip('/')}"
+    report.add(candidate.url, StepOutcome.WORKS, f"A CalDAV server answers: {server}.")
     return server
 
 

@@ -119,8 +119,8 @@ async def _recorded(
             endpoints = [
                 Endpoint(record.host, record.port, security) for record in answer if _usable(record)
             ]
-            places = ", ".join(f"{endpoint.host}:{endpoint.port}" for endpoint in endpoints)
-            report.add(name, StepOutcome.FOUND, f"DNS names {places}.")
+            hosts = ", ".join(f"{endpoint.host}:{endpoint.port}" for endpoint in endpoints)
+            report.add(name, StepOutcome.FOUND, f"DNS names {hosts}.")
             candidates += [Candidate(endpoint, Source.SRV) for endpoint in endpoints]
     return candidates, declined > 0 and not candidates
 

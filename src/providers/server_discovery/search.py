@@ -10,8 +10,8 @@ class StepOutcome(StrEnum):
     Outcome of a step.
 
     Attributes:
-        FOUND: A place that may tell of servers does.
-        NOT_FOUND: It does not.
+        FOUND: The record, page or address that was asked names a server.
+        NOT_FOUND: It names none.
         WORKS: A server answers, or takes the login.
         FAILED: It does not.
         NEEDS_CONFIRMATION: A person must confirm the host first: nothing was sent there.

@@ -374,7 +374,7 @@ class OperationDescription:
             field.type,
             self.root.selection_set,
             document=self.document,
-            place=self._name(),
+            path=self._name(),
             **({} if self.endpoint.method == "GET" else {"extra": DRY_RUN_MEMBERS}),
         )
         schema = schema.get("anyOf", [schema])[0]  # a success body is never null

@@ -142,10 +142,10 @@ _PATHS: tuple[tuple[str, str, str, str, str, Any, Any], ...] = (
                             "outcome": "refused"
                             if layer == "operation"
                             else "passed"
-                            if place < _LAYERS.index("operation")
+                            if index < _LAYERS.index("operation")
                             else "not_reached",
                         }
-                        for place, layer in enumerate(_LAYERS)
+                        for index, layer in enumerate(_LAYERS)
                     ],
                     "remedy": "An operator can add search_emails to the token's operations.",
                 }

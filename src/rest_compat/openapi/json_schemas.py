@@ -50,31 +50,31 @@ class Components:
         selection: graphql.SelectionSetNode | None,
         *,
         document: graphql.DocumentNode,
-        place: str,
+        path: str,
         extra: Mapping[str, JsonSchema] = _NOTHING,
     ) -> JsonSchema:
         """
-        Describe the value of a *selection* of type *kind* at *place*, a key of `model_names`.
+        Describe the value of a *selection* of type *kind* at *path*, a key of `model_names`.
 
         *extra* are optional members beside those of the selection.
         """
         if isinstance(kind, graphql.GraphQLNonNull):
-            return self._non_null_schema(kind.of_type, selection, document, place, extra)
-        return nullable(self._non_null_schema(kind, selection, document, place, extra))
+            return self._non_null_schema(kind.of_type, selection, document, path, extra)
+        return nullable(self._non_null_schema(kind, selection, document, path, extra))
 
     def _non_null_schema(
         self,
         kind: Any,
         selection: graphql.SelectionSetNode | None,
         document: graphql.DocumentNode,
-        place: str,
+        path: str,
         extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
         if isinstance(kind, graphql.GraphQLList):
-            items = self.response_schema(kind.of_type, selection, document=document, place=place)
+            items = self.response_schema(kind.of_type, selection, document=document, path=path)
             return {"type": "array", "items": items}
         if isinstance(kind, graphql.GraphQLObjectType):
-            return self._object(kind, selection, document, place, extra)
+            return self._object(kind, selection, document, path, extra)
         return self._leaf(kind)
 
     def _object(
@@ -82,20 +82,20 @@ class Components:
         kind: graphql.GraphQLObjectType,
         selection: graphql.SelectionSetNode | None,
         document: graphql.DocumentNode,
-        place: str,
+        path: str,
         extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
-        name = NAMES.get(place, kind.name)
+        name = NAMES.get(path, kind.name)
         members, coordinates, optional = {}, {}, set(extra)
         for node in _fields(selection, document):
             field = kind.fields[node.name.value]
             key = node.alias.value if node.alias else node.name.value
             schema = self.response_schema(
-                field.type, node.selection_set, document=document, place=f"{name}.{key}"
+                field.type, node.selection_set, document=document, path=f"{name}.{key}"
             )
             members[key] = with_description(schema, field.description)
             coordinates[key] = f"{kind.name}.{node.name.value}"
-            if key in OMITTED_WHEN_EMPTY and "." not in place:
+            if key in OMITTED_WHEN_EMPTY and "." not in path:
                 optional.add(key)
         schema = {
             "type": "object",

@@ -46,12 +46,12 @@ class SavedComponents(Components):
         kind: graphql.GraphQLObjectType,
         selection: graphql.SelectionSetNode | None,
         document: graphql.DocumentNode,
-        place: str,
+        path: str,
         extra: Mapping[str, JsonSchema],
     ) -> JsonSchema:
         """Describe a selection; a member that a directive may leave out is optional."""
-        is_root = "." not in place
-        name = self._reserve(kind.name, place)  # before those of its members
+        is_root = "." not in path
+        name = self._reserve(kind.name, path)  # before those of its members
         members: dict[str, JsonSchema] = {}
         coordinates: dict[str, str] = {}
         optional = set(extra)
@@ -66,7 +66,7 @@ class SavedComponents(Components):
                 continue
             field = kind.fields[field_name]
             schema = self.response_schema(
-                field.type, _merged(occurrences), document=document, place=f"{place}.{key}"
+                field.type, _merged(occurrences), document=document, path=f"{path}.{key}"
             )
             members[key] = with_description(schema, field.description)
             coordinates[key] = f"{kind.name}.{field_name}"
@@ -102,9 +102,9 @@ class SavedComponents(Components):
                 fragment = self._fragments[node.name.value]
                 yield from self._expanded(fragment.selection_set, is_conditional=conditional)
 
-    def _reserve(self, type_name: str, place: str) -> str:
-        """Return a free name for the selection of a type at *place*, and take it."""
-        names = _names(self._prefix, type_name, place.split(".")[1:])
+    def _reserve(self, type_name: str, path: str) -> str:
+        """Return a free name for the selection of a type at *path*, and take it."""
+        names = _names(self._prefix, type_name, path.split(".")[1:])
         name = next(name for name in names if name.lower() not in self._taken)
         self._taken.add(name.lower())
         return name

@@ -225,25 +225,25 @@ def _call(
     Write *arguments* as path, query, headers and body of the row's call.
 
     Raises:
-        NoRestCall: The call has no place for an argument, or needs one that is absent.
+        NoRestCall: The call has no parameter for an argument, or needs one that is absent.
     """
     name = row.root.name.value
-    places = {
+    parameters = {
         node.name.value: node.value.name.value
         for node in row.root.arguments or ()
         if isinstance(node.value, graphql.VariableNode)
     }
     filled: dict[str, Any] = {}
     for argument, value in arguments.items():
-        place = places.get(argument)
-        if place is None:
+        parameter = parameters.get(argument)
+        if parameter is None:
             raise NoRestCall(f"{name}({argument}:)", "The REST call has no such parameter.")
-        default = row.defaults.get(place)  # of an absent parameter
+        default = row.defaults.get(parameter)  # of an absent parameter
         if value is None and default is not None:
             raise NoRestCall(f"{name}({argument}:)", "A REST call cannot send a null.")
         if value != default:
-            filled[place] = value
-    _fill_defaults(row, schema, places, arguments, filled)
+            filled[parameter] = value
+    _fill_defaults(row, schema, parameters, arguments, filled)
     path = endpoint.path
     for variable in [*filled]:
         if f"{{{variable}}}" in path:
@@ -271,7 +271,7 @@ def _call(
 def _fill_defaults(
     row: _Row,
     schema: graphql.GraphQLSchema,
-    places: Mapping[str, str],
+    parameters: Mapping[str, str],
     arguments: Mapping[str, Any],
     filled: dict[str, Any],
 ) -> None:
@@ -285,13 +285,17 @@ def _fill_defaults(
     if root_type is None:
         return
     for argument, definition in root_type.fields[row.root.name.value].args.items():
-        place, default = places.get(argument, ""), definition.default_value
-        if place not in row.defaults or argument in arguments or default == row.defaults[place]:
+        parameter, default = parameters.get(argument, ""), definition.default_value
+        if (
+            parameter not in row.defaults
+            or argument in arguments
+            or default == row.defaults[parameter]
+        ):
             continue
         if default in {graphql.Undefined, None}:
             field = f"{row.root.name.value}({argument}:)"
             raise NoRestCall(field, "The REST call fills in this argument.")
-        filled[place] = default
+        filled[parameter] = default
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy import delete, insert, update
 from sqlalchemy.engine import make_url
 from sqlmodel import select
 
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import backups, schema_version
 from gateway.store import sqlite as sqlite3
 from gateway.store.database import Database
@@ -424,7 +424,9 @@ def test_a_restore_names_the_connections_whose_key_is_gone(run, deployed, rows, 
     (resource,) = rows.add(Resource(name="first", created_at=0))
     older, newer = Keyring(["k" * 32]), Keyring(["n" * 32])
     for connection_id, keyring in ((1, older), (2, newer), (3, older)):
-        sealed = keyring.encrypt(b"{}", place=place("connections", connection_id, "credentials"))
+        sealed = keyring.encrypt(
+            b"{}", context=column_context("connections", connection_id, "credentials")
+        )
         rows.add(a_connection(resource, can_write=True, credentials=sealed))
     read_json(run("db", "backup", file, "--json"))
 

@@ -460,7 +460,7 @@ def test_the_reason_of_a_provider_is_shown(run, deployed):
         ],
     }
     assert run("decisions", "reason", "r").stdout == (
-        "2026-09-21T14:13:20Z  COLLAB  connection 7  403  told as PROVIDER_ERROR\n  accessDenied\n"
+        "2026-09-21T14:13:20Z  COLLAB  connection 7  403  caller: PROVIDER_ERROR\n  accessDenied\n"
     )
     unknown = run("decisions", "reason", "other")
     assert (unknown.exit_code, unknown.stderr) == (

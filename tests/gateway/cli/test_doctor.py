@@ -8,7 +8,7 @@ import pytest
 from database_servers import redis_server
 from sqlalchemy import delete
 
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sqlite, timestamps
 from gateway.store.tables import AccessToken, ConnectionRow, Operator, OperatorResource, Resource
 
@@ -66,7 +66,7 @@ def connection(number, *, status="active", key=KEY, base_url=None):
         base_url=base_url,
         selected_site_ids=[],
         credentials=Keyring([key]).encrypt(
-            b"{}", place=place("connections", number, "credentials")
+            b"{}", context=column_context("connections", number, "credentials")
         ),
         created_at=0,
         updated_at=0,

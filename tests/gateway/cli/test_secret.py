@@ -10,7 +10,7 @@ from sqlmodel import select
 from gateway.audit import provider_errors
 from gateway.connections import rows as connection_rows
 from gateway.rule_intents.log import seal_context
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import sealed_columns
 from gateway.store.database import Database
 from gateway.store.tables import (
@@ -31,7 +31,7 @@ on_both = pytest.mark.parametrize(
 
 
 def sealed(key, *where):
-    return Keyring([key]).encrypt(b"secret", place=place(*where))
+    return Keyring([key]).encrypt(b"secret", context=column_context(*where))
 
 
 def connection(number, key):
@@ -136,13 +136,15 @@ def test_rotate_reseals_every_column(run, environment, three):
     for number, ciphertext in three.all(select(ConnectionRow.id, ConnectionRow.credentials)):
         if number < 4:
             assert (
-                new.decrypt(ciphertext, place=place("connections", number, "credentials"))
+                new.decrypt(
+                    ciphertext, context=column_context("connections", number, "credentials")
+                )
                 == b"secret"
             )
     [outcome] = three.all(select(IdempotencyRow.outcome))
-    assert new.decrypt(outcome, place=place("deliveries", 1, "outcome")) == b"secret"
+    assert new.decrypt(outcome, context=column_context("deliveries", 1, "outcome")) == b"secret"
     [secret] = three.all(select(OAuthAttempt.secret))
-    assert new.decrypt(secret, place=place("oauth_attempts", "a", "secret")) == b"secret"
+    assert new.decrypt(secret, context=column_context("oauth_attempts", "a", "secret")) == b"secret"
     [trace] = three.all(select(RuleIntent.trace))
     assert new.unseal(trace, context=seal_context(1)) == b"trace"
     [reason] = three.all(select(ProviderErrorRow.reason))
@@ -194,10 +196,10 @@ class Interrupting(Keyring):
         super().__init__(secrets)
         self._other = other
 
-    def rotate(self, sealed, *, place):
+    def rotate(self, sealed, *, context):
         self._other.start()
         self._other.join(0.5)  # who must wait for the rotation does not end
-        return super().rotate(sealed, place=place)
+        return super().rotate(sealed, context=context)
 
 
 @pytest.mark.slow

@@ -172,9 +172,9 @@ async def test_credentials_are_sealed_for_their_row(admin, new_connection, gatew
         rows = (await session.exec(text("SELECT id, credentials FROM connections"))).all()
     ring = Keyring(["a secret key of the tests"])
     assert b"secret" not in rows[0][1]
-    assert b"upstream-secret" in ring.decrypt(rows[0][1], place="connections:1:credentials")
+    assert b"upstream-secret" in ring.decrypt(rows[0][1], context="connections:1:credentials")
     with pytest.raises(ValueError, match="another place"):
-        ring.decrypt(rows[0][1], place="connections:2:credentials")
+        ring.decrypt(rows[0][1], context="connections:2:credentials")
 
 
 @pytest.mark.parametrize(

@@ -6,63 +6,63 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.secrets.keyring import Keyring, WeakSecret, new_secret, place
+from gateway.secrets.keyring import Keyring, WeakSecret, column_context, new_secret
 
 OLD, NEW = "the old secret key", "the new secret key"
 RING = Keyring([NEW, OLD])
 OLD_RING = Keyring([OLD])
-PLACES = st.builds(
-    place,
+CONTEXTS = st.builds(
+    column_context,
     st.sampled_from(["connections", "deliveries"]),
     st.integers(min_value=1, max_value=2**40),
     st.sampled_from(["credentials", "outcome"]),
 )
 
 
-@given(st.binary(max_size=200), PLACES)
+@given(st.binary(max_size=200), CONTEXTS)
 def test_a_sealed_value_opens_in_its_own_context(plain, where):
-    sealed = RING.encrypt(plain, place=where)
+    sealed = RING.encrypt(plain, context=where)
 
-    assert RING.decrypt(sealed, place=where) == plain
+    assert RING.decrypt(sealed, context=where) == plain
     assert plain == b"" or len(plain) < 4 or plain not in sealed
 
 
-@given(st.binary(max_size=50), PLACES, PLACES)
+@given(st.binary(max_size=50), CONTEXTS, CONTEXTS)
 def test_a_sealed_value_moved_to_another_row_does_not_open(plain, sealed_for, opened_for):
-    sealed = RING.encrypt(plain, place=sealed_for)
+    sealed = RING.encrypt(plain, context=sealed_for)
 
     if sealed_for == opened_for:
-        assert RING.decrypt(sealed, place=opened_for) == plain
+        assert RING.decrypt(sealed, context=opened_for) == plain
     else:
-        with pytest.raises(ValueError, match="another place"):
-            RING.decrypt(sealed, place=opened_for)
+        with pytest.raises(ValueError, match="another context"):
+            RING.decrypt(sealed, context=opened_for)
 
 
 @given(st.binary(max_size=50), st.data())
 def test_a_damaged_value_does_not_open(plain, data):
-    sealed = bytearray(RING.encrypt(plain, place="t:1:c"))
+    sealed = bytearray(RING.encrypt(plain, context="t:1:c"))
     index = data.draw(st.integers(min_value=0, max_value=len(sealed) - 1))
     sealed[index] ^= data.draw(st.integers(min_value=1, max_value=255))
 
     with pytest.raises(ValueError, match=r"damaged|not in the ring"):
-        RING.decrypt(bytes(sealed), place="t:1:c")
+        RING.decrypt(bytes(sealed), context="t:1:c")
 
 
 @pytest.mark.parametrize("length", [0, 1, 5, 16, 17, 20])
 def test_a_cut_value_does_not_open(length):
     with pytest.raises(ValueError, match=r"damaged|not in the ring"):
-        RING.decrypt(RING.encrypt(b"", place="t:1:c")[:length], place="t:1:c")
+        RING.decrypt(RING.encrypt(b"", context="t:1:c")[:length], context="t:1:c")
 
 
 def test_rotation_moves_a_value_to_the_first_key():
-    sealed = OLD_RING.encrypt(b"secret", place="t:1:c")
+    sealed = OLD_RING.encrypt(b"secret", context="t:1:c")
 
-    rotated = RING.rotate(sealed, place="t:1:c")
+    rotated = RING.rotate(sealed, context="t:1:c")
     assert rotated is not None
-    assert Keyring([NEW]).decrypt(rotated, place="t:1:c") == b"secret"
-    assert RING.rotate(rotated, place="t:1:c") is None
+    assert Keyring([NEW]).decrypt(rotated, context="t:1:c") == b"secret"
+    assert RING.rotate(rotated, context="t:1:c") is None
     with pytest.raises(ValueError, match="not in the ring"):
-        OLD_RING.decrypt(rotated, place="t:1:c")
+        OLD_RING.decrypt(rotated, context="t:1:c")
 
 
 @given(st.binary(max_size=200), st.binary(max_size=50))
@@ -72,7 +72,7 @@ def test_a_sealed_token_is_url_safe_and_bound_to_its_context(payload, context):
     assert re.fullmatch(r"[A-Za-z0-9_-]+", token)
     assert RING.unseal(token, context=context) == payload
     assert OLD_RING.unseal(OLD_RING.seal(payload, context=context), context=context) == payload
-    with pytest.raises(ValueError, match="another place"):
+    with pytest.raises(ValueError, match="another context"):
         RING.unseal(token, context=context + b"x")
 
 
@@ -102,8 +102,8 @@ def test_rows_and_tokens_have_different_keys():
     token = RING.seal(b"1", context=b"t:1:c")
     raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
 
-    with pytest.raises(ValueError, match="another place"):
-        RING.decrypt(raw, place="t:1:c")
+    with pytest.raises(ValueError, match="another context"):
+        RING.decrypt(raw, context="t:1:c")
 
 
 @pytest.mark.parametrize("setting", ["", " , ", "short", f"{OLD},short"])
@@ -115,7 +115,7 @@ def test_a_weak_secret_is_refused(setting):
 def test_the_setting_is_a_comma_separated_list():
     ring = Keyring.read(f" {NEW} , {OLD} ,")
 
-    assert ring.decrypt(OLD_RING.encrypt(b"x", place="p"), place="p") == b"x"
+    assert ring.decrypt(OLD_RING.encrypt(b"x", context="p"), context="p") == b"x"
 
 
 def test_new_secrets_are_strong_enough():

@@ -80,7 +80,7 @@ async def test_ids_are_the_same_in_another_process_and_after_a_restart(known, st
 
         assert await ids.calendar_ids([HOME, WORK]) == calendar_ids
         assert await ids.calendars(calendar_ids.values()) == {
-            number: place for place, number in calendar_ids.items()
+            number: key for key, number in calendar_ids.items()
         }
     finally:
         await elsewhere.close()
@@ -145,8 +145,8 @@ async def test_the_cache_is_bounded_and_eviction_loses_no_id(known, monkeypatch)
     monkeypatch.setattr(event_ids, "MAX_CACHED_CALENDARS", 2)
     ids = EventIds(known)
     wanted = [CalendarKey(1, f"calendar {number}") for number in range(4)]
-    for place in wanted:
-        await ids.calendar_ids([place])
+    for key in wanted:
+        await ids.calendar_ids([key])
     events = places("event", 20, wanted[0])
     await ids.store_events(events)
 
@@ -215,7 +215,7 @@ async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "native", "expected"),
+    ("key", "native", "expected"),
     [
         (CalendarKey(1, "me@a.example"), "e1", "7eaa3706-351a-5bfc-b620-2df5140d26f5"),
         (CalendarKey(2, "me@a.example"), "e1", "8e7d114d-158e-5974-b3b2-8d0718d2bbe8"),
@@ -227,9 +227,9 @@ async def test_an_unavailable_database_is_reported_as_overload(tmp_path):
         ),
     ],
 )
-def test_an_event_id_depends_only_on_its_calendar_and_native_id(place, native, expected):
+def test_an_event_id_depends_only_on_its_calendar_and_native_id(key, native, expected):
     """These values are in the hands of clients: they may never change."""
-    made = event_id(place, native)
+    made = event_id(key, native)
 
     assert UUID(made).version == 5
     assert made == expected

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from in_memory_calendars import Diary, MemoryIds, place
+from in_memory_calendars import Diary, MemoryIds, calendar_key
 
 from providers.calendar.event_ids import event_id
 from providers.calendar.merged_calendars import MergedCalendars
@@ -82,9 +82,9 @@ async def test_events_of_all_calendars_come_in_order_under_ids_of_their_own(agen
 
     assert titles(page) == ["b1", "c1", "a1"]
     assert [event.id for event in page.events] == [
-        event_id(place(1, "b"), "b1"),
-        event_id(place(2, "c"), "c1"),
-        event_id(place(1, "a"), "a1"),
+        event_id(calendar_key(1, "b"), "b1"),
+        event_id(calendar_key(2, "c"), "c1"),
+        event_id(calendar_key(1, "a"), "a1"),
     ]
     assert set(ids.known) == {event.id for event in page.events}
     assert (page.total, page.warnings) == (3, ())
@@ -176,7 +176,7 @@ def test_pages_agree_with_one_sorted_list(entries, offset, limit):
     page = asyncio.run(ask())
 
     whole = sorted(
-        (entry.start_utc, event_id(place(1, "a" if entry in in_a else "b"), entry.id))
+        (entry.start_utc, event_id(calendar_key(1, "a" if entry in in_a else "b"), entry.id))
         for entry in events
         if (entry.start_utc < span.end and entry.end_utc > span.start)
         or (entry.start_utc == entry.end_utc == span.start)

@@ -1,7 +1,8 @@
 """
 Generated worlds: what callers are shown equals what the rule oracle allows.
 
-    CONTENT_WORLDS=200 CONTENT_TOKENS=6 CONTENT_SEED=1 pytest tests/collab/test_collab_oracle.py
+    CONTENT_WORLDS=200 CONTENT_TOKENS=6 CONTENT_SEED=1 \
+        pytest tests/rest_compat/collab/test_collab_oracle.py
 
 sets the number of worlds, and of rule sets for each.
 """

@@ -14,7 +14,7 @@ from world import ORIGIN, api_id
 
 from policy.vocabulary import EmailField
 
-pytestmark = pytest.mark.slow  # tests/graph/test_two_worlds.py is the fast one
+pytestmark = pytest.mark.slow  # tests/graph/emails/test_emails_two_worlds.py is the fast one
 
 EMAIL = "/api/access/email"
 ADDRESSES = count(1)

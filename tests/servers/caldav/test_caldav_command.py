@@ -45,7 +45,7 @@ def test_calendars_are_connected_with_a_password(command):
             "The server takes the password, and the account can be read.",
         ),
         ("calendars", "differs", "One home of calendars; there is no calendar for events."),
-        ("addresses", "as-expected", "The server tells no addresses: accountEmail is the owner's."),
+        ("addresses", "as-expected", "The server names no addresses: accountEmail is the owner's."),
     ]
     assert checked_findings(with_calendar)[1:3] == [
         ("calendars", "as-expected", "One home of calendars; calendars for events: 1."),

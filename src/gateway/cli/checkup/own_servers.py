@@ -52,7 +52,7 @@ def _servers(row: ConnectionRow, keyring: Keyring) -> Iterator[tuple[str, str]]:
         yield "imap", row.base_url
     try:
         stored = connection_rows.unseal(row, keyring)
-    except ValueError:  # the check of credentials tells
+    except ValueError:  # the check of credentials reports it
         return
     if "submissionUrl" in stored:
         yield "smtp", str(stored["submissionUrl"])

@@ -82,7 +82,7 @@ async def redis(url: "SecretStr | None") -> Finding:
 
 
 async def _eviction_policy(client: Redis) -> str | None:
-    """Return Redis's eviction policy; None where the server does not tell it."""
+    """Return Redis's eviction policy; None where the server does not report it."""
     try:
         config = await client.config_get("maxmemory-policy")
     except ResponseError:

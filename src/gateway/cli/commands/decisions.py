@@ -178,6 +178,6 @@ def _write_reasons(result: "Mapping[str, Any]") -> None:
     for error in result["errors"]:
         account = f"connection {error['connectionId']}" if error["connectionId"] else "no account"
         status = error["status"] or "no answer"
-        output(f"{error['at']}  {error['provider']}  {account}  {status}  told as {error['code']}")
+        output(f"{error['at']}  {error['provider']}  {account}  {status}  caller: {error['code']}")
         text = "(sealed with a key that is not in AGW_SECRET_KEYS)"
         output(f"  {text if error['text'] is None else error['text'] or '(no text)'}")

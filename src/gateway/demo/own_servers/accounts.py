@@ -19,7 +19,7 @@ _RESOURCE = 1  # "main"
 
 async def connect(database: Database, state: State, servers: OwnServers) -> None:
     """
-    Connect the accounts of *servers*; those of an earlier start get the new places and passwords.
+    Connect the accounts of *servers*; those of an earlier start get new addresses and passwords.
 
     Connections of servers that do not run are disabled.
     """

@@ -1,7 +1,7 @@
 """
 POST /graphql/explain: why a document is refused, as far as the token's holder may know it.
 
-The document is rehearsed as `Prefer: dry-run` does it (docs/spec/dry-run.md), with the token as it
+The document is run as `Prefer: dry-run` does it (docs/spec/dry-run.md), with the token as it
 is; its data is dropped. What an administrator may know besides, rules and changes of the token, is
 `gateway.explain`. See docs/spec/graphql.md#explain.
 """

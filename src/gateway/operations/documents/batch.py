@@ -25,7 +25,7 @@ def check(stored: Stored, edited: Mapping[int, NamedDocument], removed: Collecti
     Check documents as `collection.put` does; *edited* are by their position in the file.
 
     Raises:
-        InvalidInput: Documents cannot be saved; the details name the places.
+        InvalidInput: Documents cannot be saved; each detail names the member.
         Conflict: Two would have the same method and path, or there would be too many.
     """
     _require_savable(edited)

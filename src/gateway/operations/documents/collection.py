@@ -229,7 +229,7 @@ async def count_change(session: AsyncSession) -> None:
 
 
 def view(row: SavedDocumentRow, operation: SavedOperation) -> views.SavedDocument:
-    """Return a document with its text and the places that fill its variables."""
+    """Return a document with its text and what fills its variables."""
     in_path = path_parameters(row.path)
     return {
         **_listed(row),
@@ -240,7 +240,7 @@ def view(row: SavedDocumentRow, operation: SavedOperation) -> views.SavedDocumen
             {
                 "name": variable.name,
                 "type": str(variable.type),
-                "filledBy": _place(variable.name, in_path),
+                "filledBy": _filled_by(variable.name, in_path),
                 "required": variable.required,
             }
             for variable in operation.variables
@@ -249,7 +249,7 @@ def view(row: SavedDocumentRow, operation: SavedOperation) -> views.SavedDocumen
     }
 
 
-def _place(name: str, in_path: Sequence[str]) -> str:
+def _filled_by(name: str, in_path: Sequence[str]) -> str:
     if name in in_path:
         return "path"
     return {INPUT: "body", "ifMatch": "header"}.get(name, "query")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 from gateway.store.tables import IdempotencyRow
 from policy.vocabulary import Code
 from rest_compat.ports import Problem
@@ -23,7 +23,7 @@ def seal(response: RestResponse, entry_id: str, keyring: Keyring) -> bytes:
     """Encrypt *response* for the column `outcome` of an entry."""
     outcome = _Outcome(**{name: getattr(response, name) for name in _Outcome.__struct_fields__})
     plain = msgspec.msgpack.encode(outcome)
-    return keyring.encrypt(plain, place=place("deliveries", int(entry_id), "outcome"))
+    return keyring.encrypt(plain, context=column_context("deliveries", int(entry_id), "outcome"))
 
 
 def unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
@@ -36,7 +36,9 @@ def unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
     if entry.id is None or entry.outcome is None:
         raise RuntimeError("a finished entry has an id and an outcome")
     try:
-        plain = keyring.decrypt(entry.outcome, place=place("deliveries", entry.id, "outcome"))
+        plain = keyring.decrypt(
+            entry.outcome, context=column_context("deliveries", entry.id, "outcome")
+        )
     except ValueError as failure:
         raise Problem(
             "The answer kept under this Idempotency-Key can no longer be read.",

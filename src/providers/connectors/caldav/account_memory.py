@@ -27,7 +27,7 @@ class CalendarState:
     Version and time zone of a calendar.
 
     Attributes:
-        version: It differs after each change; "" when the server does not tell it.
+        version: It differs after each change; "" when the server does not send it.
         zone: Of times without a zone.
         read_at: On the scale of `time.monotonic`.
     """
@@ -44,7 +44,7 @@ class CalendarState:
 @dataclass(slots=True)
 class AccountMemory:
     """
-    Discovered places of an account.
+    What discovery found of an account.
 
     Attributes:
         homes: Paths of the collections that hold its calendars; empty: not known yet.

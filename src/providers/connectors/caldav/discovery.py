@@ -51,7 +51,7 @@ async def find_homes(client: DavClient, start: str, memory: AccountMemory) -> No
         memory: Is filled.
 
     Raises:
-        Refused: The server tells no calendars.
+        Refused: The server names no calendars.
     """
     root = await _first_resource(client, start)
     principals = root.hrefs(_PRINCIPAL)
@@ -62,7 +62,7 @@ async def find_homes(client: DavClient, start: str, memory: AccountMemory) -> No
     if not homes and start:
         homes = [start]
     if not homes:
-        raise Refused("The server tells no calendars: give the address of its CalDAV service.")
+        raise Refused("The server names no calendars: give the address of its CalDAV service.")
     memory.homes = tuple(dict.fromkeys(homes))
     memory.addresses = frozenset(
         href[len("mailto:") :].casefold()
@@ -99,7 +99,7 @@ async def read_state(client: DavClient, calendar: str) -> CalendarState:
 
 
 async def _first_resource(client: DavClient, start: str) -> Resource:
-    """Return the first resource that tells a principal or a home, else the last one."""
+    """Return the first resource that names a principal or a home, else the last one."""
     resource = Resource("", {})
     for path in (start,) if start else (WELL_KNOWN, "/"):
         try:
@@ -136,7 +136,7 @@ def _state(resource: Resource, zone: tzinfo | None) -> CalendarState:
 
 
 def _zone(resource: Resource) -> tzinfo | None:
-    """Return the zone of a calendar; None when the server does not tell it."""
+    """Return the zone of a calendar; None when the server does not name it."""
     try:
         definition = parse_calendar(resource.text(_ZONE))
     except NotCalendar:

@@ -34,7 +34,7 @@ NO_ZONES: Zones = MappingProxyType({})
 
 
 def find_zone(name: str, defined: Zones) -> tzinfo | None:
-    """Return a zone by its TZID; None when nothing tells it."""
+    """Return a zone by its TZID; None when nothing defines it."""
     return named_zone(name) or defined.get(name)
 
 

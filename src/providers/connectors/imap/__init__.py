@@ -11,7 +11,7 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     searching        searches over all folders, newest first
     threads          conversations over all folders
     attachments      the bytes of attachments
-    reading          messages by their places, and the parts of them that are wanted
+    reading          messages by their locations, and the parts of them that are wanted
     body_structure   the parts of a message
     transfer_encodings  base64 and other encodings of parts
     mapping          from fetched items to records

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from providers.connectors.imap import body_structure, reading, transfer_encodings
 from providers.connectors.imap.body_structure import Part
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.failures import Broken, Missing
 from providers.imap.session import Session
 
@@ -15,10 +15,10 @@ CHUNK_BYTES = 256 * 1024  # of the encoded part, for each command
 _EDGE_BYTES = 1000  # of the encoded part, at either end, that tell the size of the content
 
 
-class Location(NamedTuple):
-    """An attachment that exists."""
+class AttachmentPart(NamedTuple):
+    """An attachment that exists: the message, and the part of it."""
 
-    place: Place
+    location: Location
     part: Part
 
 
@@ -29,21 +29,21 @@ class _Decoder(Protocol):
     def decode(self, piece: bytes, *, final: bool) -> bytes: ...
 
 
-async def find(session: Session, place: Place, section: str) -> Location:
+async def find(session: Session, location: Location, section: str) -> AttachmentPart:
     """
     Find an attachment of one message by the number of its part.
 
     Raises:
         Missing: There is no such message, or it has no such attachment.
     """
-    row = await reading.fetch_place(session, place, "UID BODYSTRUCTURE")
+    row = await reading.fetch_message(session, location, "UID BODYSTRUCTURE")
     for part in body_structure.parse(row.get("BODYSTRUCTURE")).files:
         if part.section == section:
-            return Location(place, part)
+            return AttachmentPart(location, part)
     raise Missing
 
 
-async def content_size(read: Read, location: Location) -> int | None:
+async def content_size(read: Read, attachment: AttachmentPart) -> int | None:
     """
     Return the bytes of the content; None where only decoding all of it would tell.
 
@@ -52,43 +52,43 @@ async def content_size(read: Read, location: Location) -> int | None:
     Raises:
         ProviderFailure: As `chunks`.
     """
-    part = location.part
+    part = attachment.part
     if part.encoding not in _DECODERS:
         return part.size
     if part.encoding != "base64":
         return None
-    first = await read(partial(_piece, location, 0, _EDGE_BYTES))
+    first = await read(partial(_piece, attachment, 0, _EDGE_BYTES))
     if part.size <= _EDGE_BYTES:
         return len(transfer_encodings.decode_base64(first))
     start = part.size - _EDGE_BYTES
-    last = await read(partial(_piece, location, start, _EDGE_BYTES))
+    last = await read(partial(_piece, attachment, start, _EDGE_BYTES))
     return transfer_encodings.base64_size(first, last, part.size)
 
 
 async def _piece(
-    location: Location, offset: int, count: int, session: Session, _: MessageIds
+    attachment: AttachmentPart, offset: int, count: int, session: Session, _: MessageIds
 ) -> bytes:
-    place, part = location
-    await reading.open_place(session, place)
+    location, part = attachment
+    await reading.open_folder_of(session, location)
     item = f"BODY.PEEK[{part.section}]<{offset}.{count}>"
-    rows = await session.fetch(str(place.uid), f"UID {item}")
-    value = rows.get(place.uid, {}).get(f"BODY[{part.section}]")
+    rows = await session.fetch(str(location.uid), f"UID {item}")
+    value = rows.get(location.uid, {}).get(f"BODY[{part.section}]")
     if not isinstance(value, bytes):
         raise Broken
     return value
 
 
-async def chunks(read: Read, location: Location) -> AsyncIterator[bytes]:
+async def chunks(read: Read, attachment: AttachmentPart) -> AsyncIterator[bytes]:
     """
     Return the decoded bytes from the start.
 
     Raises:
         Broken: The message is gone meanwhile.
     """
-    decoder = _DECODERS.get(location.part.encoding, _Identity)()
+    decoder = _DECODERS.get(attachment.part.encoding, _Identity)()
     offset = 0
     while True:
-        piece = await read(partial(_piece, location, offset, CHUNK_BYTES))
+        piece = await read(partial(_piece, attachment, offset, CHUNK_BYTES))
         offset += len(piece)
         final = len(piece) < CHUNK_BYTES
         decoded = decoder.decode(piece, final=final)

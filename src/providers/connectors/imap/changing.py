@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from providers.connectors.imap import filing, mapping, modified_utf7
 from providers.connectors.imap.folders import Folder, Role
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.dry_run import confirm_write
 from providers.failures import Impossible, Missing
 from providers.imap import parsing
@@ -26,7 +26,7 @@ _NO_LABELS = "The mail server does not keep this label."
 _NO_READ_STATE = "The mail server does not keep the read state in this folder."
 
 
-async def trash(session: Session, place: Place, *, connection: int) -> None:
+async def trash(session: Session, location: Location, *, connection: int) -> None:
     """
     Move a message to the trash.
 
@@ -34,16 +34,16 @@ async def trash(session: Session, place: Place, *, connection: int) -> None:
         Missing: It is gone, or in the trash already.
         Impossible: The server cannot move it.
     """
-    folders, _ = await _untrashed(session, place)
-    await _flags(session, place)
+    folders, _ = await _untrashed(session, location)
+    await _flags(session, location)
     await confirm_write(connection)
     target = await filing.for_role(session, folders, Role.TRASH)
-    await filing.open_synchronised(session, place)
-    await filing.move(session, place.uid, target)
+    await filing.open_synchronised(session, location)
+    await filing.move(session, location.uid, target)
 
 
 async def change(
-    session: Session, ids: MessageIds, place: Place, change: MailChange, *, connection: int
+    session: Session, ids: MessageIds, location: Location, change: MailChange, *, connection: int
 ) -> mail_records.SentMessage:
     """
     Change the read state and labels; return the message's ids.
@@ -52,8 +52,8 @@ async def change(
         Missing: It is gone or in the trash.
         Impossible: The server does not keep such a label or the read state.
     """
-    _, folder = await _untrashed(session, place)
-    row = await _flags(session, place, _THREAD.replace("BODY", "BODY.PEEK", 1))
+    _, folder = await _untrashed(session, location)
+    row = await _flags(session, location, _THREAD.replace("BODY", "BODY.PEEK", 1))
     flags = frozenset(map(parsing.text, _list(row.get("FLAGS"))))
     keywords = _Keywords(folder, flags, _permanent(session))
     add, remove = keywords.to_add(change.add_labels), keywords.to_remove(change.remove_labels)
@@ -69,14 +69,14 @@ async def change(
         for sign, some in (("+", add), ("-", remove)):
             if some:
                 await session.command(
-                    f"UID STORE {place.uid} {sign}FLAGS.SILENT ({' '.join(some)})"
+                    f"UID STORE {location.uid} {sign}FLAGS.SILENT ({' '.join(some)})"
                 )
     except Rejected as failure:
         raise Impossible(_NO_LABELS) from failure
     block = row.get(_THREAD)
     root = mapping.thread_root(mapping.parse_headers(block if isinstance(block, bytes) else b""))
     return mail_records.SentMessage(
-        email_id=ids.message_id(place), thread_id=None if root is None else ids.thread_id(root)
+        email_id=ids.message_id(location), thread_id=None if root is None else ids.thread_id(root)
     )
 
 
@@ -141,21 +141,21 @@ class _Keywords:
         return (*changes, change_previews.labels(before_labels, after_labels))
 
 
-async def _untrashed(session: Session, place: Place) -> tuple[filing.Folders, Folder]:
+async def _untrashed(session: Session, location: Location) -> tuple[filing.Folders, Folder]:
     """Return the folders, and the one that the message is in."""
     folders = await filing.folders(session)
-    folder = folders.named(place.folder)
+    folder = folders.named(location.folder)
     if folder is None or folder.role is Role.TRASH:
         raise Missing
-    await filing.open_synchronised(session, place)
+    await filing.open_synchronised(session, location)
     return folders, folder
 
 
-async def _flags(session: Session, place: Place, *items: str) -> dict[str, Value]:
-    rows = await session.fetch(str(place.uid), " ".join(("UID FLAGS", *items)))
-    if place.uid not in rows:
+async def _flags(session: Session, location: Location, *items: str) -> dict[str, Value]:
+    rows = await session.fetch(str(location.uid), " ".join(("UID FLAGS", *items)))
+    if location.uid not in rows:
         raise Missing
-    return rows[place.uid]
+    return rows[location.uid]
 
 
 def _permanent(session: Session) -> Sequence[str] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from providers.connectors.imap import reading
 from providers.connectors.imap.folder_index import search
 from providers.connectors.imap.folders import Folder, Role, read_folders
-from providers.connectors.imap.message_ids import Place
+from providers.connectors.imap.message_ids import Location
 from providers.failures import Impossible, Missing
 from providers.imap.session import Literal, Rejected, Reply, Session, astring
 from providers.mail.compose import SerializedMessage
@@ -62,7 +62,7 @@ _USES = {Role.SENT: "sent mail", Role.DRAFTS: "drafts", Role.TRASH: "trash"}
 
 async def find(
     session: Session, folder: bytes, message_id: str, *, from_uid: int = 1
-) -> Place | None:
+) -> Location | None:
     """
     Return the newest message in a folder with a Message-ID; None without one.
 
@@ -72,22 +72,22 @@ async def find(
     header = astring(f"<{message_id}>")
     criteria = [f"UID {from_uid}:*", "HEADER", "MESSAGE-ID", header]
     uids = [uid for uid in await search(session, criteria) if uid >= from_uid]
-    return Place(folder, opened, max(uids)) if uids else None
+    return Location(folder, opened, max(uids)) if uids else None
 
 
 async def append(
     session: Session, folder: bytes, message: SerializedMessage, flags: str
-) -> Place | None:
-    """Store a message in a folder; None: the server does not tell its place."""
+) -> Location | None:
+    """Store a message in a folder; None: the server does not report its location."""
     seconds = _APPEND_SECONDS + message.size / _BYTES_PER_SECOND
     literal = Literal(message.size, message.chunks)
     reply = await session.command("APPEND", astring(folder), flags, literal, seconds=seconds)
-    return _place(reply, _APPENDED, folder)
+    return _location(reply, _APPENDED, folder)
 
 
-async def move(session: Session, uid: int, target: bytes) -> Place | None:
+async def move(session: Session, uid: int, target: bytes) -> Location | None:
     """
-    Move a message of the folder that is open; None: the server does not tell the new place.
+    Move a message of the folder that is open; None: the server does not report the new location.
 
     Raises:
         Missing: It is gone.
@@ -95,23 +95,23 @@ async def move(session: Session, uid: int, target: bytes) -> Place | None:
     """
     if "MOVE" in session.capabilities:
         reply = await session.command(f"UID MOVE {uid}", astring(target))
-        place = _place(reply, _COPIED, target)
-        if place is None and "UIDPLUS" in session.capabilities:
+        location = _location(reply, _COPIED, target)
+        if location is None and "UIDPLUS" in session.capabilities:
             raise Missing
-        return place
+        return location
     if "UIDPLUS" not in session.capabilities:
         raise Impossible(_NO_EXPUNGE)
-    place = await copy(session, uid, target)
-    if place is None:
+    location = await copy(session, uid, target)
+    if location is None:
         raise Missing
     await expunge(session, uid)
-    return place
+    return location
 
 
-async def copy(session: Session, uid: int, target: bytes) -> Place | None:
-    """Copy a message of the folder that is open; None: the server does not tell where to."""
+async def copy(session: Session, uid: int, target: bytes) -> Location | None:
+    """Copy a message of the open folder; None: the server does not report the new location."""
     reply = await session.command(f"UID COPY {uid}", astring(target))
-    return _place(reply, _COPIED, target)
+    return _location(reply, _COPIED, target)
 
 
 async def expunge(session: Session, uid: int) -> None:
@@ -127,20 +127,20 @@ async def expunge(session: Session, uid: int) -> None:
     await session.command(f"UID EXPUNGE {uid}")
 
 
-async def mark_read(session: Session, place: Place) -> None:
+async def mark_read(session: Session, location: Location) -> None:
     """Mark a message as read."""
-    await reading.open_place(session, place, writable=True)
-    await session.command(f"UID STORE {place.uid} +FLAGS.SILENT (\\Seen)")
+    await reading.open_folder_of(session, location, writable=True)
+    await session.command(f"UID STORE {location.uid} +FLAGS.SILENT (\\Seen)")
 
 
-async def open_synchronised(session: Session, place: Place) -> None:
+async def open_synchronised(session: Session, location: Location) -> None:
     """
-    Open the folder of a place for writing, as it is now.
+    Open the folder of a location for writing, as it is now.
 
     Raises:
         Missing: The folder is gone, or its UIDs mean other messages now.
     """
-    if await _synchronised(session, place.folder) != place.uid_validity:
+    if await _synchronised(session, location.folder) != location.uid_validity:
         raise Missing
 
 
@@ -153,9 +153,9 @@ async def _synchronised(session: Session, folder: bytes) -> int:
     return opened.uid_validity
 
 
-def _place(reply: Reply, pattern: re.Pattern[bytes], folder: bytes) -> Place | None:
+def _location(reply: Reply, pattern: re.Pattern[bytes], folder: bytes) -> Location | None:
     for line in (reply.status, *reply.texts("OK")):
         code = pattern.search(line)
         if code is not None:
-            return Place(folder, int(code[1]), int(code[2]))
+            return Location(folder, int(code[1]), int(code[2]))
     return None

@@ -274,7 +274,7 @@ async def _newest(session: Session, number: int) -> tuple[set[int], int] | None:
     """
     Return the UIDs of the newest messages, and the number of all.
 
-    None: the server cannot tell them.
+    None: the server cannot report them.
     """
     parts = f"RETURN (PARTIAL 1:{number} COUNT) (REVERSE ARRIVAL) UTF-8 ALL"
     try:

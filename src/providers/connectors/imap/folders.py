@@ -1,7 +1,7 @@
 """
 The folders of an account, their roles, and how many messages they hold.
 
-A server that announces SPECIAL-USE (RFC 6154) tells the roles; on another one they follow from the
+A server that announces SPECIAL-USE (RFC 6154) names the roles; on another one they follow from the
 usual names. Names stay as the server spells them, in modified UTF-7.
 """
 

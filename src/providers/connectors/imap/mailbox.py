@@ -9,7 +9,7 @@ from typing import TypeVar
 from providers.connectors.imap import attachments, changing, mapping, reading, searching, threads
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Folder, Role, read_folders
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender
 from providers.connectors.imap.sign_in import Connection, ImapAccess
 from providers.failures import Impossible, Missing, ProviderFailure
@@ -66,15 +66,15 @@ class ImapMailbox:
     ) -> Mapping[str, mail_records.Email]:
         """Read messages folder by folder; see `MailPort.get_many`."""
         connection = await self._connection()
-        read_places = (_place(connection.ids, name) for name in message_ids)
-        places = [place for place in read_places if place is not None]
-        if not places:  # the server is not asked
+        named = (_location(connection.ids, name) for name in message_ids)
+        locations = [location for location in named if location is not None]
+        if not locations:  # the server is not asked
             return {}
 
         async def run(session: Session) -> Mapping[str, mail_records.Email]:
             ids = connection.ids
             labels = await _folder_roles(session) if "labels" in wanted else {}
-            messages = await reading.read_places(session, places, wanted, ids, roles=labels)
+            messages = await reading.read_messages(session, locations, wanted, ids, roles=labels)
             emails = mapping.emails(list(messages.values()), wanted)
             return dict(zip(messages, emails, strict=True))
 
@@ -106,15 +106,17 @@ class ImapMailbox:
             raise Missing
 
         connection = await self._connection()
-        place = connection.ids.place(message_id)
-        location = await connection.read(lambda session: attachments.find(session, place, section))
+        location = connection.ids.location(message_id)
+        attachment_part = await connection.read(
+            lambda session: attachments.find(session, location, section)
+        )
 
         @asynccontextmanager
         async def opened() -> AsyncIterator[AttachmentContent]:
-            size = await attachments.content_size(self._read, location)
-            yield AttachmentContent(size, attachments.chunks(self._read, location))
+            size = await attachments.content_size(self._read, attachment_part)
+            yield AttachmentContent(size, attachments.chunks(self._read, attachment_part))
 
-        return AttachmentFile(mapping.attachment(message_id, location.part), opened)
+        return AttachmentFile(mapping.attachment(message_id, attachment_part.part), opened)
 
     async def send(self, draft: Draft) -> mail_records.SentMessage:
         """Send a new message once; see `MailPort.send`."""
@@ -131,19 +133,19 @@ class ImapMailbox:
     async def trash(self, message_id: str) -> None:
         """Move a message to the trash; see `MailPort.trash`."""
         connection = await self._connection()
-        place = connection.ids.place(message_id)
+        location = connection.ids.location(message_id)
         await _write(
-            connection, lambda session: changing.trash(session, place, connection=connection.id)
+            connection, lambda session: changing.trash(session, location, connection=connection.id)
         )
 
     async def change(self, message_id: str, change: MailChange) -> mail_records.SentMessage:
         """Change read state and labels; see `MailPort.change`."""
         connection = await self._connection()
-        place = connection.ids.place(message_id)
+        location = connection.ids.location(message_id)
         return await _write(
             connection,
             lambda session: changing.change(
-                session, connection.ids, place, change, connection=connection.id
+                session, connection.ids, location, change, connection=connection.id
             ),
         )
 
@@ -179,9 +181,9 @@ async def _write(connection: Connection, work: Callable[[Session], Awaitable[T]]
         raise delivery.failure_of_change(failure) from failure
 
 
-def _place(ids: MessageIds, native: str) -> Place | None:
+def _location(ids: MessageIds, native: str) -> Location | None:
     try:
-        return ids.place(native)
+        return ids.location(native)
     except Missing:
         return None
 

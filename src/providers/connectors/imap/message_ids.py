@@ -20,7 +20,7 @@ _MESSAGE, _THREAD = [b"imap message"], [b"imap thread"]
 _NUMBER_BYTES = 4
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Position of a message on the server; another message never has the same."""
 
     folder: bytes  # in the server's spelling
@@ -35,22 +35,22 @@ class MessageIds:
         """*key* has `KEY_BYTES` bytes and never changes."""
         self._cipher = AESSIV(key)
 
-    def message_id(self, place: Place) -> str:
-        """Return the native id of the message at a place."""
-        numbers = (place.uid_validity, place.uid)
-        plain = b"".join(number.to_bytes(_NUMBER_BYTES) for number in numbers) + place.folder
+    def message_id(self, location: Location) -> str:
+        """Return the native id of the message at a location."""
+        numbers = (location.uid_validity, location.uid)
+        plain = b"".join(number.to_bytes(_NUMBER_BYTES) for number in numbers) + location.folder
         return _text(self._cipher.encrypt(plain, _MESSAGE))
 
-    def place(self, native: str) -> Place:
+    def location(self, native: str) -> Location:
         """
-        Return the place in a message's id.
+        Return the location in a message's id.
 
         Raises:
             Missing: It is no id of a message of this connection.
         """
         plain = self._open(native, _MESSAGE)
         numbers = plain[:_NUMBER_BYTES], plain[_NUMBER_BYTES : 2 * _NUMBER_BYTES]
-        return Place(plain[2 * _NUMBER_BYTES :], *map(int.from_bytes, numbers))
+        return Location(plain[2 * _NUMBER_BYTES :], *map(int.from_bytes, numbers))
 
     def thread_id(self, root: bytes) -> str:
         """Return the native id of the thread that begins with a Message-ID."""

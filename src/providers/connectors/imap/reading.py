@@ -1,4 +1,4 @@
-"""Messages by their places, and the parts of them that are wanted."""
+"""Messages by their locations, and the parts of them that are wanted."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from providers.connectors.imap import body_structure, requested_items
 from providers.connectors.imap.folders import Folder, Role
 from providers.connectors.imap.mapping import FetchedMessage, parse_headers, thread_root
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import internal_date, received_at
 from providers.failures import Missing, TooMuch
 from providers.imap import parsing, sequence_sets
@@ -45,34 +45,34 @@ async def open_folder(session: Session, folder: bytes, *, writable: bool = False
     return session.selected
 
 
-async def open_place(session: Session, place: Place, *, writable: bool = False) -> None:
+async def open_folder_of(session: Session, location: Location, *, writable: bool = False) -> None:
     """
-    Open the folder of a place.
+    Open the folder of a location.
 
     Raises:
         Missing: The folder is gone, or its UIDs mean other messages now.
     """
-    opened = await open_folder(session, place.folder, writable=writable)
-    if opened.uid_validity != place.uid_validity:
+    opened = await open_folder(session, location.folder, writable=writable)
+    if opened.uid_validity != location.uid_validity:
         raise Missing
 
 
-async def fetch_place(session: Session, place: Place, items: str) -> Mapping[str, Value]:
+async def fetch_message(session: Session, location: Location, items: str) -> Mapping[str, Value]:
     """
-    Return the items of the message at a place.
+    Return the items of the message at a location.
 
     Raises:
         Missing: There is no such message.
     """
-    was_open = _has_open(session, place.folder)
-    await open_place(session, place)
-    rows = await session.fetch(str(place.uid), items)
-    if place.uid not in rows and was_open:
+    was_open = _has_open(session, location.folder)
+    await open_folder_of(session, location)
+    rows = await session.fetch(str(location.uid), items)
+    if location.uid not in rows and was_open:
         await _look_again(session)
-        rows = await session.fetch(str(place.uid), items)
-    if place.uid not in rows:
+        rows = await session.fetch(str(location.uid), items)
+    if location.uid not in rows:
         raise Missing
-    return rows[place.uid]
+    return rows[location.uid]
 
 
 def _has_open(session: Session, folder: bytes) -> bool:
@@ -104,7 +104,7 @@ async def read(
     for uid, row in rows.items():
         headers = parse_headers(_bytes(row.get(section)))
         root = thread_root(headers) if "thread_id" in wanted else None
-        message_id = ids.message_id(Place(folder.name, folder.uid_validity, uid))
+        message_id = ids.message_id(Location(folder.name, folder.uid_validity, uid))
         messages[uid] = FetchedMessage(
             id=message_id,
             received_at=received_at(internal_date(row.get("INTERNALDATE"))),
@@ -121,27 +121,27 @@ async def read(
     return messages
 
 
-async def read_places(
+async def read_messages(
     session: Session,
-    places: Sequence[Place],
+    locations: Sequence[Location],
     wanted: AbstractSet[str],
     ids: MessageIds,
     *,
     roles: Mapping[bytes, Role | None],
 ) -> dict[str, FetchedMessage]:
     """
-    Read messages by native id, in the order of their places; those that are gone are left out.
+    Read messages by native id, in the order of their locations; those that are gone are left out.
 
     Args:
         session: Opens one folder after the other.
-        places: Where the messages are.
+        locations: Where the messages are.
         wanted: Attributes of `Email`.
         ids: The ids of the connection.
         roles: Folder -> role, where labels are wanted.
     """
     by_folder = defaultdict(list)
-    for place in places:
-        by_folder[place.folder, place.uid_validity].append(place)
+    for location in locations:
+        by_folder[location.folder, location.uid_validity].append(location)
     messages: dict[str, FetchedMessage] = {}
     for (name, uid_validity), some in by_folder.items():
         folder = Folder(
@@ -149,17 +149,17 @@ async def read_places(
         )
         was_open = _has_open(session, name)
         try:
-            await open_place(session, some[0])
+            await open_folder_of(session, some[0])
         except Missing:
             continue
-        uids = [place.uid for place in some]
+        uids = [location.uid for location in some]
         read_messages = await read(session, folder, uids, wanted, ids)
         absent = [uid for uid in uids if uid not in read_messages]
         if absent and was_open:
             await _look_again(session)
             read_messages |= await read(session, folder, absent, wanted, ids)
         messages |= {message.id: message for message in read_messages.values()}
-    ordered = map(ids.message_id, places)
+    ordered = map(ids.message_id, locations)
     return {name: messages[name] for name in ordered if name in messages}
 
 

@@ -31,7 +31,7 @@ class ReceivedTimes:
         self.complete_from = complete_from
         self.others = others
         self._uids, self._times = uids, times
-        self._newest_first: array[int] | None = None  # places, by descending time
+        self._newest_first: array[int] | None = None  # indexes, by descending time
 
     @classmethod
     def of(
@@ -55,9 +55,9 @@ class ReceivedTimes:
 
     def time(self, uid: int) -> int | None:
         """Return the received time of a message; None: it is unknown."""
-        place = bisect_left(self._uids, uid)
-        known = place < len(self._uids) and self._uids[place] == uid
-        return self._times[place] if known else None
+        position = bisect_left(self._uids, uid)
+        known = position < len(self._uids) and self._uids[position] == uid
+        return self._times[position] if known else None
 
     def items(self) -> Iterator[tuple[int, int]]:
         """Return UID and received time of each message, by UID."""
@@ -66,16 +66,16 @@ class ReceivedTimes:
     def newest_first(self, not_after: int = MAX_TIME) -> Iterator[tuple[int, int]]:
         """Return received time and UID from a time on, newest first, without gaps."""
         order = self._order()
-        for index in range(self._place(order, not_after), len(order)):
-            place = order[index]
-            if self._times[place] < self.complete_from:
+        for index in range(self._first_not_after(order, not_after), len(order)):
+            position = order[index]
+            if self._times[position] < self.complete_from:
                 return
-            yield self._times[place], self._uids[place]
+            yield self._times[position], self._uids[position]
 
     def count(self, low: int, high: int) -> int:
         """Return the number of known messages received from *low* to *high*, both included."""
         order = self._order()
-        return max(0, self._place(order, low - 1) - self._place(order, high))
+        return max(0, self._first_not_after(order, low - 1) - self._first_not_after(order, high))
 
     def with_newer(self, times: Mapping[int, int]) -> "ReceivedTimes":
         """Return these and the times of messages whose UIDs are higher than all here."""
@@ -91,13 +91,13 @@ class ReceivedTimes:
         """Return these as those of a whole folder."""
         return ReceivedTimes(self._uids, self._times)
 
-    def _place(self, order: "array[int]", not_after: int) -> int:
-        return bisect_left(order, -not_after, key=lambda place: -self._times[place])
+    def _first_not_after(self, order: "array[int]", not_after: int) -> int:
+        return bisect_left(order, -not_after, key=lambda position: -self._times[position])
 
     def _order(self) -> "array[int]":
         if self._newest_first is None:
-            places = range(len(self._times))
-            newest_first = sorted(places, key=self._times.__getitem__, reverse=True)
+            indexes = range(len(self._times))
+            newest_first = sorted(indexes, key=self._times.__getitem__, reverse=True)
             self._newest_first = array("I", newest_first)
         return self._newest_first
 

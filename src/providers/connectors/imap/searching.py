@@ -21,7 +21,7 @@ from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
 from providers.connectors.imap.folder_index import search as search_uids
 from providers.connectors.imap.folders import Folder, Role, read_folders
 from providers.connectors.imap.mapping import FetchedMessage
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
 from providers.imap.session import Rejected, Session
 from providers.mail import query_matching
@@ -44,8 +44,8 @@ class Candidate(NamedTuple):
 
     @classmethod
     def of(cls, seconds: int, folder: Folder, uid: int, ids: MessageIds) -> "Candidate":
-        place = Place(folder.name, folder.uid_validity, uid)
-        return cls(seconds, ids.message_id(place), folder, uid)
+        location = Location(folder.name, folder.uid_validity, uid)
+        return cls(seconds, ids.message_id(location), folder, uid)
 
     @property
     def position(self) -> MailPosition:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from providers.connectors.imap import mapping, reading
-from providers.connectors.imap.message_ids import Place
+from providers.connectors.imap.message_ids import Location
 from providers.connectors.imap.sign_in import Connection
 from providers.connectors.imap.submitting import Submitter
 from providers.failures import Missing, NotAccepted, Refused
@@ -41,39 +41,39 @@ class Sender:
         try:
             return await self._submitter.deliver_once(draft.attempt, write)
         except RecipientsRefused as refusal:
-            raise _naming_places(refusal, (*draft.to, *draft.cc, *draft.bcc)) from refusal
+            raise _with_positions(refusal, (*draft.to, *draft.cc, *draft.bcc)) from refusal
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:
         """Reply to a message once, within its thread."""
-        place = self._connection.ids.place(message_id)
+        location = self._connection.ids.location(message_id)
         if reply.check_recipients is not None and reply.attempt.draft_id is not None:
-            headers = await self._headers(place, reply)
+            headers = await self._headers(location, reply)
             derive_recipients(reply_headers.people(headers), self._own_addresses(), reply)
-        write = partial(self._reply, place, reply)
+        write = partial(self._reply, location, reply)
         return await self._submitter.deliver_once(reply.attempt, write)
 
     async def forward(self, message_id: str, forward: Forward) -> mail_records.SentMessage:
         """Forward a message with its attachments once, in a new thread."""
-        place = self._connection.ids.place(message_id)
-        write = partial(self._forward, place, forward)
+        location = self._connection.ids.location(message_id)
+        write = partial(self._forward, location, forward)
         try:
             return await self._submitter.deliver_once(forward.attempt, write)
         except RecipientsRefused as refusal:
-            raise _naming_places(refusal, (*forward.to, *forward.cc)) from refusal
+            raise _with_positions(refusal, (*forward.to, *forward.cc)) from refusal
 
-    async def _reply(self, place: Place, reply: Reply) -> OutgoingMessage:
-        headers = await self._headers(place, reply)
+    async def _reply(self, location: Location, reply: Reply) -> OutgoingMessage:
+        headers = await self._headers(location, reply)
         people = reply_headers.people(headers)
         return outgoing.reply_message(
             headers,
             reply,
             sender=self._connection.email,
             recipients=derive_recipients(people, self._own_addresses(), reply),
-            quoted=await self._quoted(place, reply) if reply.quote else None,
+            quoted=await self._quoted(location, reply) if reply.quote else None,
         )
 
-    async def _forward(self, place: Place, forward: Forward) -> OutgoingMessage:
-        raw = await self._connection.read(lambda session: _whole(session, place))
+    async def _forward(self, location: Location, forward: Forward) -> OutgoingMessage:
+        raw = await self._connection.read(lambda session: _whole(session, location))
         return outgoing.forward_message(
             raw, forward, sender=self._connection.email, provider=mapping.PROVIDER
         )
@@ -85,7 +85,7 @@ class Sender:
         username = self._connection.sign_in.account.username
         return frozenset({self._connection.email.casefold(), username.casefold()})
 
-    async def _headers(self, place: Place, reply: Reply) -> Headers:
+    async def _headers(self, location: Location, reply: Reply) -> Headers:
         """Read those headers of the original that a reply needs and may show."""
         names = list(_ALWAYS)
         if not reply.to_is_hidden:
@@ -95,7 +95,7 @@ class Sender:
         section = f"HEADER.FIELDS ({' '.join(names)})"
 
         async def work(session: Session) -> Headers:
-            row = await reading.fetch_place(session, place, f"UID BODY.PEEK[{section}]")
+            row = await reading.fetch_message(session, location, f"UID BODY.PEEK[{section}]")
             block = row.get(f"BODY[{section}]")
             if not isinstance(block, bytes):
                 raise Missing
@@ -103,12 +103,12 @@ class Sender:
 
         return await self._connection.read(work)
 
-    async def _quoted(self, place: Place, reply: Reply) -> mail_records.Email:
+    async def _quoted(self, location: Location, reply: Reply) -> mail_records.Email:
         wanted = quoting.QUOTED_ATTRIBUTES - reply.hidden
 
         async def work(session: Session) -> mail_records.Email:
             ids = self._connection.ids
-            messages = await reading.read_places(session, [place], wanted, ids, roles={})
+            messages = await reading.read_messages(session, [location], wanted, ids, roles={})
             if not messages:
                 raise Missing
             return mapping.emails(list(messages.values()), wanted)[0]
@@ -116,7 +116,7 @@ class Sender:
         return await self._connection.read(work)
 
 
-async def _whole(session: Session, place: Place) -> bytes:
+async def _whole(session: Session, location: Location) -> bytes:
     """
     Read a message as it is stored.
 
@@ -124,14 +124,14 @@ async def _whole(session: Session, place: Place) -> bytes:
         Missing: There is none.
         Refused: It is too large to be forwarded.
     """
-    row = await reading.fetch_place(session, place, "UID RFC822.SIZE")
+    row = await reading.fetch_message(session, location, "UID RFC822.SIZE")
     if parsing.number(row.get("RFC822.SIZE")) > MAX_FORWARDED:
         raise Refused("The message is too large to be forwarded.", status=413)
     pieces: list[bytes] = []
     while True:
         offset = sum(map(len, pieces))
         item = f"UID BODY.PEEK[]<{offset}.{_CHUNK_BYTES}>"
-        piece = (await session.fetch(str(place.uid), item)).get(place.uid, {}).get("BODY[]")
+        piece = (await session.fetch(str(location.uid), item)).get(location.uid, {}).get("BODY[]")
         if not isinstance(piece, bytes):
             raise Missing
         pieces.append(piece)
@@ -139,15 +139,15 @@ async def _whole(session: Session, place: Place) -> bytes:
             return b"".join(pieces)
 
 
-def _naming_places(
+def _with_positions(
     refusal: RecipientsRefused, people: Sequence[mail_records.Participant]
 ) -> NotAccepted:
-    """Return the refusal with the places of the recipients in the order of the request."""
+    """Return the refusal with the positions of the recipients in the order of the request."""
     unique = list(dict.fromkeys(compose.written_address(person.email) for person in people))
     written = [compose.written_address(person.email) for person in people]
-    places = [written.index(unique[place]) + 1 for place in refusal.places]
-    listed = ", ".join(map(str, places[:10]))
-    noun = "recipient" if len(places) == 1 else "recipients"
+    positions = [written.index(unique[index]) + 1 for index in refusal.indexes]
+    listed = ", ".join(map(str, positions[:10]))
+    noun = "recipient" if len(positions) == 1 else "recipients"
     return NotAccepted(
         f"The mail server does not accept {noun} {listed} of {len(people)}, counted over to, cc "
         "and bcc. Nothing was sent."

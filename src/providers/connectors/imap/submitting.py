@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from providers.connectors.imap import filing
 from providers.connectors.imap.folders import Role
-from providers.connectors.imap.message_ids import MessageIds, Place
+from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sign_in import Connection
 from providers.dry_run import confirm_write
 from providers.failures import Missing, OutcomeUnknown, ProviderFailure, TimedOut, without_frames
@@ -70,7 +70,7 @@ class Submitter:
         Send what *write* composes; a draft that an earlier attempt held is removed then.
 
         Returns:
-            The ids of the copy in the Sent folder; without ids when the server does not tell them,
+            The ids of the copy in the Sent folder; without ids when the server reports none,
             and when a person has sent or deleted the draft.
 
         Raises:
@@ -108,7 +108,7 @@ class Submitter:
         await confirm_write(self._connection.id)
         try:
             with delivery.time_for_look_ups():
-                has_witness = await self._hand_over(envelope, transmitted, mark)
+                has_own_copy = await self._hand_over(envelope, transmitted, mark)
         except ProviderFailure as problem:
             failure = without_frames(problem)
             if not handed_over:
@@ -120,12 +120,12 @@ class Submitter:
             if filed is None:
                 raise OutcomeUnknown from failure
             return self._ids(filed, message)
-        to_itself = not envelope.witness and envelope.sender in envelope.recipients
+        to_itself = not envelope.copy_to and envelope.sender in envelope.recipients
         with suppress(ProviderFailure):  # it was sent, with or without a copy
-            place = await self._file(
-                message, serialized, before, awaits=has_witness or to_itself, to_itself=to_itself
+            location = await self._file(
+                message, serialized, before, awaits=has_own_copy or to_itself, to_itself=to_itself
             )
-            return self._ids(place, message)
+            return self._ids(location, message)
         return _WITHOUT_IDS
 
     async def _hand_over(
@@ -137,9 +137,9 @@ class Submitter:
             ends = time.monotonic() + delivery.SEND_SECONDS - delivery.LOOKUP_SECONDS
         submission = await self._connection.submission(ends=ends)
         try:
-            has_witness = await submission.offer(envelope)
+            has_own_copy = await submission.offer(envelope)
             await submission.hand_over(message.chunks(), mark)
-            return has_witness
+            return has_own_copy
         finally:
             submission.close()
 
@@ -153,9 +153,9 @@ class Submitter:
         *,
         awaits: bool,
         to_itself: bool,
-    ) -> Place | None:
+    ) -> Location | None:
         """Have one copy in the Sent folder; the account's own copy becomes it where it can."""
-        arrived: Place | None = None
+        arrived: Location | None = None
         for pause in COPY_DELAYS_SECONDS if awaits else ():
             await asyncio.sleep(pause)
             arrived = await self._connection.read(
@@ -166,7 +166,7 @@ class Submitter:
             if arrived is not None:
                 break
 
-        async def work(session: Session) -> Place | None:
+        async def work(session: Session) -> Location | None:
             folder = await _sent_folder(session, before)
             sent = await filing.find(session, folder, message.message_id, from_uid=before.sent_from)
             if sent is None and arrived is not None and not message.bcc:
@@ -180,10 +180,10 @@ class Submitter:
 
         return await self._connection.write(work)
 
-    async def _find_copy(self, message: OutgoingMessage, before: _Before) -> Place | None:
+    async def _find_copy(self, message: OutgoingMessage, before: _Before) -> Location | None:
         """Return the copy of a message that was perhaps sent, in the Sent folder by then."""
 
-        async def work(session: Session) -> Place | None:
+        async def work(session: Session) -> Location | None:
             folder = await _sent_folder(session, before)
             sent = await filing.find(session, folder, message.message_id, from_uid=before.sent_from)
             if sent is not None:
@@ -206,30 +206,30 @@ class Submitter:
             OutcomeUnknown: There is no copy of it.
         """
 
-        async def work(session: Session) -> Place | None:
+        async def work(session: Session) -> Location | None:
             folders = await filing.folders(session)
             sent = await filing.for_role(session, folders, Role.SENT)
             names = [sent, b"INBOX"]
             names += [
                 folder.name
                 for folder in folders.all
-                if folder.role not in _NO_WITNESS and folder.name not in names
+                if folder.role not in _NO_PROOF_OF_SENDING and folder.name not in names
             ]
             for name in names:
-                place = await filing.find(session, name, message_id)
-                if place is not None and name == b"INBOX":
-                    return await _adopt(session, place, sent, keep=False) or place
-                if place is not None:
-                    return place
+                location = await filing.find(session, name, message_id)
+                if location is not None and name == b"INBOX":
+                    return await _adopt(session, location, sent, keep=False) or location
+                if location is not None:
+                    return location
             return None
 
-        place = await self._connection.write(work)
-        if place is None:
+        location = await self._connection.write(work)
+        if location is None:
             raise OutcomeUnknown
         delivery.note_resumed()
         if current_preview() is not None:
             await write()  # it describes the message
-        return mail_records.SentMessage(email_id=self._connection.ids.message_id(place))
+        return mail_records.SentMessage(email_id=self._connection.ids.message_id(location))
 
     # -- holding
 
@@ -253,15 +253,15 @@ class Submitter:
             is_there = await self._exists(draft)
             return mail_records.SentMessage(email_id=draft if is_there else None, held=True)
 
-        async def find() -> Place | None:
+        async def find() -> Location | None:
             return await self._connection.write(
                 lambda session: _find_draft(session, attempt.message_id)
             )
 
-        place = await find() if attempt.draft_id == CREATING else None
+        location = await find() if attempt.draft_id == CREATING else None
         with _before_sending():
-            message = await write() if place is None or current_preview() is not None else None
-        if place is not None:
+            message = await write() if location is None or current_preview() is not None else None
+        if location is not None:
             delivery.note_resumed()
         elif message is not None:
             serialized = compose.serialize(message)
@@ -269,19 +269,19 @@ class Submitter:
             await attempt.store(CREATING)
             try:
                 with delivery.time_for_look_ups():
-                    place = await self._append_draft(serialized) or await find()
+                    location = await self._append_draft(serialized) or await find()
             except ProviderFailure as problem:
-                place = await delivery.find_created(attempt, without_frames(problem), find)
-        if place is None:
+                location = await delivery.find_created(attempt, without_frames(problem), find)
+        if location is None:
             raise OutcomeUnknown
-        await attempt.store(self._connection.ids.message_id(place))
-        held = mail_records.SentMessage() if message is None else self._ids(place, message)
+        await attempt.store(self._connection.ids.message_id(location))
+        held = mail_records.SentMessage() if message is None else self._ids(location, message)
         return mail_records.SentMessage(
-            email_id=self._connection.ids.message_id(place), thread_id=held.thread_id, held=True
+            email_id=self._connection.ids.message_id(location), thread_id=held.thread_id, held=True
         )
 
-    async def _append_draft(self, message: SerializedMessage) -> Place | None:
-        async def work(session: Session) -> Place | None:
+    async def _append_draft(self, message: SerializedMessage) -> Location | None:
+        async def work(session: Session) -> Location | None:
             drafts = await filing.for_role(session, await filing.folders(session), Role.DRAFTS)
             return await filing.append(session, drafts, message, "(\\Draft \\Seen)")
 
@@ -292,28 +292,28 @@ class Submitter:
 
         async def work(session: Session) -> bool:
             try:
-                place = self._connection.ids.place(draft)
-                await filing.open_synchronised(session, place)
+                location = self._connection.ids.location(draft)
+                await filing.open_synchronised(session, location)
             except Missing:
                 return False
-            return place.uid in await session.fetch(str(place.uid), "UID FLAGS")
+            return location.uid in await session.fetch(str(location.uid), "UID FLAGS")
 
         return await self._connection.read(work)
 
     def _remover(self, draft: str) -> Callable[[Session], Awaitable[None]]:
         async def work(session: Session) -> None:
-            place = self._connection.ids.place(draft)
-            await filing.open_synchronised(session, place)
-            await filing.expunge(session, place.uid)
+            location = self._connection.ids.location(draft)
+            await filing.open_synchronised(session, location)
+            await filing.expunge(session, location.uid)
 
         return work
 
-    def _ids(self, place: Place | None, message: OutgoingMessage) -> mail_records.SentMessage:
+    def _ids(self, location: Location | None, message: OutgoingMessage) -> mail_records.SentMessage:
         ids: MessageIds = self._connection.ids
         roots = (*message.references, message.in_reply_to, message.message_id)
         root = next(filter(None, roots))
         return mail_records.SentMessage(
-            email_id=None if place is None else ids.message_id(place),
+            email_id=None if location is None else ids.message_id(location),
             thread_id=ids.thread_id(root.encode("ascii")),
         )
 
@@ -327,7 +327,7 @@ def _before_sending() -> Iterator[None]:
         raise delivery.not_sent(failure) from failure
 
 
-_NO_WITNESS = frozenset({Role.DRAFTS, Role.ALL})
+_NO_PROOF_OF_SENDING = frozenset({Role.DRAFTS, Role.ALL})
 
 
 async def _state(session: Session) -> _Before:
@@ -346,19 +346,21 @@ async def _sent_folder(session: Session, before: _Before) -> bytes:
     return await filing.for_role(session, await filing.folders(session), Role.SENT)
 
 
-async def _adopt(session: Session, arrived: Place, sent: bytes, *, keep: bool) -> Place | None:
+async def _adopt(
+    session: Session, arrived: Location, sent: bytes, *, keep: bool
+) -> Location | None:
     """Make the account's own copy the one in the Sent folder; *keep*: it stays in the inbox too."""
     await filing.open_synchronised(session, arrived)
     if keep:
-        place = await filing.copy(session, arrived.uid, sent)
-        if place is not None:
-            await filing.mark_read(session, place)
-        return place
+        location = await filing.copy(session, arrived.uid, sent)
+        if location is not None:
+            await filing.mark_read(session, location)
+        return location
     await session.command(f"UID STORE {arrived.uid} +FLAGS.SILENT (\\Seen)")
     return await filing.move(session, arrived.uid, sent)
 
 
-async def _find_draft(session: Session, message_id: str) -> Place | None:
+async def _find_draft(session: Session, message_id: str) -> Location | None:
     drafts = (await filing.folders(session)).of(Role.DRAFTS)
     return None if drafts is None else await filing.find(session, drafts.name, message_id)
 
@@ -371,7 +373,7 @@ def _envelope(message: OutgoingMessage, transmitted: SerializedMessage) -> Envel
     return Envelope(
         sender=own[0] if own else sender,
         recipients=recipients,
-        witness="" if own else sender,
+        copy_to="" if own else sender,
         size=transmitted.size,
         is_8bit=any(
             not piece.isascii() for piece in transmitted.pieces if isinstance(piece, bytes)

@@ -46,7 +46,7 @@ def base64_size(first: bytes, last: bytes, size: int) -> int | None:
     end = size - (len(last) - len(trimmed))
     start = size - len(last)
     breaks = [match.start() for match in re.finditer(rb"\r\n", trimmed)]
-    if any((start + place) % stride != length for place in breaks):
+    if any((start + offset) % stride != length for offset in breaks):
         return None
     signs = end - 2 * (end // stride)
     padding = len(trimmed) - len(trimmed.rstrip(b"="))

@@ -51,7 +51,7 @@ _NEEDS_COLUMNS = frozenset({"status", "priority", "assignees", "labels", "column
 _NOT_OF_SUB_ITEMS = frozenset({"sub_items", "comments", "group_id", "group_name", "parent_id"})
 
 
-class _Place(NamedTuple):
+class _TaskProjects(NamedTuple):
     """The project to name of a task, and its own project; "" where it has none."""
 
     board_id: str
@@ -157,20 +157,24 @@ class ProjectTasks:
 
         Asana reads each by calls of its own; the fields of a project are read once.
         """
-        places = await gather_results([self._place(item_id, visibility) for item_id in item_ids])
-        homes = {place.home for place in places if isinstance(place, _Place)}
+        projects = await gather_results(
+            [self._projects_of(item_id, visibility) for item_id in item_ids]
+        )
+        homes = {project.home for project in projects if isinstance(project, _TaskProjects)}
         needed = bool(visibility.wanted & _NEEDS_COLUMNS)
         columns = await gather_results([self._columns(home, when=needed) for home in homes])
         by_home = dict(zip(homes, columns, strict=True))
 
-        async def read(item_id: str, located: _Place | ProviderFailure) -> TaskItem:
-            place = answer_of(located)
-            return await self._read_item(item_id, place, answer_of(by_home[place.home]), visibility)
+        async def read(item_id: str, located: _TaskProjects | ProviderFailure) -> TaskItem:
+            project = answer_of(located)
+            return await self._read_item(
+                item_id, project, answer_of(by_home[project.home]), visibility
+            )
 
-        items = await gather_results(list(map(read, item_ids, places)))
+        items = await gather_results(list(map(read, item_ids, projects)))
         return dict(zip(item_ids, items, strict=True))
 
-    async def _place(self, item_id: str, visibility: ItemVisibility) -> "_Place":
+    async def _projects_of(self, item_id: str, visibility: ItemVisibility) -> "_TaskProjects":
         """Return the project to name of a task, and the one whose columns it has."""
         boards, home = await self._boards_of(item_id)
         allowed = boards
@@ -179,10 +183,14 @@ class ProjectTasks:
         board_id = next(iter(allowed or boards), "")
         if home and allowed and home not in allowed:
             home = allowed[0]
-        return _Place(board_id, home)
+        return _TaskProjects(board_id, home)
 
     async def _read_item(
-        self, item_id: str, place: "_Place", columns: tuple[Column, ...], visibility: ItemVisibility
+        self,
+        item_id: str,
+        project: "_TaskProjects",
+        columns: tuple[Column, ...],
+        visibility: ItemVisibility,
     ) -> TaskItem:
         task, comments = await asyncio.gather(
             self._client.read(
@@ -195,10 +203,10 @@ class ProjectTasks:
         )
         item = mapping.item(
             task.data,
-            place.board_id,
+            project.board_id,
             visibility,
             columns,
-            parent_id=_visible_parent(task.data, visibility, place.home),
+            parent_id=_visible_parent(task.data, visibility, project.home),
         )
         if "sub_items" in visibility.wanted:
             [item] = await self._with_sub_items([task.data], [item], visibility)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.connectors.collab.lists import item_filters, odata_filters
-from providers.connectors.collab.lists.item_filters import Both, Comparison, Either, Not
+from providers.connectors.collab.lists.item_filters import And, Comparison, Not, Or
 from providers.ports.collab import InvalidFilter
 from providers.records.collab import Column
 
@@ -188,8 +188,8 @@ NODES = st.recursive(
     COMPARISONS,
     lambda inner: st.one_of(
         st.builds(Not, inner),
-        st.builds(lambda parts: Both(tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
-        st.builds(lambda parts: Either(tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda parts: And(tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda parts: Or(tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
     ),
     max_leaves=6,
 )
@@ -213,9 +213,9 @@ def to_text(node):
             return f"{column} {op} {text}"
         case Not(part):
             return f"not ({to_text(part)})"
-        case Both(parts):
+        case And(parts):
             return "(" + " and ".join(to_text(part) for part in parts) + ")"
-        case Either(parts):
+        case Or(parts):
             return "(" + " or ".join(to_text(part) for part in parts) + ")"
 
 

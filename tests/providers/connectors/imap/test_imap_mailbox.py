@@ -269,8 +269,9 @@ async def test_a_message_is_found_in_a_folder_that_was_opened_before_it_came(acc
         await account.add(f"Mail {number}", files=[("plan.txt", "text/plain", b"The plan.")])
         if number == 0:
             (first,) = await account.every(account.query(), wanted=ALL)
-    place = account.ids.place(first.id)
-    second, third = (account.ids.message_id(place._replace(uid=place.uid + n)) for n in (1, 2))
+    location = account.ids.location(first.id)
+    later = (location._replace(uid=location.uid + n) for n in (1, 2))
+    second, third = map(account.ids.message_id, later)
 
     email = await account.port.get(second, wanted=ALL)
     file = await account.port.attachment(third, first.attachments[0].id.replace(first.id, third))

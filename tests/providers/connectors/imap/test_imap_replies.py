@@ -48,10 +48,10 @@ async def sent(account):
 
 async def source(account, email):
     """The headers of a message as they are stored."""
-    place = account.ids.place(email.id)
-    await account.session.command("EXAMINE", f'"{place.folder.decode()}"')
-    rows = await account.session.fetch(str(place.uid), "UID BODY.PEEK[HEADER]")
-    return rows[place.uid]["BODY[HEADER]"]
+    location = account.ids.location(email.id)
+    await account.session.command("EXAMINE", f'"{location.folder.decode()}"')
+    rows = await account.session.fetch(str(location.uid), "UID BODY.PEEK[HEADER]")
+    return rows[location.uid]["BODY[HEADER]"]
 
 
 def addresses(people):

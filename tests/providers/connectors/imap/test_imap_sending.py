@@ -176,22 +176,22 @@ async def test_a_crash_before_the_copy_is_filed_leaves_one_copy(writer, mail_ser
 async def test_without_its_own_copy_a_message_is_filed_all_the_same(writer, monkeypatch):
     offer = Submission.offer
 
-    async def without_witness(self, envelope):
+    async def without_own_copy(self, envelope):
         await offer(self, envelope)
         return False
 
-    monkeypatch.setattr(Submission, "offer", without_witness)
-    monkeypatch.setattr(submitting, "_envelope", _without_witness)
+    monkeypatch.setattr(Submission, "offer", without_own_copy)
+    monkeypatch.setattr(submitting, "_envelope", _without_own_copy)
 
     await writer.port.send(to_ben(Row().attempt("m8@example.test")))
 
     assert await stored(writer) == [("Plan", "SENT")]
 
 
-def _without_witness(message, transmitted, envelope=submitting._envelope):
+def _without_own_copy(message, transmitted, envelope=submitting._envelope):
     from dataclasses import replace
 
-    return replace(envelope(message, transmitted), witness="")
+    return replace(envelope(message, transmitted), copy_to="")
 
 
 async def test_a_message_to_the_account_itself_is_received_and_filed(writer, mail_servers):

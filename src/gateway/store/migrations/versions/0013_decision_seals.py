@@ -1,5 +1,5 @@
 """
-Signatures over stretches of the decision log, made anew when the secret keys are rotated.
+Signatures over segments of the decision log, made anew when the secret keys are rotated.
 
 Revision ID: 0013
 Revises: 0012

@@ -59,12 +59,12 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class And:
     parts: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     parts: tuple["Node", ...]
 
 
@@ -73,7 +73,7 @@ class Not:
     part: "Node"
 
 
-Node: TypeAlias = Comparison | Both | Either | Not
+Node: TypeAlias = Comparison | And | Or | Not
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class _Parser:
         parts = [self._conjunction()]
         while self._word("or"):
             parts.append(self._conjunction())
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def end(self) -> None:
         if self._tokens[self._position][0] != "end":
@@ -181,7 +181,7 @@ class _Parser:
         parts = [self._negation()]
         while self._word("and"):
             parts.append(self._negation())
-        return parts[0] if len(parts) == 1 else Both(tuple(parts))
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def _negation(self) -> Node:
         if self._word("not"):
@@ -319,9 +319,9 @@ def _convert(column: FilterColumn, op: str, literal: Literal) -> Literal:
 def matches(node: Node, fields: Mapping[str, Any], columns: Mapping[str, FilterColumn]) -> bool:
     """Tell whether a list item with these values passes."""
     match node:
-        case Both(parts):
+        case And(parts):
             return all(matches(part, fields, columns) for part in parts)
-        case Either(parts):
+        case Or(parts):
             return any(matches(part, fields, columns) for part in parts)
         case Not(part):
             return not matches(part, fields, columns)
@@ -363,7 +363,7 @@ def to_comparable(column: FilterColumn, value: Any) -> Any:
 def columns_of(node: Node) -> Iterator[str]:
     """Yield the name of the column of every comparison; names may repeat."""
     match node:
-        case Both(parts) | Either(parts):
+        case And(parts) | Or(parts):
             for part in parts:
                 yield from columns_of(part)
         case Not(part):

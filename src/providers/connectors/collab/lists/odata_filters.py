@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from providers.connectors.collab.lists.item_filters import (
-    Both,
+    And,
     Comparison,
-    Either,
     FilterColumn,
     Node,
+    Or,
     columns_of,
 )
 
@@ -38,15 +38,13 @@ class UpstreamFilter:
 
 def to_upstream(node: Node, columns: Mapping[str, FilterColumn]) -> UpstreamFilter | None:
     """Return the part of *node* that upstream may evaluate; None when there is none."""
-    parts = node.parts if isinstance(node, Both) else (node,)
+    parts = node.parts if isinstance(node, And) else (node,)
     conditions = [(part, text) for part in parts if (text := _to_text(part, columns)) is not None]
     if not conditions:
         return None
     conditions.sort(key=lambda pair: not _is_indexed(pair[0], columns))
     several = len(conditions) > 1
-    texts = [
-        f"({text})" if several and isinstance(part, Either) else text for part, text in conditions
-    ]
+    texts = [f"({text})" if several and isinstance(part, Or) else text for part, text in conditions]
     return UpstreamFilter(
         text=" and ".join(texts), indexed=all(_is_indexed(part, columns) for part, _ in conditions)
     )
@@ -60,11 +58,11 @@ def _to_text(node: Node, columns: Mapping[str, FilterColumn]) -> str | None:
     match node:
         case Comparison():
             return _comparison(node, columns[node.column])
-        case Both(parts) | Either(parts):
+        case And(parts) | Or(parts):
             texts = [_to_text(part, columns) for part in parts]
             if any(text is None for text in texts):
                 return None
-            word = " and " if isinstance(node, Both) else " or "
+            word = " and " if isinstance(node, And) else " or "
             return word.join(f"({text})" for text in texts)
     return None
 

@@ -87,12 +87,12 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class And:
     parts: tuple["Term", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     parts: tuple["Term", ...]
 
 
@@ -101,7 +101,7 @@ class Not:
     part: "Term"
 
 
-Term: TypeAlias = Phrase | Condition | All | Either | Not
+Term: TypeAlias = Phrase | Condition | And | Or | Not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class _Parser:
         parts = [self._conjunction()]
         while self._accept("OR"):
             parts.append(self._conjunction())
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def end(self) -> None:
         if self._peek() is not None:
@@ -162,7 +162,7 @@ class _Parser:
             self._accept("AND")
             token = self._peek()
             if token is None or token["close"] or token["word"] == "OR":
-                return parts[0] if len(parts) == 1 else All(tuple(parts))
+                return parts[0] if len(parts) == 1 else And(tuple(parts))
             parts.append(self._negation())
 
     def _negation(self) -> Term:
@@ -254,9 +254,9 @@ def _alternatives(term: Term) -> list[frozenset[Phrase]]:
             return [frozenset({term}) if term.words else frozenset()]
         case Condition(name, op, phrase) if name in ("title", "filename") and op in (":", "="):
             return [frozenset({phrase})]
-        case Either(parts):
+        case Or(parts):
             sets = [phrases for part in parts for phrases in _alternatives(part)]
-        case All(parts):
+        case And(parts):
             choices = [_alternatives(part) for part in parts]
             if prod(map(len, choices)) > MAX_ALTERNATIVES:
                 raise InvalidSearch("The search has too many alternatives for selected sites.")
@@ -274,9 +274,9 @@ def _alternatives(term: Term) -> list[frozenset[Phrase]]:
 def matches(term: Term, document: SearchDocument) -> bool:
     """Tell whether an object matches, as far as it is known."""
     match term:
-        case All(parts):
+        case And(parts):
             return all(matches(part, document) for part in parts)
-        case Either(parts):
+        case Or(parts):
             return any(matches(part, document) for part in parts)
         case Not(part):
             return not matches(part, document)

@@ -125,8 +125,11 @@ class _Session:
                 return response
         raise Broken
 
-    async def _send(self, piece: bytes, place: str) -> Response:
-        headers = {"content-range": f"bytes {place}/{self._size}", "content-type": "message/rfc822"}
+    async def _send(self, piece: bytes, byte_range: str) -> Response:
+        headers = {
+            "content-range": f"bytes {byte_range}/{self._size}",
+            "content-type": "message/rfc822",
+        }
         try:
             async with self._upstream.open_stream(
                 "PUT",

@@ -90,8 +90,8 @@ class _Session:
             return await self._send_piece(piece[expected - start :], expected)
 
     async def _send_piece(self, piece: bytes, start: int) -> Response:
-        place = f"bytes {start}-{start + len(piece) - 1}/{self._size}"
-        return await self._send("PUT", piece, {"content-range": place})
+        content_range = f"bytes {start}-{start + len(piece) - 1}/{self._size}"
+        return await self._send("PUT", piece, {"content-range": content_range})
 
     async def _send(
         self, method: str, content: bytes | None = None, headers: dict[str, str] | None = None

@@ -21,8 +21,8 @@ async def find(upstream: Upstream, message_id: str, attachment_id: str) -> Attac
     Raises:
         Missing: There is no such message, it has no such attachment, or that has no bytes.
     """
-    place = (*MESSAGES, message_id, "attachments", attachment_id)
-    response = await upstream.call("GET", *place, params=_SELECT, headers=PREFER)
+    path = (*MESSAGES, message_id, "attachments", attachment_id)
+    response = await upstream.call("GET", *path, params=_SELECT, headers=PREFER)
     attachment = response.decode(Attachment)
     if attachment.kind == _LINK:
         raise Missing
@@ -32,7 +32,7 @@ async def find(upstream: Upstream, message_id: str, attachment_id: str) -> Attac
         # A compressed response would not tell the size of the content; Graph's `size` includes
         # more than the content.
         headers = {**PREFER, "accept": "*/*", "accept-encoding": "identity"}
-        async with upstream.stream("GET", *place, "$value", headers=headers) as streamed:
+        async with upstream.stream("GET", *path, "$value", headers=headers) as streamed:
             length = streamed.headers.get("content-length", "")
             size = int(length) if length.isdecimal() and len(length) < 16 else None
             yield AttachmentContent(size, streamed.chunks)
