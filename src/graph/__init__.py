@@ -18,12 +18,12 @@ The GraphQL schema and the execution of operations, for REST and for POST /graph
     scalars            Long, DateTime, JSON
     file_content       the bytes of uploads: streamed, or base64 in variables
     attachment_uploads  port of files uploaded to be attached
-    child_tokens       port of the tokens that a holder makes
+    child_token_port   port of the tokens that a holder makes
     edge_table         fields that lead to other objects: the table of them all
     edges              the same fields in the schema
     coordinates        schema coordinates ("Email.body") and what the schema has at them
     account            `accessToken`
-    children           `childTokens`, `createChildToken`, `revokeChildToken`
+    child_tokens       `childTokens`, `createChildToken`, `revokeChildToken`
     people             `person`, `lastContact`
     links              `links`, `related`: what texts and meetings lead to
     emails, events, tasks, collab  the root fields and types of each surface

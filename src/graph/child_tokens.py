@@ -1,61 +1,147 @@
-"""Port of the tokens that a token's holder makes: docs/spec/child-tokens.md."""
+"""Root fields of child tokens: created, listed and revoked by the holder of their parent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated
 
-from graph.request_log import RequestLog
+import strawberry
+
+from graph.child_token_port import ChildTokens, ChildTokenView, CreatedChildTokenView
+from graph.context import Context, Info
+from graph.masking.guards import for_parents, unguarded
+from graph.scalars import JSON, Long, format_datetime
+from policy.refusals import InvalidInput, NoDryRun
+from policy.vocabulary import Code
 from providers.records.base import Record
 
 
-class ChildTokenView(Record, frozen=True, kw_only=True):
-    """
-    A living child token.
+@strawberry.input(description="Requests that a token may make in any window; absent: no limit.")
+class TokenQuotaInput:
+    per_minute: Long | None = strawberry.field(default=None, description="In 60 seconds.")
+    per_hour: Long | None = strawberry.field(default=None, description="In 3,600 seconds.")
+    per_day: Long | None = strawberry.field(default=None, description="In 86,400 seconds.")
 
-    Attributes:
-        key_id: The first characters of its text, for display.
-        expires_at: UTC; None: never.
-        settings: Every setting, as its ancestors narrow it.
-    """
 
+@strawberry.input(description="A collab rule; block wins.")
+class ChildTokenRuleInput:
+    rule_type: str = strawberry.field(description="The property that the pattern is compared with.")
+    pattern: str = strawberry.field(description="As in collab rules.")
+    action: str = strawberry.field(description="`allow` or `block`.")
+
+
+@strawberry.input(description="A child token, which allows no more than the token in use.")
+class CreateChildTokenInput:
+    name: str = strawberry.field(description="For display; 1 to 100 characters.")
+    settings: JSON | None = strawberry.field(
+        default=None, description="Settings to narrow; those that are absent are the token's own."
+    )
+    expires_at: datetime | None = strawberry.field(
+        default=None, description="No later than the token's own end, which it is if absent."
+    )
+    quota: TokenQuotaInput | None = strawberry.field(
+        default=None, description="Its own limits; it counts against the token's as well."
+    )
+    rules: list[ChildTokenRuleInput] | None = strawberry.field(
+        default=None, description="Collab rules that hold beside the token's own; at most 1,000."
+    )
+
+
+@strawberry.type(description="A token that was made from the token of this request.")
+class ChildToken:
+    id: Long = strawberry.field(description="The child's id.")
+    name: str = strawberry.field(description="Its name.")
+    key_id: str = strawberry.field(description="The first 8 characters of its text.")
+    created_at: datetime = strawberry.field(description="When it was created.")
+    expires_at: datetime | None = strawberry.field(description="Null when it does not expire.")
+    last_used_at: datetime | None = strawberry.field(description="Null when it was never used.")
+    settings: JSON = strawberry.field(description="All settings, as this token narrows them.")
+
+
+@strawberry.type(description="A new child token with its text.")
+class CreatedChildToken(ChildToken):
+    token: str = strawberry.field(description="The text of the token; it is never shown again.")
+
+
+@strawberry.type(description="The child tokens of a token.")
+class ChildTokenList:
+    children: list[ChildToken] = strawberry.field(description="At most 100, oldest first.")
+
+
+@strawberry.type(description="The child token that was revoked.")
+class RevokedChildToken:
+    id: Long = strawberry.field(description="The child's id.")
+
+
+class ChildTokenListView(Record, frozen=True, kw_only=True):
+    children: Sequence[ChildTokenView]
+
+
+class RevokedChildTokenView(Record, frozen=True, kw_only=True):
     id: int
-    name: str
-    key_id: str
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
-    settings: dict[str, object]
 
 
-class CreatedChildTokenView(ChildTokenView, frozen=True, kw_only=True):
-    """A child token with its text, which is shown this once only."""
+@for_parents(returns=CreatedChildToken)
+async def create_child_token(
+    info: Info,
+    written: Annotated[
+        CreateChildTokenInput, strawberry.argument(name="input", description="The child.")
+    ],
+) -> CreatedChildTokenView:
+    """Create a child token, which never allows more than the token in use."""
+    context = info.context
+    _refuse_preview(context)
+    return await _child_tokens(context).create(
+        _members(written), request_id=context.request_id, request_log=context.request_log
+    )
 
-    token: str
+
+@unguarded(returns=ChildTokenList)
+async def child_tokens(info: Info) -> ChildTokenListView:
+    """List the child tokens of the token in use that are neither revoked nor expired."""
+    return ChildTokenListView(children=await _child_tokens(info.context).all())
 
 
-class ChildTokens(Protocol):
-    """The living tokens that were made from one token."""
+@unguarded(returns=RevokedChildToken)
+async def revoke_child_token(
+    info: Info, child_id: Annotated[Long, strawberry.argument(description="The child's id.")]
+) -> RevokedChildTokenView:
+    """Revoke a child token of the token in use, and all that were made from it."""
+    context = info.context
+    _refuse_preview(context)
+    await _child_tokens(context).revoke(
+        child_id, request_id=context.request_id, request_log=context.request_log
+    )
+    return RevokedChildTokenView(id=child_id)
 
-    async def create(
-        self, members: Mapping[str, object], *, request_id: str, request_log: RequestLog
-    ) -> CreatedChildTokenView:
-        """
-        Create a child; *members* are those of the input, by API name.
 
-        Raises:
-            InvalidInput: A member is invalid.
-            WiderThanParent: The child would allow more than the token.
-            ChildrenNotAllowed: The token may not create any by now.
-            Conflict: `TOKEN_LIMIT`: it has too many.
-        """
+def _refuse_preview(context: Context) -> None:
+    """Refuse `Prefer: dry-run` and `If-Effect`: nothing outside the gateway is written."""
+    if context.effect_request is not None:
+        raise NoDryRun("Calls about child tokens have no dry run and no effect.")
 
-    async def all(self) -> Sequence[ChildTokenView]:
-        """Return the children, oldest first."""
 
-    async def revoke(self, child_id: int, *, request_id: str, request_log: RequestLog) -> None:
-        """
-        Revoke a child and its descendants.
+def _child_tokens(context: Context) -> ChildTokens:
+    if context.child_tokens is None:
+        raise InvalidInput("There are no child tokens here.", code=Code.VALIDATION_ERROR)
+    return context.child_tokens
 
-        Raises:
-            NotFound: `TOKEN_NOT_FOUND`: the token has no such child.
-        """
+
+def _members(written: CreateChildTokenInput) -> dict[str, object]:
+    """Return the members of the input that are present, by API name."""
+    quota = written.quota or TokenQuotaInput()
+    return _without_none(
+        name=written.name,
+        settings=written.settings,
+        expiresAt=written.expires_at and format_datetime(written.expires_at),
+        quota=_without_none(
+            perMinute=quota.per_minute, perHour=quota.per_hour, perDay=quota.per_day
+        ),
+        rules=[
+            {"ruleType": rule.rule_type, "pattern": rule.pattern, "action": rule.action}
+            for rule in written.rules or ()
+        ],
+    )
+
+
+def _without_none(**members: object) -> dict[str, object]:
+    return {name: value for name, value in members.items() if value is not None}

@@ -14,7 +14,7 @@ from strawberry.types import Info as StrawberryInfo
 from strawberry.utils.str_converters import to_camel_case
 
 from graph.attachment_uploads import UploadsOfToken
-from graph.child_tokens import ChildTokens
+from graph.child_token_port import ChildTokens
 from graph.effects import EffectRequest
 from graph.kept_results import KeptResult
 from graph.loaders.request_loaders import Loaders

@@ -12,7 +12,7 @@ from graphql import GraphQLSchema
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from graph import account, children, edges, links, people
+from graph import account, child_tokens, edges, links, people
 from graph.collab import file_mutations as collab_changes
 from graph.collab import file_queries as collab_files
 from graph.collab import item_mutations as collab_row_changes
@@ -74,7 +74,7 @@ Query = create_type(
         links.links,
         links.related,
         account.access_token,
-        children.child_tokens,
+        child_tokens.child_tokens,
     ],
     description="Everything that can be read.",
 )
@@ -104,8 +104,8 @@ Mutation = create_type(
         collab_row_changes.create_list_item,
         collab_row_changes.update_list_item,
         collab_row_changes.delete_list_item,
-        children.create_child_token,
-        children.revoke_child_token,
+        child_tokens.create_child_token,
+        child_tokens.revoke_child_token,
     ],
     description="Everything that can be changed; one field per request.",
 )

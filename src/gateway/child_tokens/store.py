@@ -19,7 +19,7 @@ from gateway.store import timestamps
 from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import AccessToken
-from graph.child_tokens import ChildTokenView, CreatedChildTokenView
+from graph.child_token_port import ChildTokenView, CreatedChildTokenView
 from graph.request_log import RequestLog
 from policy import grants
 from policy.caller import MAX_ANCESTORS, Caller
@@ -52,7 +52,7 @@ class ChildTokenStore:
 
 @dataclass(frozen=True, slots=True)
 class ChildTokensOfCaller:
-    """`graph.child_tokens.ChildTokens` over the database."""
+    """`graph.child_token_port.ChildTokens` over the database."""
 
     database: Database
     parent_id: int

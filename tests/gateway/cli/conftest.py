@@ -191,3 +191,24 @@ class Rows:
                 await database.close()
 
         return asyncio.run(doing())
+
+
+@pytest.fixture
+async def token(store_named, database):
+    """A token with the id 1, which reaches a resource without accounts."""
+    from gateway.auth import tokens
+    from gateway.store.tables import Operator, Resource
+    from policy import grants
+
+    async with database.writing() as session:
+        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
+        session.add(Resource(name="r", created_at=0))
+        await session.flush()
+        await tokens.create(
+            session,
+            name="t",
+            operator_id="o",
+            resource_ids=[1],
+            expires_at=None,
+            settings=grants.DEFAULTS,
+        )

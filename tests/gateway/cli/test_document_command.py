@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
@@ -13,27 +12,6 @@ PATH = "/api/saved/inbox"
 
 def run(*words, **more):
     return CliRunner().invoke(app, [*map(str, words)], **more)
-
-
-@pytest.fixture
-async def token(store_named, database):
-    """A token with the id 1, which has no mail."""
-    from gateway.auth import tokens
-    from gateway.store.tables import Operator, Resource
-    from policy import grants
-
-    async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-        session.add(Resource(name="r", created_at=0))
-        await session.flush()
-        await tokens.create(
-            session,
-            name="t",
-            operator_id="o",
-            resource_ids=[1],
-            expires_at=None,
-            settings=grants.DEFAULTS,
-        )
 
 
 def test_a_document_is_added_listed_shown_tested_and_removed(token):

@@ -16,27 +16,6 @@ def run(*words):
     return CliRunner().invoke(app, [*map(str, words)])
 
 
-@pytest.fixture
-async def token(store_named, database):
-    """A token with the id 1."""
-    from gateway.auth import tokens
-    from gateway.store.tables import Operator, Resource
-    from policy import grants
-
-    async with database.writing() as session:
-        session.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
-        session.add(Resource(name="r", created_at=0))
-        await session.flush()
-        await tokens.create(
-            session,
-            name="t",
-            operator_id="o",
-            resource_ids=[1],
-            expires_at=None,
-            settings=grants.DEFAULTS,
-        )
-
-
 def test_a_rule_is_added_listed_and_removed(token):
     made = json.loads(run("rule", "add", 1, "allow", "file_id", FILE, "--json").stdout)
     assert (made["id"], made["pattern"], made["source"]) == (1, "b!d:01F", "manual")

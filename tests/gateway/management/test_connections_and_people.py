@@ -173,7 +173,7 @@ async def test_credentials_are_sealed_for_their_row(admin, new_connection, gatew
     ring = Keyring(["a secret key of the tests"])
     assert b"secret" not in rows[0][1]
     assert b"upstream-secret" in ring.decrypt(rows[0][1], context="connections:1:credentials")
-    with pytest.raises(ValueError, match="another place"):
+    with pytest.raises(ValueError, match="another context"):
         ring.decrypt(rows[0][1], context="connections:2:credentials")
 
 

@@ -44,7 +44,7 @@ class CalendarState:
 @dataclass(slots=True)
 class AccountMemory:
     """
-    What discovery found of an account.
+    Results of the discovery of an account.
 
     Attributes:
         homes: Paths of the collections that hold its calendars; empty: not known yet.
