@@ -4,6 +4,7 @@ import asyncio
 import gc
 import importlib.util
 import os
+import re
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -52,17 +53,43 @@ if importlib.util.find_spec("sniffio") is None:
     sys.modules["sniffio"] = None
 
 
-# Collecting the tests makes a million objects that stay, and a test some 10,000 that go by
-# themselves: at its own thresholds the collector takes a tenth of the time, and finds little.
+# A test makes some 10,000 objects that go by themselves: at its own thresholds the collector takes
+# a tenth of the time, and finds little.
 gc.set_threshold(50_000, 20, 50)
 
 # Nobody balances load to the servers of most tests: they stop without the pause for it.
 os.environ.setdefault("AGW_DRAIN_SECONDS", "0")
 
 
-def pytest_collection_finish():
-    """Let the garbage collector pass over what stays to the end: modules, items, marks."""
-    gc.freeze()
+EXCLUDED_MARKS = ("slow", "browser")  # those by which `./run test` leaves whole modules out
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Do not import a module all of whose tests the run leaves out by their mark."""
+    excluded = [mark for mark in EXCLUDED_MARKS if f"not {mark}" in config.option.markexpr]
+    if not excluded:
+        return None
+    modules = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+    modules = [path for path in modules if path.match("test_*.py")]
+    marks = "|".join(excluded)
+    marked = re.compile(rf"^pytestmark = (\[\s*)?pytest\.mark\.({marks})\b", re.MULTILINE)
+    is_excluded = modules and all(marked.search(module.read_text()) for module in modules)
+    return True if is_excluded else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """
+    Collect without the garbage collector, which then passes over what stays to the end.
+
+    Modules, items and marks are a million objects, and hardly any of them goes.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionfinish():
@@ -135,6 +162,21 @@ def _no_waiting():
         patch.setattr(batch, "_RETRY_PAUSE_SECONDS", 0.01)
         patch.setattr(graphql_client, "_PAUSES", (0.01, 0.01))
         patch.setattr(credentials, "_OTHER_PROCESS_DELAYS", (0.0, 0.01, 0.05))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_threads_of_sqlite(request):
+    """
+    Run the statements of SQLite on the event loop, in the fast suite.
+
+    The slow suite and single tests run them on the driver's threads, as the product does.
+    """
+    import sqlite_without_threads
+
+    with pytest.MonkeyPatch.context() as patch:
+        if "not slow" in request.config.option.markexpr:
+            sqlite_without_threads.install(patch)
         yield
 
 

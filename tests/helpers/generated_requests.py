@@ -35,12 +35,16 @@ WHOLE_NUMBERS = st.integers(-(2**63), 2**63)
 
 def input_type(row: Row) -> graphql.GraphQLInputType | None:
     """Return the GraphQL type of a row's JSON body, or None."""
+    if row.body == "upload":
+        return None
     types = [
-        variable.type
-        for variable in GRAPH.prepare(document(row.document)).variables
-        if variable.name == INPUT
+        graphql.type_from_ast(GRAPH.schema, variable.type)
+        for definition in graphql.parse(document(row.document)).definitions
+        if isinstance(definition, graphql.OperationDefinitionNode)
+        for variable in definition.variable_definitions or ()
+        if variable.variable.name.value == INPUT
     ]
-    return types[0] if types and row.body != "upload" else None
+    return types[0] if types else None
 
 
 WITH_BODY = [row for row in ENDPOINTS if input_type(row) is not None]
