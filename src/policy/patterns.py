@@ -29,7 +29,7 @@ _MIME = re.compile(r"[^\s/;,]{1,127}/[^\s/;,]{1,127}|\*")
 _LABEL = re.compile(rf"({_GUID})")
 
 
-def normalise(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
+def normalize(rule_type: RuleType, pattern: object, action: RuleAction) -> str:
     """
     Return the raw form of *pattern*: trimmed, prefixes decoded, GUIDs and MIME in lower case.
 

@@ -99,7 +99,7 @@ def fold(text: str) -> str:
     """Fold case and Unicode composition, for comparisons."""
     if text.isascii():
         return text.lower()
-    # Normalisation sorts the marks of a row, in quadratic time.
+    # Normalization sorts the marks of a row, in quadratic time.
     text = _MARKS_RUN.sub(_interrupted, text)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 

@@ -1,7 +1,7 @@
 """
 Web addresses in texts, and the files and task items that they name (docs/spec/graphql.md#links).
 
-An address is recognised by its path, because accounts may have hosts of their own. A text is read
+An address is recognized by its path, because accounts may have hosts of their own. A text is read
 once, in time linear in its length.
 """
 

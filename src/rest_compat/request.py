@@ -1,4 +1,4 @@
-"""HTTP request as sent: path segments, query and headers, parsed without normalisation."""
+"""HTTP request as sent: path segments, query and headers, parsed without normalization."""
 
 from functools import cached_property
 from urllib.parse import parse_qsl, quote, unquote

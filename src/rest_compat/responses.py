@@ -29,7 +29,7 @@ class RestResponse(msgspec.Struct, frozen=True, kw_only=True):
     A complete response; an empty body has no content type.
 
     Attributes:
-        upload_digest: SHA-256 of the uploaded bytes, to recognise a retry; never sent.
+        upload_digest: SHA-256 of the uploaded bytes, to recognize a retry; never sent.
         outcome_status: The status of the outcome, where another status is sent: GraphQL reports
             failures under 200.
         kept_result: How the operation ended, without content, for `RequestEntry.repeat`; empty when

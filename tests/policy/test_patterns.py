@@ -2,7 +2,7 @@
 
 import pytest
 
-from policy.patterns import ACCEPTED_FORMS, normalise
+from policy.patterns import ACCEPTED_FORMS, normalize
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, RuleAction, RuleType
 
@@ -60,26 +60,26 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "rule_type", "pattern", "raw"), ACCEPTED)
 def test_it_is_stored_raw(words, rule_type, pattern, raw):
-    assert normalise(rule_type, pattern, RuleAction.ALLOW) == raw
+    assert normalize(rule_type, pattern, RuleAction.ALLOW) == raw
 
 
 @pytest.mark.parametrize(("words", "rule_type", "pattern"), REFUSED)
 def test_it_is_refused(words, rule_type, pattern):
     with pytest.raises(InvalidInput) as refused:
-        normalise(rule_type, pattern, RuleAction.ALLOW)
+        normalize(rule_type, pattern, RuleAction.ALLOW)
 
     assert refused.value.code is Code.INVALID_PATTERN
 
 
 def test_a_bare_list_item_may_be_blocked_in_every_list():
-    assert normalise(RuleType.LIST_ITEM_ID, "7", RuleAction.BLOCK) == "7"
+    assert normalize(RuleType.LIST_ITEM_ID, "7", RuleAction.BLOCK) == "7"
 
 
 @pytest.mark.parametrize("row", ACCEPTED, ids=lambda row: row[0])
 def test_the_raw_form_is_its_own_raw_form(row):
     _, rule_type, _, raw = row
 
-    assert normalise(rule_type, raw, RuleAction.ALLOW) == raw
+    assert normalize(rule_type, raw, RuleAction.ALLOW) == raw
 
 
 def test_every_rule_type_describes_its_patterns():

@@ -31,7 +31,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("url", "decoded"), FILES)
-def test_a_file_is_recognised_by_the_path(url, decoded):
+def test_a_file_is_recognized_by_the_path(url, decoded):
     assert file_at(url) == decoded
 
 
@@ -51,7 +51,7 @@ ITEMS = [
 
 
 @pytest.mark.parametrize(("url", "expected"), ITEMS)
-def test_a_task_item_is_recognised_by_the_path(url, expected):
+def test_a_task_item_is_recognized_by_the_path(url, expected):
     item = item_at(url)
 
     assert (item and (item.provider, item.item_id)) == expected

@@ -56,7 +56,7 @@ class DecisionLog:
         on_row: Callable[[Decision], None] = lambda _: None,
     ) -> None:
         """
-        Initialise an empty queue.
+        Initialize an empty queue.
 
         Args:
             database: Stores the rows.

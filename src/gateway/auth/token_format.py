@@ -1,7 +1,7 @@
 """
 The text of an access token: `agw_`, 43 base62 characters, `_`, 6 characters of a CRC32.
 
-Secret scanners recognise a token by the checksum, and a mistyped one is refused before any storage
+Secret scanners recognize a token by the checksum, and a mistyped one is refused before any storage
 is read. Only the SHA-256 of the text is stored. See docs/spec/tokens.md#token-text.
 """
 

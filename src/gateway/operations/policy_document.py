@@ -29,7 +29,7 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, RuleAction, RuleType
 
 VERSION = 1
-RuleKey = tuple[str, str, str]  # type, normalised pattern, action: they identify a rule
+RuleKey = tuple[str, str, str]  # type, normalized pattern, action: they identify a rule
 
 
 class OperatorEntry(Input):
@@ -56,7 +56,7 @@ class RuleEntry(Input):
         Raises:
             InvalidInput: The type takes no such pattern.
         """
-        pattern = patterns.normalise(self.rule_type, self.pattern, self.action)
+        pattern = patterns.normalize(self.rule_type, self.pattern, self.action)
         return self.rule_type.value, pattern, self.action.value
 
 

@@ -25,7 +25,7 @@ from providers import collab_ids
 MAX_RULES = 100_000  # per token; docs/spec/collab.md
 _BATCH = 250  # rules that are read or stored before other requests go on
 
-RuleKey = tuple[str, str, str]  # type, normalised pattern, action
+RuleKey = tuple[str, str, str]  # type, normalized pattern, action
 
 # Parsed below instead of by pydantic, because their errors have codes of their own.
 TypeWord = Annotated[Any, WithJsonSchema({"type": "string", "enum": [*RuleType]})]
@@ -147,7 +147,7 @@ async def change(
     members = changed.model_fields_set
     action = _action(changed.action) if "action" in members else RuleAction(rule.action)
     pattern = changed.pattern if "pattern" in members else rule.pattern
-    raw = patterns.normalise(RuleType(rule.rule_type), pattern, action)
+    raw = patterns.normalize(RuleType(rule.rule_type), pattern, action)
     if (raw, action) != (rule.pattern, rule.action):
         rule.pattern, rule.action = raw, action
         with session.no_autoflush:
@@ -280,7 +280,7 @@ async def distinct_keys(new_rules: Sequence[NewRule]) -> dict[RuleKey, str | Non
 
 def _key(new: NewRule) -> RuleKey:
     rule_type, action = _rule_type(new.rule_type), _action(new.action)
-    pattern = patterns.normalise(rule_type, new.pattern, action)
+    pattern = patterns.normalize(rule_type, new.pattern, action)
     return rule_type.value, pattern, action.value
 
 

@@ -28,7 +28,7 @@ def configured_windows(
 
 class SharedCounter:
     """
-    Base of what many processes share in Redis; it needs no client library to be recognised.
+    Base of what many processes share in Redis; it needs no client library to be recognized.
 
     Attributes:
         prefix: Of the deployment's keys; empty until it is known.

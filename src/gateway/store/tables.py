@@ -130,7 +130,7 @@ class TokenResource(columns.Row, table=True):
 
 
 class CollabRule(columns.Row, table=True):
-    """A rule of a token; `pattern` is normalised (docs/spec/rules.md#rule-object)."""
+    """A rule of a token; `pattern` is normalized (docs/spec/rules.md#rule-object)."""
 
     __tablename__ = "collab_rules"
     __table_args__ = (

@@ -191,7 +191,7 @@ def wanted_of_event(info: Info) -> frozenset[str]:
 
 
 def organizer_counts(context: Context) -> bool:
-    """Say if people filters match the organiser (docs/spec/masks.md#calendar-filters)."""
+    """Say if people filters match the organizer (docs/spec/masks.md#calendar-filters)."""
     return not _conceals(context, CalendarField.ORGANIZER)
 
 

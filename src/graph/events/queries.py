@@ -57,7 +57,7 @@ async def calendar_events(  # noqa: PLR0913 - the documented parameters, name by
     attendees: Annotated[
         str | None,
         Argument(
-            description="Comma-separated addresses; events that any of them attends or organises."
+            description="Comma-separated addresses; events that any of them attends or organizes."
         ),
     ] = None,
     calendar_id: Annotated[Long | None, Argument(description="A calendar.")] = None,
@@ -184,7 +184,7 @@ async def events_by_contact(  # noqa: PLR0913 - the documented parameters, name 
     info: Info,
     *,
     email: Annotated[
-        str | None, Argument(description="Part of an attendee's or the organiser's address.")
+        str | None, Argument(description="Part of an attendee's or the organizer's address.")
     ] = None,
     name: Annotated[str | None, Argument(description="Part of an attendee's name.")] = None,
     past: Annotated[

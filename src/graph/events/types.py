@@ -31,7 +31,7 @@ class Event:
     end_utc: datetime | None = strawberry.field(description="The end (exclusive).")
     all_day: bool | None = strawberry.field(description="Whether it is an all-day event.")
     status: EventStatus | None = strawberry.field(description="The status of the event.")
-    organizer: str | None = strawberry.field(description="The organiser's e-mail address.")
+    organizer: str | None = strawberry.field(description="The organizer's e-mail address.")
     attendees: list[Attendee] | None = strawberry.field(description="The attendees.")
     join_url: str | None = strawberry.field(description="The link to its video conference.")
     labels: list[str] | None = strawberry.field(description="Labels or categories.")

@@ -246,7 +246,7 @@ class Upstream:
         *,
         content: bytes | AsyncIterable[bytes] | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
-        authorised: bool = False,
+        authorized: bool = False,
         deadline: float | None = None,
         max_bytes: int | None = None,
         accept: Collection[int] = (),
@@ -260,7 +260,7 @@ class Upstream:
                 app of this process.
             content: As in `call`.
             headers: Names in lower case.
-            authorised: Whether our credentials are sent; the URL must lie under the base URL then.
+            authorized: Whether our credentials are sent; the URL must lie under the base URL then.
             deadline: Seconds for everything; None: `STREAM_SECONDS`.
             max_bytes: Limit of the decompressed response; None: no limit.
             accept: As in `call`.
@@ -268,7 +268,7 @@ class Upstream:
         Raises:
             Broken: The URL leads elsewhere; nothing was called.
         """
-        if authorised:
+        if authorized:
             checked = self._base_url.parse_page_link(url)
         else:
             hosts = self._hosts | self._origins.in_process
@@ -283,7 +283,7 @@ class Upstream:
                 max_bytes=max_bytes,
                 accept=accept,
                 steps=_STREAM_TIMEOUTS,
-                authorised=authorised,
+                authorized=authorized,
             )
         )
 
@@ -328,7 +328,7 @@ class Upstream:
         max_bytes: int | None,
         accept: Collection[int] = (),
         steps: Mapping[str, float | None] = _WRITE_TIMEOUTS,
-        authorised: bool = True,
+        authorized: bool = True,
         changes: bool | None = None,
         weight: int = 1,
     ) -> Call:
@@ -345,7 +345,7 @@ class Upstream:
             raise TimedOut(sent=False)
         limit = time_limit.sooner_than(seconds)
         own_origin = self._base_url.origin
-        origin = own_origin if authorised else origin_of(url)
+        origin = own_origin if authorized else origin_of(url)
         is_foreign = origin != own_origin
         return Call(
             method=method,
@@ -356,7 +356,7 @@ class Upstream:
             content=content,
             accept=accept,
             max_bytes=max_bytes,
-            credentials=self._credentials if authorised else None,
+            credentials=self._credentials if authorized else None,
             classify=self._classify,
             all_headers=self._headers,
             transport=self._origins.transport_to(origin),
@@ -371,7 +371,7 @@ class Upstream:
             public=is_foreign and not self._origins.allow_private,
             upstream=self._name,
             listener=self._origins.listener,
-            connection=self._connection if authorised else None,
+            connection=self._connection if authorized else None,
             fence=fence,
             weight=weight,
         )

@@ -8,7 +8,7 @@ Several mailboxes read as one, and what mail connectors share.
     parameters       parameters of MIME headers, such as names of files
     query_matching   the meaning of every mail filter
     outgoing         new messages, replies and forwards as outgoing messages
-    compose          serialisation of outgoing messages
+    compose          serialization of outgoing messages
     original_message parsing of a raw message that is forwarded
     reply_recipients derivation of the recipients of a reply
     reply_headers    participants and Message-IDs of an original

@@ -1,5 +1,5 @@
 """
-Serialisation of outgoing messages, safe from header injection: docs/spec/email.md#header-safety.
+Serialization of outgoing messages, safe from header injection: docs/spec/email.md#header-safety.
 
 Headers are not written by the standard library, which takes text that looks like an encoded word
 (``=?…?=``) for one. The result is parsed again, and is returned only when it has the intended
@@ -129,10 +129,10 @@ class SerializedMessage:
 
 def serialize(message: OutgoingMessage) -> SerializedMessage:
     """
-    Serialise a message.
+    Serialize a message.
 
     Raises:
-        UnsafeMessage: No serialisation parses to the same headers and recipients.
+        UnsafeMessage: No serialization parses to the same headers and recipients.
     """
     headers = list(_headers(message))
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)

@@ -49,9 +49,9 @@ class EventQuery:
         allowed: The calendars that exist for the caller; None: all.
         text: Substring, any case, of one of *text_fields*.
         text_fields: A subset of `title`, `description`, `location`.
-        addresses: An attendee or the organiser has one of these addresses, any case.
+        addresses: An attendee or the organizer has one of these addresses, any case.
         contact_email, contact_name: Substrings, any case, that one attendee has both.
-        organizer_counts: Whether *addresses* and *contact_email* match the organiser too.
+        organizer_counts: Whether *addresses* and *contact_email* match the organizer too.
         include_cancelled: Whether cancelled events are listed.
         newest_first: Order by start, descending.
         by_day: Order by the day of the start alone, so that the order reveals no time of day.

@@ -362,7 +362,7 @@ class MailPort(Protocol):
 
         Raises:
             OutcomeUnknown: It may have been sent, and looking it up did not settle that.
-            UnsafeMessage: The message cannot be serialised safely.
+            UnsafeMessage: The message cannot be serialized safely.
         """
 
     async def reply(self, message_id: str, reply: Reply) -> mail_records.SentMessage:

@@ -48,7 +48,7 @@ _EXAMPLES = Path(__file__).with_name("examples.json")  # written by `./run examp
 
 TAGS: Mapping[Surface | None, tuple[str, str]] = MappingProxyType(
     {
-        Surface.EMAIL: ("Email", "Search, read, send and organise mail over all mailboxes."),
+        Surface.EMAIL: ("Email", "Search, read, send and organize mail over all mailboxes."),
         Surface.CALENDAR: ("Calendar", "Events and free/busy times."),
         Surface.TASKS: ("Tasks", "Boards, items and comments."),
         Surface.COLLAB: ("Collaboration content", "Sites, lists, files, labels and search."),

@@ -1,4 +1,4 @@
-"""The text of a token can be recognised, mistyped, and refused, without any storage."""
+"""The text of a token can be recognized, mistyped, and refused, without any storage."""
 
 import hashlib
 import re

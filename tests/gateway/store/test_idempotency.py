@@ -344,7 +344,7 @@ FORMER = {"former_path": "/api/access/email/messages/%73end", "former_fingerprin
 
 
 @pytest.mark.parametrize("path", [FORMER["former_path"], intent().path], ids=["raw", "the same"])
-async def test_an_entry_of_an_earlier_version_is_recognised(ledger, path):
+async def test_an_entry_of_an_earlier_version_is_recognized(ledger, path):
     earlier = intent(path=path, fingerprint=FORMER["former_fingerprint"])
     await ledger.complete(await ledger.begin(earlier), SENT)
 

@@ -278,7 +278,7 @@ async def at_once(*calls):
     return [answer.status_code for answer in await asyncio.gather(*calls)]
 
 
-async def test_concurrent_changes_of_a_resource_are_serialised(two):
+async def test_concurrent_changes_of_a_resource_are_serialized(two):
     token = await made(two[0])
     url, change = (
         f"/api/resources/{token['resourceIds'][0]}",

@@ -89,7 +89,7 @@ SEPARATE = {
         ),
         ('collabFile(fileId: "%") { file { name } }', "collabFile file parentFolderId"),
     ],
-    "Organisers": [
+    "Organizers": [
         ("calendarEvents(limit: 5) { events { title startUtc organizer } }", None),
         (
             'emails(from: "%", limit: 1, unread: true) { emails { subject } }',

@@ -439,7 +439,7 @@ async def test_a_preauthenticated_url_is_called_without_credentials():
 async def test_our_credentials_never_leave_our_origin():
     upstream = connect(Server(ok()), credentials=Fixed(), hosts=("cdn.test",))
     with pytest.raises(Broken):
-        upstream.open_stream("GET", "https://cdn.test/f", authorised=True)
+        upstream.open_stream("GET", "https://cdn.test/f", authorized=True)
 
 
 async def test_a_streamed_upload_is_sent_with_its_length():

@@ -1,4 +1,4 @@
-"""Serialisation of outgoing messages, and parsing of address and date headers."""
+"""Serialization of outgoing messages, and parsing of address and date headers."""
 
 from email import message_from_bytes, policy
 from email.header import decode_header, make_header
@@ -53,7 +53,7 @@ def read(raw):
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_a_serialised_message_has_the_intended_headers_and_recipients_or_is_refused(
+def test_a_serialized_message_has_the_intended_headers_and_recipients_or_is_refused(
     subject, name, other
 ):
     people = (

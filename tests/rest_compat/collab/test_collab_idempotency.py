@@ -20,7 +20,7 @@ FILE = {"params": {"fileName": "sketch.pdf", "conflictBehavior": "rename"}, "con
         pytest.param("upload", lambda _: "/files/upload", FILE, id="a file of another name"),
     ],
 )
-async def test_an_unrecognisable_duplicate_is_not_created_again(
+async def test_an_unrecognizable_duplicate_is_not_created_again(
     content, monkeypatch, does, path, arguments
 ):
     create, created = getattr(MergedContent, does), []

@@ -73,7 +73,7 @@ def spellings(selector):
 
 
 @pytest.mark.parametrize("selector", [*WORDS_BY_SELECTOR, "refinablestring00", "un.known"])
-async def test_a_selector_is_recognised_in_every_spelling(selector):
+async def test_a_selector_is_recognized_in_every_spelling(selector):
     for query in spellings(selector):
         names = list(selectors(query))
         # What is no name of the table needs every word.

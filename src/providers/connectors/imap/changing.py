@@ -38,7 +38,7 @@ async def trash(session: Session, location: Location, *, connection: int) -> Non
     await _flags(session, location)
     await confirm_write(connection)
     target = await filing.for_role(session, folders, Role.TRASH)
-    await filing.open_synchronised(session, location)
+    await filing.open_synchronized(session, location)
     await filing.move(session, location.uid, target)
 
 
@@ -147,7 +147,7 @@ async def _untrashed(session: Session, location: Location) -> tuple[filing.Folde
     folder = folders.named(location.folder)
     if folder is None or folder.role is Role.TRASH:
         raise Missing
-    await filing.open_synchronised(session, location)
+    await filing.open_synchronized(session, location)
     return folders, folder
 
 

@@ -68,7 +68,7 @@ async def find(
 
     *from_uid* is the least UID to look at, which makes large folders cheap.
     """
-    opened = await _synchronised(session, folder)
+    opened = await _synchronized(session, folder)
     header = astring(f"<{message_id}>")
     criteria = [f"UID {from_uid}:*", "HEADER", "MESSAGE-ID", header]
     uids = [uid for uid in await search(session, criteria) if uid >= from_uid]
@@ -133,18 +133,18 @@ async def mark_read(session: Session, location: Location) -> None:
     await session.command(f"UID STORE {location.uid} +FLAGS.SILENT (\\Seen)")
 
 
-async def open_synchronised(session: Session, location: Location) -> None:
+async def open_synchronized(session: Session, location: Location) -> None:
     """
     Open the folder of a location for writing, as it is now.
 
     Raises:
         Missing: The folder is gone, or its UIDs mean other messages now.
     """
-    if await _synchronised(session, location.folder) != location.uid_validity:
+    if await _synchronized(session, location.folder) != location.uid_validity:
         raise Missing
 
 
-async def _synchronised(session: Session, folder: bytes) -> int:
+async def _synchronized(session: Session, folder: bytes) -> int:
     """Open a folder for writing; return its UIDVALIDITY."""
     selected = session.selected
     opened = await reading.open_folder(session, folder, writable=True)

@@ -174,7 +174,7 @@ class Submitter:
             if sent is None:
                 sent = await filing.append(session, folder, serialized, "(\\Seen)")
             if arrived is not None and not to_itself:
-                await filing.open_synchronised(session, arrived)
+                await filing.open_synchronized(session, arrived)
                 await filing.expunge(session, arrived.uid)
             return sent
 
@@ -293,7 +293,7 @@ class Submitter:
         async def work(session: Session) -> bool:
             try:
                 location = self._connection.ids.location(draft)
-                await filing.open_synchronised(session, location)
+                await filing.open_synchronized(session, location)
             except Missing:
                 return False
             return location.uid in await session.fetch(str(location.uid), "UID FLAGS")
@@ -303,7 +303,7 @@ class Submitter:
     def _remover(self, draft: str) -> Callable[[Session], Awaitable[None]]:
         async def work(session: Session) -> None:
             location = self._connection.ids.location(draft)
-            await filing.open_synchronised(session, location)
+            await filing.open_synchronized(session, location)
             await filing.expunge(session, location.uid)
 
         return work
@@ -350,7 +350,7 @@ async def _adopt(
     session: Session, arrived: Location, sent: bytes, *, keep: bool
 ) -> Location | None:
     """Make the account's own copy the one in the Sent folder; *keep*: it stays in the inbox too."""
-    await filing.open_synchronised(session, arrived)
+    await filing.open_synchronized(session, arrived)
     if keep:
         location = await filing.copy(session, arrived.uid, sent)
         if location is not None:

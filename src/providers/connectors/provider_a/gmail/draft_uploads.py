@@ -136,7 +136,7 @@ class _Session:
                 self._url,
                 content=piece,
                 headers=headers,
-                authorised=True,
+                authorized=True,
                 deadline=_SLICE_SECONDS,
                 max_bytes=_MAX_RESPONSE,
                 accept=(RESUME,),

@@ -64,7 +64,7 @@ def page_of(members: AbstractSet[str], *, with_rooms: bool) -> type[EventPage]:
     """
     Return the type of pages of events of which only some members, by JSON names, are decoded.
 
-    *with_rooms*: whether the rooms among the attendees stay, so that none has to be recognised.
+    *with_rooms*: whether the rooms among the attendees stay, so that none has to be recognized.
     """
     types: dict[str, Any] = {}
     if with_rooms:

@@ -28,7 +28,7 @@ def event(wanted: AbstractSet[str], *, of_list: bool = False) -> Params:
     """
     Return the options that select the wanted attributes of events.
 
-    With *of_list*, cancelled events can be recognised and left out.
+    With *of_list*, cancelled events can be recognized and left out.
     """
     return (("$select", ",".join(_selected(wanted, of_list=of_list))),)
 

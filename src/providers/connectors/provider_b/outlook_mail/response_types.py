@@ -138,7 +138,7 @@ def decode_message(response: Response, shape: type[Message] = Message) -> Messag
         Broken: As `Response.decode`.
     """
     message = _decode(response, shape)
-    _normalise_times([message])
+    _normalize_times([message])
     return message
 
 
@@ -150,7 +150,7 @@ def decode_page(response: Response, shape: type[MessagePage] = MessagePage) -> M
         Broken: As `Response.decode`.
     """
     page = _decode(response, shape)
-    _normalise_times(page.value)
+    _normalize_times(page.value)
     return page
 
 
@@ -185,7 +185,7 @@ def _convert(decoded: dict[str, Any], shape: type[T]) -> T:
         raise Broken from None
 
 
-def _normalise_times(messages: Iterable[Message]) -> None:
+def _normalize_times(messages: Iterable[Message]) -> None:
     for message in messages:
         sent, received = message.sent_at, message.received_at
         if sent is not None and sent.tzinfo is not UTC:
