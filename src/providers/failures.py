@@ -63,8 +63,8 @@ class ProviderFailure(Exception):
         self.message = detail or self.sentence
 
 
-def answer_of(result: T | ProviderFailure) -> T:
-    """Return an answer, or raise the failure in its place."""
+def unwrap(result: T | ProviderFailure) -> T:
+    """Return a result, or raise the failure that stands for it."""
     if isinstance(result, ProviderFailure):
         raise result
     return result

@@ -35,7 +35,7 @@ from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 from gateway.store.timestamps import now_ms
 from policy.vocabulary import RuleType
 from providers.content.fingerprints import FileFingerprint
-from providers.http.answers import FailedAnswer
+from providers.http.failed_responses import FailedResponse
 from rest_compat.ledger import Intent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
@@ -122,7 +122,7 @@ async def give_work(gateway: Gateway, database: Database) -> None:
     services = gateway.services
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     services.decisions.write(decision_row(mark, at=now_ms()), change=True)
-    refused = FailedAnswer(upstream="PROVIDER_B", connection=1, status=403, text=mark)
+    refused = FailedResponse(upstream="PROVIDER_B", connection=1, status=403, text=mark)
     services.provider_errors.write(mark, "PROVIDER_ERROR", [refused])
     intent = Intent(token_id=1, method="POST", path="/s", key=mark, fingerprint=b"f" * 32)
     await services.idempotency.begin(intent)

@@ -25,7 +25,7 @@ from gateway.store.conflicts import retried
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.tables import ProviderErrorRow
 from gateway.store.timestamps import ClockMs, now_ms
-from providers.http.answers import FailedAnswer
+from providers.http.failed_responses import FailedResponse
 
 log = logging.getLogger("gateway")
 
@@ -82,8 +82,8 @@ class ProviderErrorLog:
         self._has_rows = asyncio.Event()
         self._storing = asyncio.Lock()
 
-    def write(self, request_id: str, code: str, answers: Sequence[FailedAnswer]) -> None:
-        """Queue the answers behind a request that ended with *code*, oldest first."""
+    def write(self, request_id: str, code: str, responses: Sequence[FailedResponse]) -> None:
+        """Queue the failed responses behind a request that ended with *code*, oldest first."""
         if not self._days:
             return
         at, context = self._clock(), seal_context(request_id)
@@ -91,13 +91,13 @@ class ProviderErrorLog:
             ProviderErrorRow(
                 request_id=request_id,
                 at=at,
-                connection_id=_connection_id(answer.connection),
-                provider=answer.upstream,
-                status=answer.status,
+                connection_id=_connection_id(response.connection),
+                provider=response.upstream,
+                status=response.status,
                 code=str(code),
-                reason=self._keyring.seal(answer.text.encode(), context=context),
+                reason=self._keyring.seal(response.text.encode(), context=context),
             )
-            for answer in answers
+            for response in responses
         )
         self._has_rows.set()
 

@@ -27,9 +27,9 @@ from policy.vocabulary import (
     Surface,
     TaskField,
 )
-from providers.http import answers
-from providers.http.answers import FailedAnswer, FailedAnswers
+from providers.http import failed_responses
 from providers.http.events import CallEvent
+from providers.http.failed_responses import FailedResponse, FailedResponses
 from rest_compat import ports
 from rest_compat.body import ClientGone
 from rest_compat.ports import Problem
@@ -54,8 +54,8 @@ class UpstreamTally:
 
 
 # The tally of the request that the running task serves, and nothing more of the request (its end
-# empties `answers.collected`): objects that outlive it, such as a connection that it opened, keep
-# this context alive.
+# empties `failed_responses.collected`): objects that outlive it, such as a connection that it
+# opened, keep this context alive.
 _CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", default=None)
 
 
@@ -68,7 +68,7 @@ class RequestRecord(RequestLog):
         cost: Operations charged for the request as a whole.
         began: On the `time.perf_counter` scale.
         denial: What the request's rows name as the reason; the first one, if there are several.
-        answers: The answers of upstreams that were failures.
+        failed_responses: Those of upstreams.
     """
 
     entry_point: EntryPoint = EntryPoint.REST
@@ -76,14 +76,14 @@ class RequestRecord(RequestLog):
     began: float = field(default_factory=time.perf_counter)
     upstream: UpstreamTally = field(default_factory=UpstreamTally)
     denial: Denial | None = None
-    answers: FailedAnswers = field(default_factory=list, repr=False)
+    failed_responses: FailedResponses = field(default_factory=list, repr=False)
 
 
 def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:
     """Start the record of the request that the running task serves."""
     record = RequestRecord(entry_point=entry_point, cost=cost)
     _CURRENT.set(record.upstream)
-    answers.collected.set(record.answers)
+    failed_responses.collected.set(record.failed_responses)
     return record
 
 
@@ -95,10 +95,10 @@ def count_upstream_call(event: CallEvent) -> None:
         tally.last_status = int(event.outcome) if event.outcome.isdecimal() else None
         if tally.by_connection is not None and isinstance(event.connection, int):
             _add_call(tally.by_connection, event.connection, event)
-    collected = answers.collected.get()
+    collected = failed_responses.collected.get()
     if collected is not None and event.outcome in ("broken", "late"):
         collected.append(
-            FailedAnswer(upstream=event.upstream, connection=event.connection, status=None)
+            FailedResponse(upstream=event.upstream, connection=event.connection, status=None)
         )
 
 
@@ -114,7 +114,7 @@ class Recorder:
     """Makes rows of finished requests. One per process."""
 
     def __init__(self, log: DecisionLog, provider_errors: ProviderErrorLog | None = None) -> None:
-        """*provider_errors* keeps the answers behind failures; None: they are forgotten."""
+        """*provider_errors* keeps the responses behind failures; None: they are forgotten."""
         self._log = log
         self._provider_errors = provider_errors
 
@@ -144,8 +144,8 @@ class Recorder:
         for edge in edges:
             own = request_log.denials.get(edge.key)
             self._write(context, edge, own, own.status if own is not None else 200, cost=1)
-        if isinstance(request_log, RequestRecord) and request_log.answers:
-            self._keep_answers(context, denial)
+        if isinstance(request_log, RequestRecord) and request_log.failed_responses:
+            self._keep_failed_responses(context, denial)
 
     def record_graphql(self, context: Context, status: int) -> None:
         """
@@ -160,7 +160,7 @@ class Recorder:
         fields = request_log.fields
         cost = request_log.cost if isinstance(request_log, RequestRecord) else 0
         explicable = next(filter(_may_have_reason, request_log.denials.values()), whole)
-        self._keep_answers(context, explicable)
+        self._keep_failed_responses(context, explicable)
         if not fields:
             self._write(context, None, whole, whole.status if whole else status, cost=cost)
             return
@@ -169,14 +169,15 @@ class Recorder:
             own_status = denial.status if denial else status
             self._write(context, operation_field, denial, own_status, cost=share)
 
-    def _keep_answers(self, context: Context, denial: Denial | None) -> None:
-        """Keep the failed answers of upstreams during a request that *denial* ended."""
+    def _keep_failed_responses(self, context: Context, denial: Denial | None) -> None:
+        """Keep the failed responses of upstreams during a request that *denial* ended."""
         record = context.request_log
-        if not isinstance(record, RequestRecord) or not record.answers:
+        if not isinstance(record, RequestRecord) or not record.failed_responses:
             return
         if self._provider_errors is not None and denial is not None and _may_have_reason(denial):
-            self._provider_errors.write(context.request_id, denial.code, tuple(record.answers))
-        record.answers.clear()
+            responses = tuple(record.failed_responses)
+            self._provider_errors.write(context.request_id, denial.code, responses)
+        record.failed_responses.clear()
 
     def _write(
         self,

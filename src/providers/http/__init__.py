@@ -7,10 +7,10 @@ HTTP client of the upstreams: docs/adr/0011-an-http-transport-of-our-own.md.
     resilience    circuit breaker, retry budget and throttle of each connection
     slots         concurrent calls of each account
     retry_after   the Retry-After header
-    answers       answers that are failures, for administrators
+    failed_responses  responses that are failures, for administrators
     errors        failures of statuses and of transport errors
     response      a whole or a streamed response
-    messages      requests and arriving responses, between a call and its transport
+    messages      requests and incoming responses, between a call and its transport
     bodies        decompression within a size limit
     request_headers  headers of a connection's requests
     urls          building and checking of upstream URLs

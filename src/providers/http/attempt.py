@@ -12,7 +12,7 @@ from providers.failures import Broken, ProviderFailure, Unreachable
 from providers.http import errors as http_errors
 from providers.http.bodies import decompress, decompressed, read_decompressed
 from providers.http.events import CallEvent, CallListener, in_shared_lookup
-from providers.http.messages import Arriving, Fields, Request, Transport
+from providers.http.messages import Fields, IncomingResponse, Request, Transport
 from providers.http.request_headers import RequestHeaders
 from providers.http.resilience import Clock, Health, Permit
 from providers.http.response import Response
@@ -112,15 +112,15 @@ class Call:
 class Attempt:
     """One attempt, in slots of the account and with a permit of the connection's breaker."""
 
-    __slots__ = ("_arriving", "_began", "_call", "_permit", "_release_slots", "_token")
+    __slots__ = ("_began", "_call", "_incoming", "_permit", "_release_slots", "_token")
 
     def __init__(self, call: Call, token: str | None) -> None:
         self._call = call
         self._token = token
-        self._arriving: Arriving | None = None
+        self._incoming: IncomingResponse | None = None
         self._permit: Permit | None = None
 
-    async def __aenter__(self) -> Arriving:
+    async def __aenter__(self) -> IncomingResponse:
         call, health = self._call, self._call.health
         call.sent = call.broken = False
         self._release_slots = await health.slots.acquire(call.weight)
@@ -133,7 +133,7 @@ class Attempt:
                 await call.fence.confirm()
             request = _request(call, self._token)
             try:
-                self._arriving = await call.transport.send(request)
+                self._incoming = await call.transport.send(request)
             except (httpx.TransportError, OSError) as error:
                 call.broken = True
                 call.sent = http_errors.may_have_sent(request, error)
@@ -147,7 +147,7 @@ class Attempt:
             self._end(succeeded=None)
             raise
         call.sent = True
-        return self._arriving
+        return self._incoming
 
     async def __aexit__(
         self,
@@ -155,12 +155,12 @@ class Attempt:
         raised: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        arriving, succeeded = self._arriving, None
+        incoming, succeeded = self._incoming, None
         try:
-            if arriving is not None:
-                await arriving.aclose()
+            if incoming is not None:
+                await incoming.aclose()
                 if raised is None:
-                    succeeded = arriving.status < 500
+                    succeeded = incoming.status < 500
         finally:
             self._end(succeeded=succeeded)
 
@@ -170,7 +170,7 @@ class Attempt:
         try:
             if self._permit is None:
                 return
-            outcome = "" if self._arriving is None else str(self._arriving.status)
+            outcome = "" if self._incoming is None else str(self._incoming.status)
             if succeeded is None:
                 if call.broken or (call.counts_timeout and call.limit.expired):
                     succeeded = False
@@ -238,19 +238,19 @@ def _line(field: tuple[bytes, bytes]) -> bytes:
 
 async def fetch(call: Call, token: str | None) -> Response:
     """Make one attempt, and read the whole response; an error's unreadable body is empty."""
-    async with Attempt(call, token) as arriving:
-        return await read(call, arriving)
+    async with Attempt(call, token) as incoming:
+        return await read(call, incoming)
 
 
-async def read(call: Call, arriving: Arriving) -> Response:
+async def read(call: Call, incoming: IncomingResponse) -> Response:
     """Read the whole body; an error's body that cannot be read counts as empty."""
-    accepted = 200 <= arriving.status < 300 or arriving.status in call.accept
+    accepted = 200 <= incoming.status < 300 or incoming.status in call.accept
     max_bytes = call.max_bytes if accepted else MAX_ERROR_BYTES
-    headers, encoding = headers_of(arriving)
+    headers, encoding = headers_of(incoming)
     try:
-        body = arriving.whole()
+        body = incoming.whole()
         if body is None:
-            body = await _body(call, arriving, encoding, max_bytes=max_bytes)
+            body = await _body(call, incoming, encoding, max_bytes=max_bytes)
         elif encoding or (max_bytes is not None and len(body) > max_bytes):
             body = decompressed(body, encoding=encoding, max_bytes=max_bytes)
     except Broken:
@@ -259,33 +259,33 @@ async def read(call: Call, arriving: Arriving) -> Response:
         if accepted:  # a write whose response cannot be read
             raise Unreachable(sent=True) from None
         body = b""
-    return Response(arriving.status, headers, body)
+    return Response(incoming.status, headers, body)
 
 
-async def _body(call: Call, arriving: Arriving, encoding: str, *, max_bytes: int | None) -> bytes:
+async def _body(call: Call, incoming: IncomingResponse, encoding: str, *, max_bytes: int | None) -> bytes:
     try:
-        return await read_decompressed(arriving, encoding=encoding, max_bytes=max_bytes)
+        return await read_decompressed(incoming, encoding=encoding, max_bytes=max_bytes)
     except (httpx.TransportError, OSError) as error:
         call.broken = True
         raise http_errors.failure_of_error(error, sent=True, is_read=call.is_read) from error
 
 
 async def read_chunks(
-    call: Call, arriving: Arriving, encoding: str, *, max_bytes: int | None
+    call: Call, incoming: IncomingResponse, encoding: str, *, max_bytes: int | None
 ) -> AsyncIterator[bytes]:
     """Yield the body of a response, decompressed, as it arrives."""
     try:
-        async for chunk in decompress(arriving, encoding=encoding, max_bytes=max_bytes):
+        async for chunk in decompress(incoming, encoding=encoding, max_bytes=max_bytes):
             yield chunk
     except (httpx.TransportError, OSError) as error:
         call.broken = True
         raise http_errors.failure_of_error(error, sent=True, is_read=call.is_read) from error
 
 
-def headers_of(arriving: Arriving) -> tuple[Mapping[str, str], str]:
+def headers_of(incoming: IncomingResponse) -> tuple[Mapping[str, str], str]:
     """Return the headers that apply to the decompressed body, and the Content-Encoding."""
     headers: dict[str, str] = {}
-    for name, value in arriving.headers:  # a comprehension costs a function more
+    for name, value in incoming.headers:  # a comprehension costs a function more
         headers[name.decode("latin-1")] = value.decode("latin-1")
     encoding = headers.pop("content-encoding", "")
     if encoding:

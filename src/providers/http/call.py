@@ -18,8 +18,8 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
-from providers.http import answers
 from providers.http import errors as http_errors
+from providers.http import failed_responses
 from providers.http.attempt import Attempt, Call, fetch, headers_of, read, read_chunks
 from providers.http.resilience import CircuitOpen
 from providers.http.response import Response, StreamedResponse
@@ -85,14 +85,14 @@ async def stream(call: Call) -> AsyncIterator[StreamedResponse]:
         with call.limit if call.owns_limit else _NO_LIMIT:
             token = await _token(call)
             for is_last in (False, True):
-                async with Attempt(call, token) as arriving:
-                    if call.accepts(arriving.status):
-                        headers, encoding = headers_of(arriving)
+                async with Attempt(call, token) as incoming:
+                    if call.accepts(incoming.status):
+                        headers, encoding = headers_of(incoming)
                         _note_success(call, headers)
-                        chunks = read_chunks(call, arriving, encoding, max_bytes=call.max_bytes)
-                        yield StreamedResponse(arriving.status, headers, chunks)
+                        chunks = read_chunks(call, incoming, encoding, max_bytes=call.max_bytes)
+                        yield StreamedResponse(incoming.status, headers, chunks)
                         return
-                    response = await read(call, arriving)
+                    response = await read(call, incoming)
                 if response.status != 401 or token is None or is_last:
                     _checked(call, response)
                 token = await _token(call, rejected=token)
@@ -123,7 +123,7 @@ async def _fetch_with_new_token(call: Call, refused: str) -> Response:
     token = await _token(call, rejected=refused)
     response = await fetch(call, token)
     if response.status == 401:
-        answers.collect(call.upstream, call.connection, response)
+        failed_responses.collect(call.upstream, call.connection, response)
         await _token(call, rejected=token)  # raises, with the place to reconnect
     return response
 
@@ -150,7 +150,7 @@ def _checked(call: Call, response: Response) -> Response:
     if 200 <= response.status < 300 or response.status in call.accept:
         _note_success(call, response.headers)
         return response
-    answers.collect(call.upstream, call.connection, response)
+    failed_responses.collect(call.upstream, call.connection, response)
     raise _failure_of(call, response)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from providers.dry_run import READ_METHODS, before_call, is_write
 from providers.failures import Throttled, TimedOut
-from providers.http import answers, call, time_limit
+from providers.http import call, failed_responses, time_limit
 from providers.http.attempt import Call, Classify, Credentials
 from providers.http.origins import Origins
 from providers.http.request_headers import RequestHeaders
@@ -288,8 +288,8 @@ class Upstream:
         )
 
     def collect(self, response: Response) -> None:
-        """Collect an accepted response that is a failure all the same; see `http.answers`."""
-        answers.collect(self._name, self._connection, response)
+        """Collect an accepted response that is a failure nevertheless: `failed_responses`."""
+        failed_responses.collect(self._name, self._connection, response)
 
     def throttled(self, seconds: int | None) -> Throttled:
         """

@@ -1,5 +1,5 @@
 """
-Requests and arriving responses, between a call and the transport that carries it.
+Requests and incoming responses, between a call and the transport that carries it.
 
 Transports of httpx (an ASGI app of this process, those of tests) are adapted by `HttpxTransport`.
 """
@@ -39,7 +39,7 @@ class Request:
     sent: bool = True
 
 
-class Arriving(Protocol):
+class IncomingResponse(Protocol):
     """
     A response whose head has arrived.
 
@@ -65,7 +65,7 @@ class Arriving(Protocol):
 class Transport(Protocol):
     """Carries requests."""
 
-    async def send(self, request: Request) -> Arriving:
+    async def send(self, request: Request) -> IncomingResponse:
         """Send *request* and wait for the head of the response; errors are those of httpx."""
 
 
@@ -92,7 +92,7 @@ class HttpxTransport:
 
 
 class _HttpxResponse:
-    """A response of httpx as an `Arriving`."""
+    """A response of httpx as an `IncomingResponse`."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.status = response.status_code

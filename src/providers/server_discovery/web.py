@@ -20,7 +20,7 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class WebAnswer:
+class WebResponse:
     """An answer; *url* is where it came from, after redirects."""
 
     url: str
@@ -46,7 +46,7 @@ class Web:
         max_bytes: int,
         accept: Collection[int] = (),
         vouched: bool = False,
-    ) -> WebAnswer:
+    ) -> WebResponse:
         """
         Make a request over https and follow redirects over https; nothing secret is sent.
 
@@ -103,7 +103,7 @@ class Web:
         max_bytes: int,
         accept: Collection[int],
         is_public: bool,
-    ) -> WebAnswer:
+    ) -> WebResponse:
         upstream = Upstream(
             self._origins,
             _NOWHERE if is_public else origin,
@@ -122,7 +122,7 @@ class Web:
                 accept=(*accept, *_REDIRECTS),
             ) as response:
                 chunks = [chunk async for chunk in response.chunks]
-                return WebAnswer(url, response.status, response.headers, b"".join(chunks))
+                return WebResponse(url, response.status, response.headers, b"".join(chunks))
         finally:
             self._origins.forget(connection_of(origin))
 

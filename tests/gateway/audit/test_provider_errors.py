@@ -13,7 +13,7 @@ from gateway.audit.provider_errors import ProviderErrorLog
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ProviderErrorRow
-from providers.http.answers import FailedAnswer
+from providers.http.failed_responses import FailedResponse
 
 MESSAGES = "/api/access/email/messages"
 CANARY = "canaryOfTheProvider7f3a"
@@ -184,7 +184,7 @@ async def rows(database):
 
 
 def failed_answer(text="no"):
-    return FailedAnswer(upstream="tokens", connection="token:7", status=400, text=text)
+    return FailedResponse(upstream="tokens", connection="token:7", status=400, text=text)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ async def test_rows_wait_for_the_database_and_the_oldest_are_dropped(
 async def test_a_row_that_can_never_be_stored_takes_no_other_along(database, keyring, caplog):
     log = ProviderErrorLog(database, keyring, days=30)
     for request_id, status in (("a", 403), ("b", 2**70), ("c", 403)):
-        answer = FailedAnswer(upstream="tokens", connection=7, status=status, text="no")
+        answer = FailedResponse(upstream="tokens", connection=7, status=status, text="no")
         log.write(request_id, "PROVIDER_ERROR", [answer])
     await log.flush()
 

@@ -23,7 +23,7 @@ from gateway.operations.key_rotation import seal_decisions
 from gateway.secrets.keyring import Keyring
 from gateway.store.database import Database, StorageUnavailable
 from gateway.store.timestamps import now_ms
-from providers.http.answers import FailedAnswer
+from providers.http.failed_responses import FailedResponse
 
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 
@@ -440,7 +440,7 @@ def test_the_reason_of_a_provider_is_shown(run, deployed):
         database = Database.open(deployed)
         log = ProviderErrorLog(database, Keyring(["k" * 20]), days=30, clock=lambda: NOON)
         reason = {"upstream": "COLLAB", "status": 403, "text": "accessDenied"}
-        log.write("r", "PROVIDER_ERROR", [FailedAnswer(connection=7, **reason)])
+        log.write("r", "PROVIDER_ERROR", [FailedResponse(connection=7, **reason)])
         await log.flush()
         await database.close()
 

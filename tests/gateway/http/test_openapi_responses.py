@@ -14,7 +14,7 @@ from schemathesis.core.failures import Failure
 from gateway.operations import operators
 from gateway.operations.json_schemas import SchemaComponents
 from policy.settings import DEFAULTS, READERS, InvalidSetting
-from providers.http.answers import FailedAnswer
+from providers.http.failed_responses import FailedResponse
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -73,7 +73,7 @@ async def search_save_documents_and_read_logs(ask, gateway):
     await save_and_remove_a_document(ask)
     logged = (await ask("GET", "/api/decisions"))["decisions"]
     assert {row["actor"] for row in logged} == {None, "admin"}
-    failed = FailedAnswer(upstream="COLLAB", connection=None, status=None)
+    failed = FailedResponse(upstream="COLLAB", connection=None, status=None)
     gateway.services.provider_errors.write("r", "PROVIDER_ERROR", [failed])
     await ask("GET", "/api/provider-errors/{requestId}", requestId="r")
 

@@ -12,7 +12,7 @@ from providers.connectors.boards.board_list import BoardList
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.connectors.boards.item_list import ItemList
 from providers.connectors.boards.writing import BoardLocks, Writer
-from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, answer_of
+from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, unwrap
 from providers.http.client import Upstream
 from providers.item_visibility import DERIVED, Column, revealing_columns
 from providers.ports.tasks import (
@@ -51,7 +51,7 @@ class BoardTasks:
 
     async def board(self, board_id: str, *, wanted: AbstractSet[str]) -> TaskBoard:
         """Read one board; see `TaskPort.board`."""
-        return answer_of((await self.boards_by_id([board_id], wanted=wanted))[board_id])
+        return unwrap((await self.boards_by_id([board_id], wanted=wanted))[board_id])
 
     async def boards_by_id(
         self, board_ids: Sequence[str], *, wanted: AbstractSet[str]
@@ -104,7 +104,7 @@ class BoardTasks:
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one item; see `TaskPort.item`."""
-        return answer_of((await self.items_by_id([item_id], visibility=visibility))[item_id])
+        return unwrap((await self.items_by_id([item_id], visibility=visibility))[item_id])
 
     async def items_by_id(
         self, item_ids: Sequence[str], *, visibility: ItemVisibility
@@ -130,7 +130,7 @@ class BoardTasks:
     async def target(self, item_id: str, *, columns: bool = False) -> TaskTarget:
         """Return the boards of an item; see `TaskPort.target`."""
         document = documents.TARGET if columns else documents.PLACE
-        return answer_of((await self._targets([item_id], document))[item_id])
+        return unwrap((await self._targets([item_id], document))[item_id])
 
     async def targets(self, item_ids: Sequence[str]) -> Mapping[str, TaskTarget | ProviderFailure]:
         """Return the boards of items by one call; see `TaskPort.targets`."""

@@ -15,7 +15,7 @@ from providers.connectors.projects.paged_reader import PagedReader, Source
 from providers.connectors.projects.project_list import ProjectList
 from providers.connectors.projects.rest_client import ProjectClient
 from providers.connectors.projects.writing import Writer
-from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, answer_of
+from providers.failures import Missing, NeedsReauth, ProviderFailure, Refused, unwrap
 from providers.fanout import gather_results
 from providers.http.client import Upstream
 from providers.item_visibility import Column
@@ -147,7 +147,7 @@ class ProjectTasks:
 
     async def item(self, item_id: str, *, visibility: ItemVisibility) -> TaskItem:
         """Read one task; see `TaskPort.item`."""
-        return answer_of((await self.items_by_id([item_id], visibility=visibility))[item_id])
+        return unwrap((await self.items_by_id([item_id], visibility=visibility))[item_id])
 
     async def items_by_id(
         self, item_ids: Sequence[str], *, visibility: ItemVisibility
@@ -166,9 +166,9 @@ class ProjectTasks:
         by_home = dict(zip(homes, columns, strict=True))
 
         async def read(item_id: str, located: _TaskProjects | ProviderFailure) -> TaskItem:
-            project = answer_of(located)
+            project = unwrap(located)
             return await self._read_item(
-                item_id, project, answer_of(by_home[project.home]), visibility
+                item_id, project, unwrap(by_home[project.home]), visibility
             )
 
         items = await gather_results(list(map(read, item_ids, projects)))
@@ -235,7 +235,7 @@ class ProjectTasks:
         known = [user_id for user_id in dict.fromkeys(ids) if user_id is not None][:_MAX_PEOPLE]
         looked_up = await gather_results([self._address(user_id) for user_id in known])
         addresses = {
-            user_id: answer_of(address)
+            user_id: unwrap(address)
             for user_id, address in zip(known, looked_up, strict=True)
             if not isinstance(address, Missing | Refused | NeedsReauth)
         }

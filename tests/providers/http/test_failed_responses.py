@@ -1,11 +1,11 @@
-"""Failed answers are collected for the running request, in printable characters."""
+"""Failed responses are collected for the running request, in printable characters."""
 
 import httpx
 import pytest
 
 from providers.connectors.boards.graphql_client import BoardClient
 from providers.failures import ProviderFailure
-from providers.http import answers
+from providers.http import failed_responses
 from providers.http.client import Origins, Upstream
 from providers.oauth.token_endpoint import TokenEndpoint
 
@@ -19,10 +19,10 @@ def origins(status, body):
 
 @pytest.fixture
 def collected():
-    collection = answers.collection()
-    token = answers.collected.set(collection)
+    collection = failed_responses.collection()
+    token = failed_responses.collected.set(collection)
     yield collection
-    answers.collected.reset(token)
+    failed_responses.collected.reset(token)
 
 
 async def collect(status, body, call):
@@ -48,7 +48,7 @@ def refresh(made):
     ("status", "body", "call", "expected"),
     [
         pytest.param(400, b"\x1b[2J\x00no\n\xff", get, "[2J no \N{REPLACEMENT CHARACTER}", id="x"),
-        pytest.param(500, "ä" * 3000, get, "ä" * answers.MAX_CHARACTERS, id="cut"),
+        pytest.param(500, "ä" * 3000, get, "ä" * failed_responses.MAX_CHARACTERS, id="cut"),
         pytest.param(200, FORBIDDEN, read, "USER_UNAUTHORIZED Not you", id="errors of a 200"),
         pytest.param(400, b'{"error":"invalid_grant"}', refresh, '{"error":"invalid_grant"}'),
     ],
@@ -62,7 +62,7 @@ async def test_the_text_is_printable_and_bounded(collected, status, body, call, 
 
 
 async def test_the_last_answers_are_kept(collected):
-    for number in range(answers.MAX_ANSWERS + 1):
+    for number in range(failed_responses.MAX_RESPONSES + 1):
         await collect(400, str(number).encode(), get)
 
     assert [answer.text for answer in collected] == ["1", "2", "3", "4", "5"]
@@ -71,4 +71,4 @@ async def test_the_last_answers_are_kept(collected):
 async def test_nothing_is_collected_outside_requests():
     await collect(400, b"no", get)
 
-    assert answers.collected.get() is None
+    assert failed_responses.collected.get() is None

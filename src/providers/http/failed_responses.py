@@ -1,5 +1,5 @@
 """
-Answers of upstreams that are failures, collected for the request that the running task serves.
+Responses of upstreams that are failures, collected for the request that the running task serves.
 
 Their texts are the upstream's own and may quote content: they are for administrators alone, and
 are part of no failure, log line, metric or trace.
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 from providers.http.response import Response
 
-MAX_CHARACTERS = 1000  # of the text of an answer
-MAX_ANSWERS = 5  # of one request: the last ones
+MAX_CHARACTERS = 1000  # of the text of a response
+MAX_RESPONSES = 5  # of one request: the last ones
 _MAX_BYTES = 4 * MAX_CHARACTERS  # of UTF-8 for as many characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedAnswer:
+class FailedResponse:
     """
-    An answer that is a failure.
+    A response that is a failure.
 
     Attributes:
         upstream, connection: As in `CallEvent`.
-        status: None: no whole answer came.
+        status: None: no whole response came.
         text: The beginning of the body, in printable characters.
     """
 
@@ -32,28 +32,28 @@ class FailedAnswer:
     text: str = field(default="", repr=False)
 
 
-FailedAnswers = list[FailedAnswer]
+FailedResponses = list[FailedResponse]
 
 # Of the request that the running task serves; None collects none.
-collected: ContextVar[FailedAnswers | None] = ContextVar("failed_answers", default=None)
+collected: ContextVar[FailedResponses | None] = ContextVar("failed_responses", default=None)
 
 
-def collection() -> FailedAnswers:
-    """Return an empty collection; `collect` keeps the last `MAX_ANSWERS` in it."""
+def collection() -> FailedResponses:
+    """Return an empty collection; `collect` keeps the last `MAX_RESPONSES` in it."""
     return []  # not a deque, which takes 800 bytes before it holds anything
 
 
 def collect(upstream: str, connection: int | str | None, response: Response) -> None:
-    """Add *response* to the answers of the running request."""
-    answers = collected.get()
-    if answers is not None:
+    """Add *response* to the responses of the running request."""
+    responses = collected.get()
+    if responses is not None:
         text = _printable(response.body)
-        answers.append(
-            FailedAnswer(
+        responses.append(
+            FailedResponse(
                 upstream=upstream, connection=connection, status=response.status, text=text
             )
         )
-        del answers[:-MAX_ANSWERS]
+        del responses[:-MAX_RESPONSES]
 
 
 def _printable(body: bytes) -> str:
