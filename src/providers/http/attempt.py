@@ -262,7 +262,9 @@ async def read(call: Call, incoming: IncomingResponse) -> Response:
     return Response(incoming.status, headers, body)
 
 
-async def _body(call: Call, incoming: IncomingResponse, encoding: str, *, max_bytes: int | None) -> bytes:
+async def _body(
+    call: Call, incoming: IncomingResponse, encoding: str, *, max_bytes: int | None
+) -> bytes:
     try:
         return await read_decompressed(incoming, encoding=encoding, max_bytes=max_bytes)
     except (httpx.TransportError, OSError) as error:
