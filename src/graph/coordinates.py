@@ -38,7 +38,7 @@ def plain_attribute(field: GraphQLField) -> str | None:
 
 
 def is_asynchronous(field: GraphQLField) -> bool:
-    """Say whether *field* has a resolver that is always awaited."""
+    """Return whether *field* has a resolver that is always awaited."""
     source = field.extensions.get("strawberry-definition")
     resolver = source.base_resolver if source is not None else None
     return resolver is not None and iscoroutinefunction(unwrap(resolver.wrapped_func))

@@ -52,5 +52,5 @@ def _type(root: GraphQLField, edge: Edge) -> Any:
 
 
 def is_first_entry(edge: Edge) -> bool:
-    """Tell whether *edge* leads to the first entry of a list."""
+    """Return whether *edge* leads to the first entry of a list."""
     return "limit" in edge.fixed

@@ -45,7 +45,7 @@ class Signer(Protocol):
         """Return the signature of *payload*: URL-safe and deterministic."""
 
     def verify(self, signature: str, payload: bytes, *, context: bytes) -> bool:
-        """Say whether `sign` made *signature* for *payload* and *context*."""
+        """Return whether `sign` made *signature* for *payload* and *context*."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -271,7 +271,7 @@ def cause(error: GraphQLError) -> BaseException:
 
 
 def _is_about_input(error: GraphQLError) -> bool:
-    """Say whether *error* is about a value in the document or of a variable, not about output."""
+    """Return whether *error* is about a value of the document or of a variable, not of output."""
     return error.nodes is not None and isinstance(error.nodes[0], ValueNode)
 
 

@@ -316,7 +316,7 @@ def _read_extensions(extensions: object) -> tuple[bool, str | None]:
 
 
 def is_too_large(body: bytes) -> bool:
-    """Tell whether a body exceeds its size; bytes of attachments count by a size of their own."""
+    """Return whether a body exceeds its size; bytes of attachments count by a size of their own."""
     if len(body) <= MAX_BYTES:
         return False
     return len(body) > MAX_BYTES_WITH_FILES or len(_FILE.sub(rb'\1"', body)) > MAX_BYTES

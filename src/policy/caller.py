@@ -139,7 +139,7 @@ class Caller:
         return grant.documents_log_only is None or grant.documents_log_only.allows(names)
 
     def allows(self, operation: Operation) -> bool:
-        """Say whether the token has the flag of *operation*."""
+        """Return whether the token has the flag of *operation*."""
         return gates.allows(self.grant, operation)
 
     def require_children_allowed(self) -> None:
@@ -173,7 +173,7 @@ class Caller:
         return usable
 
     def excludes(self, connection: Connection) -> bool:
-        """Say whether `allowedConnectionIds` leaves *connection* out."""
+        """Return whether `allowedConnectionIds` leaves *connection* out."""
         allowed = self.grant.connection_ids
         return allowed is not None and connection.id not in allowed
 
@@ -200,7 +200,7 @@ class Caller:
 
     @cached_property
     def hides_resources(self) -> bool:
-        """Say whether rules, scopes or windows may hide that a thing of some connection exists."""
+        """Return whether rules, scopes or windows may hide that something exists upstream."""
         grant = self.grant
         limits = (grant.calendar_ids, grant.past_days, grant.future_days, grant.task_boards)
         return any(limit is not None for limit in (*limits, grant.connection_ids)) or (
@@ -208,7 +208,7 @@ class Caller:
         )
 
     def hides(self, field: Field) -> bool:
-        """Say whether the mask word *field* is hidden from the token."""
+        """Return whether the mask word *field* is hidden from the token."""
         return not self.grant.sees(field)
 
     @property

@@ -31,7 +31,7 @@ def access_info(
 
 
 def child_info(surface: vocabulary.Surface, narrowed: Collection[str]) -> str:
-    """Say of a child token that it is one, and which of its settings its ancestors narrow."""
+    """Return the sentence about a child token: which of its settings its ancestors narrow."""
     names = [setting for setting in narrowed if _SURFACES.get(setting, surface) is surface]
     if names:
         return f"A child token, narrowed by the token that it was made from: {', '.join(names)}."

@@ -19,7 +19,7 @@ class DocumentRules:
 
     def allows(self, names: Collection[str]) -> bool:
         """
-        Say whether a call may run.
+        Return whether a call may run.
 
         *names* are those of the saved documents that it runs: several may have one text. Empty: it
         runs none.
@@ -27,7 +27,7 @@ class DocumentRules:
         return bool(names) if self.names is None else not self.names.isdisjoint(names)
 
     def allows_no_more_than(self, other: "DocumentRules | None") -> bool:
-        """Say whether *other* allows every call that these rules allow; None allows all."""
+        """Return whether *other* allows every call that these rules allow; None allows all."""
         if other is None or other.names is None:
             return True
         return self.names is not None and self.names <= other.names

@@ -39,7 +39,7 @@ class Connection(Protocol):
 
 
 def allows(grant: Grant, operation: vocabulary.Operation) -> bool:
-    """Say whether *grant* has the flag (on the calendar: the access level) of *operation*."""
+    """Return whether *grant* has the flag (on the calendar: the access level) of *operation*."""
     match operation:
         case vocabulary.EmailOp():
             return operation in grant.email_operations

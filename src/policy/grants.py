@@ -137,7 +137,7 @@ class Grant:
 
     def sees(self, field: vocabulary.Field) -> bool:
         """
-        Say whether the mask word *field* is visible.
+        Return whether the mask word *field* is visible.
 
         Words are looked up within their surface: the `labels` of mail and of the calendar are
         equal as text.

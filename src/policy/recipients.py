@@ -45,7 +45,7 @@ class RecipientRules:
     block: frozenset[str]
 
     def allows(self, address: str | None) -> bool:
-        """Say whether *address* is allowed; None stands for one that cannot be told."""
+        """Return whether *address* is allowed; None stands for one that cannot be told."""
         return self.allows_normal(None if address is None else normalize(address))
 
     @property
@@ -55,7 +55,7 @@ class RecipientRules:
 
     def allows_no_more_than(self, other: "RecipientRules") -> bool:
         """
-        Say whether *other* allows every recipient that these rules allow.
+        Return whether *other* allows every recipient that these rules allow.
 
         Addresses that no pattern tells apart are allowed alike, so one of each kind is asked.
         """
@@ -83,7 +83,7 @@ class RecipientRules:
         )
 
     def allows_normal(self, address: str | None) -> bool:
-        """Say the same of an address in normal form."""
+        """Return the same for an address in normal form."""
         if address is None:
             return EVERYONE in self.allow and not self.block
         matching = patterns_of(address)

@@ -53,15 +53,15 @@ class RuleChain:
         return disclosures.pop() if len(disclosures) == 1 else Disclosure.UNDISCLOSED
 
     def may_contain_visible(self, container: Facts) -> bool:
-        """Say whether none excludes that something below *container* is visible."""
+        """Return whether none excludes that something below *container* is visible."""
         return all(level.may_contain_visible(container) for level in self.levels)
 
     def allows_creation(self, parent: Facts, child: Facts) -> bool:
-        """Say whether all allow a new *child* below *parent*."""
+        """Return whether all allow a new *child* below *parent*."""
         return all(level.allows_creation(parent, child) for level in self.levels)
 
     def allows_contents(self, facts: Facts) -> bool:
-        """Say whether all allow everything in the containers of *facts*, block rules aside."""
+        """Return whether all allow everything in the containers of *facts*, block rules aside."""
         return all(level.allows_contents(facts) for level in self.levels)
 
     def blocking_rule(self, facts: Facts) -> int | None:

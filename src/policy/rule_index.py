@@ -111,7 +111,7 @@ class RuleIndex:
 
     def can_match_below(self, container: Facts) -> bool:
         """
-        Say whether a rule may match something inside *container*, a site, list or library.
+        Return whether a rule may match something inside *container*, a site, list or library.
 
         True unless the container's own ids exclude it; the listing itself shows only matches.
         """
@@ -131,7 +131,7 @@ class RuleIndex:
         )
 
     def can_match_file_below(self, container: Facts) -> bool:
-        """Say whether a rule may match a file inside a library or folder."""
+        """Return whether a rule may match a file inside a library or folder."""
         drive = container.drive_id
         if container.item is not None and container.item is not UNKNOWN:
             drive = container.item[0]

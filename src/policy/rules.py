@@ -112,7 +112,7 @@ class RuleSet:
 
     def may_contain_visible(self, container: Facts) -> bool:
         """
-        Say whether something below *container* can be visible, so that it may be listed.
+        Return whether something below *container* can be visible, so that it may be listed.
 
         True when the container itself is allowed, or in block-all mode when an allow rule can
         match below it (docs/spec/rules.md#containers).
@@ -123,7 +123,7 @@ class RuleSet:
 
     def allows_creation(self, parent: Facts, child: Facts) -> bool:
         """
-        Say whether a new *child* may be created below *parent*.
+        Return whether a new *child* may be created below *parent*.
 
         The parent must be allowed, or a container rule must allow the child; no block rule may
         match either of them (docs/spec/rules.md#creating-and-moving).
@@ -134,7 +134,7 @@ class RuleSet:
 
     def allows_contents(self, facts: Facts) -> bool:
         """
-        Say whether everything in the containers of *facts* is allowed, block rules aside.
+        Return whether everything in the containers of *facts* is allowed, block rules aside.
 
         True by default, or by a rule about a folder, library, site or list.
         """

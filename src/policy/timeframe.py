@@ -49,7 +49,7 @@ def allowed_range(grant: Grant, now: datetime) -> TimeRange:
 
 
 def is_restricted(grant: Grant) -> bool:
-    """Say whether the token's window is bounded on any side."""
+    """Return whether the token's window is bounded on any side."""
     return grant.past_days is not None or grant.future_days is not None
 
 

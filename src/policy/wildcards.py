@@ -15,7 +15,7 @@ class Wildcard:
     pattern: str
 
     def __call__(self, text: str) -> bool:
-        """Tell whether the whole of *text* matches; letter case counts."""
+        """Return whether the whole of *text* matches; letter case counts."""
         first, *pieces = self.pattern.split("*")
         if not pieces:
             return text == first

@@ -127,22 +127,22 @@ def split_row(text: str) -> RowKey | None:
 
 
 def is_part(native: str) -> bool:
-    """Tell whether *native* is a well-formed drive or item id."""
+    """Return whether *native* is a well-formed drive or item id."""
     return _PART_FORM.fullmatch(native) is not None and native not in (".", "..")
 
 
 def is_site(native: str) -> bool:
-    """Tell whether *native* is a well-formed composite site id."""
+    """Return whether *native* is a well-formed composite site id."""
     return _SITE_FORM.fullmatch(native) is not None
 
 
 def is_guid(native: str) -> bool:
-    """Tell whether *native* is a GUID, in any case."""
+    """Return whether *native* is a GUID, in any case."""
     return _GUID_FORM.fullmatch(native) is not None
 
 
 def is_number(native: str) -> bool:
-    """Tell whether *native* is a well-formed number of a list item."""
+    """Return whether *native* is a well-formed number of a list item."""
     return _NUMBER_FORM.fullmatch(native) is not None
 
 

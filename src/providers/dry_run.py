@@ -44,7 +44,7 @@ def dry_run() -> Iterator[DryRun]:
 
 
 def in_dry_run() -> bool:
-    """Tell whether a dry run is under way."""
+    """Return whether a dry run is under way."""
     return _current.get() is not None
 
 
@@ -71,7 +71,7 @@ def before_call(method: str, *, changes: bool | None, connection: int | None = N
 
 def is_write(method: str, *, changes: bool | None) -> bool:
     """
-    Tell whether a call may change anything upstream.
+    Return whether a call may change anything upstream.
 
     Args:
         method: In capitals.

@@ -84,7 +84,7 @@ async def read_many_from_first_holders(
 
 
 def changed_nothing(failure: failures.ProviderFailure) -> bool:
-    """Tell whether a failed write surely changed nothing, so that another connection may try."""
+    """Return whether a failed write surely changed nothing, so that another connection may try."""
     if isinstance(failure, failures.Unreachable | failures.TimedOut):
         return not failure.sent
     return isinstance(failure, failures.Missing | failures.NeedsReauth | failures.Throttled)

@@ -46,22 +46,22 @@ _CHARACTERS_B = _CHARACTERS_A + b"+/="
 
 
 def is_provider_a_id(native: str) -> bool:
-    """Tell whether *native* has the form of provider A's ids, so that it may be put in a URL."""
+    """Return whether *native* has the form of provider A's ids, so that it may be put in a URL."""
     return _PROVIDER_A.fullmatch(native) is not None
 
 
 def is_provider_b_id(native: str) -> bool:
-    """Tell whether *native* has the form of provider B's ids, so that it may be put in a URL."""
+    """Return whether *native* has the form of provider B's ids, so that it may be put in a URL."""
     return _PROVIDER_B.fullmatch(native) is not None
 
 
 def are_provider_a_ids(natives: Sequence[str]) -> bool:
-    """Tell whether all of *natives* pass `is_provider_a_id`, at a fraction of its cost."""
+    """Return whether all of *natives* pass `is_provider_a_id`, at a fraction of its cost."""
     return _are_ids(natives, _CHARACTERS_A, 128)
 
 
 def are_provider_b_ids(natives: Sequence[str]) -> bool:
-    """Tell whether all of *natives* pass `is_provider_b_id`, at a fraction of its cost."""
+    """Return whether all of *natives* pass `is_provider_b_id`, at a fraction of its cost."""
     return _are_ids(natives, _CHARACTERS_B, 512)
 
 

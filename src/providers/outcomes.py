@@ -25,7 +25,7 @@ def unknown_if_ambiguous() -> Iterator[None]:
 
 def may_have_happened(failure: ProviderFailure) -> bool:
     """
-    Tell whether a write that failed may have been carried out.
+    Return whether a write that failed may have been carried out.
 
     True when its response was lost or cannot be decoded; False when upstream refused the write
     (4xx) or reported a failure of its own (5xx).

@@ -86,12 +86,12 @@ def upstream_phrases(value: str) -> tuple[str, ...]:
 
 
 def has_emoji(text: str) -> bool:
-    """Tell whether a free-text query holds emoji, which must be searched for here."""
+    """Return whether a free-text query holds emoji, which must be searched for here."""
     return _EMOJI.search(text) is not None
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Tell whether a text is in a script that does not separate words by blanks."""
+    """Return whether a text is in a script that does not separate words by blanks."""
     return _UNSPACED.search(text) is not None
 
 

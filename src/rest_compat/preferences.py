@@ -68,7 +68,7 @@ def read_preferences(values: Collection[str]) -> Preferences:
 
 
 def wants_cost(values: Collection[str]) -> bool:
-    """Tell whether a request to `POST /graphql` asks what it costs."""
+    """Return whether a request to `POST /graphql` asks what it costs."""
     return "cost" in _stated(values)
 
 

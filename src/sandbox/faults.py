@@ -73,7 +73,7 @@ class Fault:
 
     def matches(self, request: Request, target: str, document: str = "") -> bool:
         """
-        Tell whether this call fails.
+        Return whether this call fails.
 
         *target* is its path and query as sent; `match` may also be a part of *document*.
         """

@@ -117,7 +117,7 @@ async def add(account: OwnAccount) -> AddedAccounts:
 
 
 async def is_own(connection_id: int) -> bool:
-    """Tell whether a connection is one to an own server."""
+    """Return whether a connection is one to an own server."""
     async with open_store() as (database, _, _), database.reading() as session:
         row = await rows.get(session, ConnectionRow, connection_id)
         return row.provider in registry.OWN_SERVERS

@@ -132,7 +132,7 @@ class ConsentRevoker:
 async def _is_shared(
     session: AsyncSession, row: ConnectionRow, removed_ids: Sequence[int | None]
 ) -> bool:
-    """Tell whether a connection that stays has credentials of the same account."""
+    """Return whether a connection that stays has credentials of the same account."""
     others = (
         select(ConnectionRow.id)
         .where(

@@ -71,12 +71,12 @@ def require_bound(operation: SavedOperation, *, method: str, path: str, status: 
 
 
 def beyond_shape(graph: Graph, operation: SavedOperation, caller: Caller) -> str | None:
-    """Say which part of a document *caller* can never use; None: it can use all of it."""
+    """Name the part of a document that *caller* can never use; None: it can use all of it."""
     return outside(shape_of(graph.schema, caller), operation)
 
 
 def outside(shape: graphql.GraphQLSchema, operation: SavedOperation) -> str | None:
-    """Say which part of a document is not in *shape*; None: all of it is."""
+    """Name the part of a document that is not in *shape*; None: all of it is."""
     problems = graphql.validate(
         shape, operation.program.document, _USE_RULES, 1, hide_suggestions=True
     )

@@ -268,7 +268,7 @@ async def buffer_body(scope: Scope, receive: Receive) -> Receive:
 
 
 def _too_long(scope: Scope) -> bool:
-    """Tell whether the announced length exceeds the limit of the path."""
+    """Return whether the announced length exceeds the limit of the path."""
     is_upload = scope["path"].endswith(_UPLOAD_PATHS)  # below `/internal` too
     limit = MAX_UPLOAD + MAX_ENVELOPE if is_upload else MAX_BODY
     return any(

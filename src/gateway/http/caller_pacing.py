@@ -216,7 +216,7 @@ class CallerPacing:
             self._schedule(account, asyncio.get_running_loop())
 
     def _may_begin(self, account: _Account, now: float) -> bool:
-        """Tell whether *account* can pay, or nobody else calls."""
+        """Return whether *account* can pay, or nobody else calls."""
         if account.refill(now) >= 0:
             return True
         if self._running > account.running:

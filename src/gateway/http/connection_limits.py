@@ -65,10 +65,10 @@ class Connection(Protocol):
     received: int
 
     def is_answered(self) -> bool:
-        """Tell whether no request waits for its response."""
+        """Return whether no request waits for its response."""
 
     def is_paused(self) -> bool:
-        """Tell whether the process has paused reading."""
+        """Return whether the process has paused reading."""
 
     def time_out(self) -> None:
         """End the connection, with a 408 if a response can still be sent."""

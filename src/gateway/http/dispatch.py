@@ -110,7 +110,7 @@ class Dispatcher:
         return self._table.refuse(scope, Problem(message, extensions))
 
     def _is_served(self, scope: Scope) -> bool:
-        """Tell whether the listener of the request serves its path."""
+        """Return whether the listener of the request serves its path."""
         if scope["type"] != "http":
             return True
         path: str = scope["path"]

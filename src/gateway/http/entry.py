@@ -125,10 +125,10 @@ class RequestEntry:
         return AdmittedRequest(caller.token_id, state.request_id, context)
 
     def check_gates(
-        self, operation: Any, visit: ports.AdmittedRequest, variables: Mapping[str, Any]
+        self, operation: Any, admitted: ports.AdmittedRequest, variables: Mapping[str, Any]
     ) -> None:
         """Check surface, connections and permission; *operation* is a graph `Operation`."""
-        context: Context = visit.context
+        context: Context = admitted.context
         caller = context.caller
         if not variables and operation in caller.bound:
             return  # the caller has passed them
@@ -144,30 +144,32 @@ class RequestEntry:
             context.request_log.denials[WHOLE_REQUEST] = ruling
             raise _problem(refusal, operation.surface, context.request_id) from refusal
 
-    def check_document(self, visit: ports.AdmittedRequest, names: Sequence[str]) -> None:
+    def check_document(self, admitted: ports.AdmittedRequest, names: Sequence[str]) -> None:
         """Check the token's limit to saved documents; see `rest_compat.ports.RequestEntry`."""
-        context: Context = visit.context
+        context: Context = admitted.context
         try:
             context.check_document(names)
         except Refusal as refusal:
             context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=None)
             raise _problem(refusal, None, context.request_id) from refusal
 
-    def preview(self, visit: ports.AdmittedRequest, *, dry_run: bool, expected: str | None) -> None:
-        visit.context.ask_for_effect(dry_run=dry_run, expected=expected)
+    def preview(
+        self, admitted: ports.AdmittedRequest, *, dry_run: bool, expected: str | None
+    ) -> None:
+        admitted.context.ask_for_effect(dry_run=dry_run, expected=expected)
 
     @contextmanager
     def attempt(
-        self, visit: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
+        self, admitted: ports.AdmittedRequest, attempt: Attempt, ledger: Ledger
     ) -> Iterator[None]:
         """Give the context what the attempt may send, and fence what it writes upstream."""
         # A draft to be held is looked up by the name that an earlier attempt gave it.
-        number = "" if visit.context.caller.holds_mail else f":{attempt.number}"
-        own = f"{visit.token_id}:{attempt.seed}{number}"
+        number = "" if admitted.context.caller.holds_mail else f":{attempt.number}"
+        own = f"{admitted.token_id}:{attempt.seed}{number}"
         digest = hashlib.sha256(own.encode()).digest()[:20]
         name = base64.b32encode(digest).decode().lower()
         fence = AttemptFence(attempt, ledger)
-        visit.context.delivery = SendAttempt(
+        admitted.context.delivery = SendAttempt(
             message_id=name,
             maybe_sent=attempt.maybe_sent,
             draft_id=attempt.draft,
@@ -176,16 +178,16 @@ class RequestEntry:
         with fenced(fence):
             yield
 
-    def repeat(self, visit: ports.AdmittedRequest, kept_result: bytes) -> None:
-        visit.context.repeated = kept_results.decode(kept_result)
+    def repeat(self, admitted: ports.AdmittedRequest, kept_result: bytes) -> None:
+        admitted.context.repeated = kept_results.decode(kept_result)
 
     def open_content(
-        self, visit: ports.AdmittedRequest
+        self, admitted: ports.AdmittedRequest
     ) -> AbstractAsyncContextManager[ports.Content]:
-        return open_content(visit.context)
+        return open_content(admitted.context)
 
-    def notes(self, visit: ports.AdmittedRequest) -> ports.Notes:
-        notes: Context = visit.context
+    def notes(self, admitted: ports.AdmittedRequest) -> ports.Notes:
+        notes: Context = admitted.context
         return notes
 
     # -- for every endpoint -----------------------------------------------------------------------

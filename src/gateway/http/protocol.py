@@ -374,7 +374,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _can_respond(self) -> bool:
-        """Tell whether a response would be neither inside another one nor before an earlier one."""
+        """Return whether a response would be neither inside another nor before an earlier one."""
         if self.phase is ConnectionPhase.BODY:
             return not self.pipeline and not self.cycle.response_started
         return self.is_answered() and self.phase is not ConnectionPhase.DRAINING

@@ -42,7 +42,7 @@ async def require_admin(request: Request, services: AppServices) -> None:
 
 
 def _is_access_token(request: Request) -> bool:
-    """Tell whether the credential has the form of an access token."""
+    """Return whether the credential has the form of an access token."""
     text = read_bearer(request.scope["headers"], str.encode)
     return token_format.digest(text.decode("utf-8", "replace")) is not None
 

@@ -70,7 +70,7 @@ async def remove(session: AsyncSession, token_id: int, action: str, pattern: str
 
 
 async def evaluate(session: AsyncSession, token_id: int, address: str) -> RecipientDecision:
-    """Say whether a token may write to *address*, and why."""
+    """Return whether a token may write to *address*, and why."""
     rules = _rules(await rows.get(session, AccessToken, token_id))
     normal = recipients.normalize(address)
     matching = {EVERYONE} if normal is None else recipients.patterns_of(normal)

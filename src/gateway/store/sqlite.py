@@ -30,5 +30,5 @@ def version() -> tuple[int, ...]:
 
 
 def safe_for_many_processes() -> bool:
-    """Tell whether several processes may write one WAL database with this library."""
+    """Return whether several processes may write one WAL database with this library."""
     return version() >= SAFE_VERSION

@@ -159,7 +159,7 @@ async def _complete_row(
 
 
 async def _is_visible(access: AccessChecker, row: Row) -> bool:
-    """Say whether the rules allow a written row; False when its facts cannot be read."""
+    """Return whether the rules allow a written row; False when its facts cannot be read."""
     try:
         (allowed,) = await access.check_rows([row])
     except ProviderFailure:

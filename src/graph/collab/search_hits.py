@@ -140,7 +140,7 @@ async def _read_lists(
 def _is_visible_container(
     access: AccessChecker, hit: SearchHit, lists: Mapping[ListKey, SiteList]
 ) -> bool:
-    """Say whether a hit is a visible site or list; False for a file or row that was not read."""
+    """Return whether a hit is a visible site or list; False for a file or row that was not read."""
     if hit.list is not None:
         return bool(access.visible_lists([lists.get(hit.list.key, hit.list)]))
     return hit.site is not None and access.allows_site(hit.site.site)

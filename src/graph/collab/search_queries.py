@@ -96,7 +96,7 @@ def _view(hit: SearchHit, caller: Caller, access: AccessChecker) -> CollabSearch
 
 def _may_show_summary(hit: SearchHit, caller: Caller, access: AccessChecker) -> bool:
     """
-    Say whether a summary may be shown: it quotes fields that the mask may hide, names included.
+    Return whether a summary may be shown: it quotes fields that the mask may hide, names included.
 
     The summary of a list item also quotes texts that its look-ups repeat from other lists, and
     does not tell which: docs/spec/masks.md#collab-summaries, docs/spec/rules.md#look-up-columns.

@@ -233,7 +233,7 @@ async def collab_list(
 
 
 def _matches(site: Site, search_text: str | None, context: Context) -> bool:
-    """Say whether *search_text* is in the name, or in the address unless that is masked."""
+    """Return whether *search_text* is in the name, or in the address unless that is masked."""
     if search_text is None:
         return True
     caller = context.caller

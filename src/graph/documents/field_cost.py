@@ -23,7 +23,7 @@ class Condition:
     value: bool | str
 
     def holds(self, variables: Mapping[str, object]) -> bool:
-        """Say whether the condition holds with *variables*; a missing variable holds."""
+        """Return whether the condition holds with *variables*; a missing variable holds."""
         value = variables.get(self.value) if isinstance(self.value, str) else self.value
         return value is self.expected if isinstance(value, bool) else True
 

@@ -14,7 +14,7 @@ MAX_ITEMS = 500  # of any list of an input; docs/spec/requests.md#json-bodies
 
 
 def has_long_list(value: Any, type_: graphql.GraphQLInputType) -> bool:
-    """Say whether a list in the *value* of a variable has too many entries to be coerced."""
+    """Return whether a list in the *value* of a variable has too many entries to be coerced."""
     if graphql.is_non_null_type(type_):
         return has_long_list(value, type_.of_type)
     if graphql.is_list_type(type_):

@@ -133,7 +133,7 @@ def _require_visible_filters(filters: Filters, context: Context) -> None:
 
 
 def _conceals(context: Context, word: EmailField) -> bool:
-    """Say whether *word* excludes its fields from search; `maskMode: basic` never does."""
+    """Return whether *word* excludes its fields from search; `maskMode: basic` never does."""
     return context.caller.strict and context.caller.hides(word)
 
 

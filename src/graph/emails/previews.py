@@ -58,7 +58,7 @@ def describe_change(email_id: str, *, destination: Resource | None = None) -> No
 
 
 def _describe_attempt(attempt: SendAttempt, preview: WritePreview) -> None:
-    """Say whether the message is left as a draft."""
+    """Return whether the message is left as a draft."""
     if attempt.hold:
         preview.basis += (SendMode.DRAFT.value,)
         preview.result["held"] = SendMode.DRAFT.value

@@ -26,5 +26,5 @@ class Problems:
 
 
 def unsafe(text: str) -> bool:
-    """Say whether *text* could end or forge a header line, or cannot be encoded at all."""
+    """Return whether *text* could end or forge a header line, or cannot be encoded at all."""
     return _UNSAFE.search(text) is not None

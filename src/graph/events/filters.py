@@ -191,17 +191,17 @@ def wanted_of_event(info: Info) -> frozenset[str]:
 
 
 def organizer_counts(context: Context) -> bool:
-    """Say if people filters match the organizer (docs/spec/masks.md#calendar-filters)."""
+    """Return whether people filters match the organizer (docs/spec/masks.md#calendar-filters)."""
     return not _conceals(context, CalendarField.ORGANIZER)
 
 
 def own_responses_count(context: Context) -> bool:
-    """Say if what the owner declined is free (docs/spec/masks.md#calendar-filters)."""
+    """Return whether what the owner declined is free (docs/spec/masks.md#calendar-filters)."""
     return not _conceals(context, CalendarField.ATTENDEES)
 
 
 def coarse(context: Context) -> bool:
-    """Say whether nothing may tell times of day: neither edges nor order."""
+    """Return whether nothing may tell times of day: neither edges nor order."""
     return not _sees_times(context)
 
 
@@ -210,7 +210,7 @@ def _sees_times(context: Context) -> bool:
 
 
 def _conceals(context: Context, word: CalendarField) -> bool:
-    """Say whether *word* confines what is read and searched; `maskMode: basic` never does."""
+    """Return whether *word* confines what is read and searched; `maskMode: basic` never does."""
     return context.caller.strict and context.caller.hides(word)
 
 

@@ -74,5 +74,5 @@ _OF_CALLER: WeakSet[Callable[..., Any]] = WeakSet()
 
 
 def is_of_caller(resolve: Callable[..., Any] | None) -> bool:
-    """Say whether *resolve* was made from a field whose value depends on the caller alone."""
+    """Return whether *resolve* was made from a field whose value depends on the caller alone."""
     return resolve in _OF_CALLER

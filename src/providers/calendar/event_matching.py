@@ -69,7 +69,7 @@ def _addresses(event: Event, query: EventQuery) -> Iterator[str]:
 
 
 def _has_contact(event: Event, query: EventQuery) -> bool:
-    """Tell whether an attendee has both; the organizer has no name, so only an address counts."""
+    """Return whether an attendee has both; the organizer has no name, so only an address counts."""
     email, name = fold(query.contact_email or ""), fold(query.contact_name or "")
     for attendee in event.attendees or ():
         if email in fold(attendee.email) and (not name or name in fold(attendee.name or "")):

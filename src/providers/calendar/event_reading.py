@@ -82,7 +82,7 @@ def _border(events: Sequence[Event], query: EventQuery) -> datetime | None:
 
 
 def _is_ordered(starts: Sequence[datetime], *, newest_first: bool) -> bool:
-    """Tell whether no start lies before an earlier one by more than the margin."""
+    """Return whether no start lies before an earlier one by more than the margin."""
     furthest = starts[0]
     for start in starts:
         if newest_first:

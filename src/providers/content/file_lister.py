@@ -155,7 +155,7 @@ def needed_attributes(query: FileQuery) -> frozenset[str]:
 
 
 def passes(file: records.File, query: FileQuery) -> bool:
-    """Tell whether a file passes the filters of *query*, and its text if names alone count."""
+    """Return whether a file passes the filters of *query*, and its text if names alone count."""
     if query.names_only and not _name_matches(file.name or "", query.text or ""):
         return False
     if query.mime_type is not None:
@@ -181,7 +181,7 @@ def _is_last_part(name: str, addresses: Sequence[str]) -> bool:
 
 
 def _name_matches(name: str, text: str) -> bool:
-    """Tell whether each part of *text* begins a word of *name*; signs are parts of words."""
+    """Return whether each part of *text* begins a word of *name*; signs are parts of words."""
     parts = (re.escape(part.strip('"*')) for part in text.casefold().split())
     return all(re.search(rf"(?<!\w){part}", name.casefold()) for part in parts)
 

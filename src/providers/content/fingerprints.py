@@ -75,7 +75,7 @@ class TimeWindow:
     until: datetime
 
     def contains(self, time: datetime | None) -> bool:
-        """Tell whether *time* lies in the window, give or take `CLOCK_SKEW`."""
+        """Return whether *time* lies in the window, give or take `CLOCK_SKEW`."""
         return time is not None and self.since - CLOCK_SKEW <= time <= self.until + CLOCK_SKEW
 
 

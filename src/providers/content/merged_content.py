@@ -29,7 +29,7 @@ class MergedContent(MergedFiles, MergedLists):
 
     async def may_have_created(self, creators: Collection[str]) -> bool:
         """
-        Tell whether an object with these creators (addresses) may come from a connection.
+        Return whether an object with these creators (addresses) may come from a connection.
 
         Raises:
             ProviderFailure: The addresses of an account cannot be read.

@@ -66,7 +66,7 @@ async def perform(call: Call, *, retry: bool | None) -> Response:
 
 
 def _is_transient(response: Response) -> bool:
-    """Tell whether the same call may succeed in a moment."""
+    """Return whether the same call may succeed in a moment."""
     status = response.status
     return status in http_errors.TRANSIENT_STATUSES and "retry-after" not in response.headers
 

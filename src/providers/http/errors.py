@@ -44,5 +44,5 @@ def failure_of_error(error: Exception, *, sent: bool, is_read: bool) -> failures
 
 
 def may_have_sent(request: Request, error: Exception | None = None) -> bool:
-    """Tell whether a byte of *request* may have left."""
+    """Return whether a byte of *request* may have left."""
     return request.sent and not isinstance(error, _BEFORE_SENDING)

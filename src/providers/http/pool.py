@@ -76,7 +76,7 @@ class Endpoint:
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address, and each IPv4 address inside an IPv6 one, is a public one."""
+    """Return whether an IP address, and each IPv4 address inside an IPv6 one, is a public one."""
     parsed = ipaddress.ip_address(address)
     return all(each.is_global and not each.is_multicast for each in (parsed, *_embedded(parsed)))
 

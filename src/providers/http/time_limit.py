@@ -55,7 +55,7 @@ class TimeLimit:
                 raise TimeoutError from raised
 
     def belongs_to(self, task: object) -> bool:
-        """Say whether *task* runs the block."""
+        """Return whether *task* runs the block."""
         return self._task is task
 
     def _expire(self) -> None:

@@ -212,7 +212,7 @@ def _host_of(origin: str) -> bytes:
 
 
 def _has_no_dot_segments(path: str) -> bool:
-    """Tell whether a path has no dot segment and no backslash, however they are encoded."""
+    """Return whether a path has no dot segment and no backslash, however they are encoded."""
     return all(
         unquote(unquote(segment)) not in (".", "..") and "\\" not in unquote(segment)
         for segment in path.split("/")

@@ -369,7 +369,7 @@ def _refusal(reply: Reply, sentence: str) -> ProviderFailure:
 
 
 def _has_buffered(reader: asyncio.StreamReader) -> bool:
-    """Tell whether something was received that nobody has read yet."""
+    """Return whether something was received that nobody has read yet."""
     reading = reader.read(1)
     try:
         reading.send(None)

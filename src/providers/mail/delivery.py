@@ -83,12 +83,12 @@ def full_message_id(local_part: str, account_email: str) -> str:
 
 
 def is_message_id(text: str) -> bool:
-    """Tell whether *text* is a valid Message-ID, without its angle brackets."""
+    """Return whether *text* is a valid Message-ID, without its angle brackets."""
     return len(text) <= 900 and _MESSAGE_ID.fullmatch(text) is not None
 
 
 def is_ambiguous(failure: failures.ProviderFailure) -> bool:
-    """Tell whether a message must be looked up after a failed send; true of a 5xx as well."""
+    """Return whether a message must be looked up after a failed send; true of a 5xx as well."""
     return isinstance(failure, failures.Broken) or may_have_happened(failure)
 
 

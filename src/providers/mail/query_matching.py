@@ -53,7 +53,7 @@ def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
 
 
 def restricts(query: MailQuery, *, text: bool) -> bool:
-    """Tell whether any message may fail to match; *text* as in `matches`."""
+    """Return whether any message may fail to match; *text* as in `matches`."""
     filters = (
         query.subject,
         query.sender,
@@ -71,7 +71,7 @@ def restricts(query: MailQuery, *, text: bool) -> bool:
 
 def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
     """
-    Tell whether a message matches a query; the connector takes care of folders.
+    Return whether a message matches a query; the connector takes care of folders.
 
     Args:
         email: Has at least the `needed_attributes`.
@@ -101,7 +101,7 @@ def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
 
 
 def can_match(query: MailQuery) -> bool:
-    """Tell whether any message can match: each text of the query has a word to find."""
+    """Return whether any message can match: each text of the query has a word to find."""
     texts = (query.subject, query.sender, query.recipient, query.participant)
     for text in filter(None, texts):
         if not WORD.search(text):
@@ -110,7 +110,7 @@ def can_match(query: MailQuery) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """Tell whether a sender or recipient filter is a whole address, which matches exactly."""
+    """Return whether a sender or recipient filter is a whole address, which matches exactly."""
     local, at, domain = value.partition("@")
     return bool(local and at and domain) and "@" not in domain and not re.search(r"\s", value)
 
@@ -138,7 +138,7 @@ def _is_person(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
 
 
 def _has_words(value: str, text: str) -> bool:
-    """Tell whether the words of *value* stand in *text* one after another; see `_has_term`."""
+    """Return whether the words of *value* stand in *text* one after another; see `_has_term`."""
     term = " ".join(WORD.findall(fold(value)))
     folded = fold(text)
     return bool(term) and _has_term(term, [folded], [_joined_words(folded)])
@@ -174,7 +174,7 @@ def _joined_words(text: str) -> str:
 
 
 def _has_term(term: str, texts: list[str], words: list[str]) -> bool:
-    """Tell whether a word starts with *term*; in a script without blanks, whether it occurs."""
+    """Return whether a word starts with *term*; in a script without blanks, whether it occurs."""
     if is_unspaced_script(term):
         return any(term in text for text in texts)
     return any(f" {term}" in joined_words for joined_words in words)

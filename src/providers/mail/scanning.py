@@ -121,7 +121,7 @@ def sorted_after(emails: Iterable[M], after: MailPosition | None) -> list[M]:
 
 
 def _are_newest_first(messages: Sequence[Positioned]) -> bool:
-    """Say quickly whether each message was received before the one in front of it."""
+    """Return quickly whether each message was received before the one in front of it."""
     times = list(map(_RECEIVED_AT, messages))
     try:
         return all(map(gt, times, times[1:]))

@@ -35,7 +35,7 @@ class Span(NamedTuple):
         return self.end <= self.start
 
     def meets(self, start: datetime, end: datetime) -> bool:
-        """Tell whether start and end overlap the span; an empty one counts by its start."""
+        """Return whether start and end overlap the span; an empty one counts by its start."""
         return start < self.end and (end > self.start or start >= self.start)
 
 

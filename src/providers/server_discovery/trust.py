@@ -33,11 +33,11 @@ class Trust:
     resolver: Resolver
 
     def is_confirmed(self, host: str) -> bool:
-        """Tell whether a person confirms a host."""
+        """Return whether a person confirms a host."""
         return host in self.confirmed
 
     def is_in_domain(self, host: str) -> bool:
-        """Tell whether a host is the domain of the address or below it."""
+        """Return whether a host is the domain of the address or below it."""
         return host == self.domain or host.endswith(f".{self.domain}")
 
     async def admit(self, host: str, *, vouched: bool) -> str:

@@ -60,7 +60,7 @@ def path_parameters(path: str) -> list[str]:
 
 
 def path_problem(path: str) -> str | None:
-    """Say what is wrong with *path*, as the end of a sentence; None: nothing is."""
+    """Return what is wrong with *path*, as the end of a sentence; None: nothing is."""
     if not path.startswith(f"{PREFIX}/") or len(path) > MAX_PATH:
         return f"must start with {PREFIX}/ and have at most {MAX_PATH} characters"
     segments = path.removeprefix(f"{PREFIX}/").split("/")

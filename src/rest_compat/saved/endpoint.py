@@ -113,7 +113,7 @@ class SavedRoutes:
 
     @staticmethod
     def serves(segments: tuple[str, ...]) -> bool:
-        """Say whether a path is one of saved documents."""
+        """Return whether a path is one of saved documents."""
         return segments[:2] == _SEGMENTS
 
     async def respond(self, request: RestRequest, segments: tuple[str, ...]) -> RestResponse:

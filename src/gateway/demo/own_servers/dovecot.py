@@ -129,7 +129,7 @@ def missing() -> str | None:
 
 
 def can_deliver() -> bool:
-    """Tell whether the package is installed that takes deliveries."""
+    """Return whether the package is installed that takes deliveries."""
     return _LMTP.exists()
 
 

@@ -25,7 +25,7 @@ def program(name: str) -> str | None:
 
 
 def is_root() -> bool:
-    """Tell whether the demo runs as root, as which servers keep no mail."""
+    """Return whether the demo runs as root, as which servers keep no mail."""
     return os.getuid() == 0
 
 

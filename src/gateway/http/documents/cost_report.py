@@ -56,7 +56,7 @@ def _upstream_calls(
 
 
 def _may_hide(surface: Surface, grant: Grant) -> bool:
-    """Say whether something of *surface* may be hidden from the token, besides fields."""
+    """Return whether something of *surface* may be hidden from the token, besides fields."""
     if surface is Surface.CALENDAR:
         limits = (grant.calendar_ids, grant.past_days, grant.future_days)
         return any(limit is not None for limit in limits)

@@ -38,7 +38,7 @@ NAME_RULE = "must have 1 to 63 characters: a-z, 0-9, and - after the first"
 
 
 def is_name(name: str) -> bool:
-    """Say whether *name* can be that of a document."""
+    """Return whether *name* can be that of a document."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -120,7 +120,7 @@ async def write(
 
 
 def call_is_taken(other: SavedDocumentRow | NamedDocument) -> str:
-    """Say that *other* has the method and path of a document."""
+    """Return the sentence that *other* has the method and path of a document."""
     return f"The saved document {other.name} has this method and path: {other.method} {other.path}."
 
 

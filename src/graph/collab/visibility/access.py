@@ -250,11 +250,11 @@ class AccessChecker:
     # -- decisions
 
     def allows_site(self, site: str) -> bool:
-        """Say whether a site may be seen."""
+        """Return whether a site may be seen."""
         return self.allows(Facts(site_id=site))
 
     def allows(self, facts: Facts) -> bool:
-        """Say whether the rules allow the resource with these facts."""
+        """Return whether the rules allow the resource with these facts."""
         return self._rules.decide(facts).allowed
 
     def require_allowed(self, facts: Facts) -> None:
@@ -306,7 +306,7 @@ class AccessChecker:
 
     def allows_all_inside(self, inside: Facts) -> bool:
         """
-        Say whether rules about places alone allow everything in a container, at any depth.
+        Return whether rules about places alone allow everything in a container, at any depth.
 
         *inside* holds the facts that all direct contents share.
         """

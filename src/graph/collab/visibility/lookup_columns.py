@@ -88,10 +88,10 @@ async def _hidden_paths(
 
 
 async def _shows_paths(access: AccessChecker, key: ListKey) -> bool:
-    """Say whether the site, the list and every folder in it may be seen."""
+    """Return whether the site, the list and every folder in it may be seen."""
     return access.allows_site(key.site) and key in await access.fully_visible_lists([key])
 
 
 def _is_built_in(column: Column) -> bool:
-    """Say whether a look-up column is upstream's own: it reads no list, only the item itself."""
+    """Return whether a look-up column is upstream's own: it reads no list, only the item itself."""
     return column.source is None and column.read_only

@@ -40,5 +40,5 @@ def exact_type(type_: GraphQLNamedType) -> Any | None:
 
 
 def is_datetime(type_: GraphQLNamedType) -> bool:
-    """Say whether the values are times, whose zone no type can check."""
+    """Return whether the values are times, whose zone no type can check."""
     return type_.name == "DateTime"

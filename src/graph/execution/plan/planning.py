@@ -292,12 +292,12 @@ class Planner:
 
 
 def _is_leaf_or_edge(defined: GraphQLField) -> bool:
-    """Say whether values of *defined* are scalars or enums, and not lists of them, or awaited."""
+    """Return whether values of *defined* are scalars or enums, no lists of them, or awaited."""
     return is_leaf_type(get_nullable_type(defined.type)) or edge_of(defined) is not None
 
 
 def _returns_text(call: FieldCall) -> bool:
-    """Say whether *call* takes no arguments and returns a text, or None, at once."""
+    """Return whether *call* takes no arguments and returns a text, or None, at once."""
     field = call.field
     return (
         field.type is GraphQLString

@@ -71,7 +71,7 @@ def require_utc(objects: Sequence[Any], attributes: Iterable[CheckedAttribute]) 
 
 
 def _are_utc(objects: Sequence[Any], zone: Read) -> bool:
-    """Say quickly whether each of *objects* has a time whose zone is the object `UTC`."""
+    """Return quickly whether each of *objects* has a time whose zone is the object `UTC`."""
     try:
         return set(map(zone, objects)) <= _UTC
     except AttributeError:  # None, or a list of times

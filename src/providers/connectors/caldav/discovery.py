@@ -120,7 +120,7 @@ def _is_calendar(resource: Resource) -> bool:
 
 
 def _holds_events(resource: Resource) -> bool:
-    """Tell whether a calendar may hold events; it may when the server does not say."""
+    """Return whether a calendar may hold events; it may when the server does not say."""
     components = resource.properties.get(_COMPONENTS)
     if components is None or not components.children:
         return True

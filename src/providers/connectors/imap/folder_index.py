@@ -261,7 +261,7 @@ async def search(session: Session, criteria: Iterable[str | bytes]) -> list[int]
 
 def _sorts(session: Session) -> bool:
     """
-    Tell whether the server returns a part of a sorted list: RFC 5267.
+    Return whether the server returns a part of a sorted list: RFC 5267.
 
     Dovecot 2.3 does, and announces CONTEXT=SEARCH alone.
     """

@@ -75,7 +75,7 @@ class _Matches:
         return self.times.count(low, high) + (0 if low else self.times.others)
 
     def reaches(self, low: int) -> bool:
-        """Tell whether all messages are known that were received at *low* or later."""
+        """Return whether all messages are known that were received at *low* or later."""
         return self.times.complete_from <= low
 
 
@@ -200,7 +200,7 @@ class _Search:
         return number
 
     def admits(self, message: FetchedMessage, compared: AbstractSet[str]) -> bool:
-        """Tell whether a message that was read matches."""
+        """Return whether a message that was read matches."""
         if not self.restricts:
             return True
         (email,) = mapping.emails([message], compared)

@@ -288,7 +288,7 @@ class Submitter:
         return await self._connection.write(work)
 
     async def _exists(self, draft: str) -> bool:
-        """Tell whether a draft is still there, by its native id."""
+        """Return whether a draft is still there, by its native id."""
 
         async def work(session: Session) -> bool:
             try:

@@ -35,7 +35,7 @@ def matcher(
 
 
 def _is_assigned(task: response_types.Task, address: str) -> bool:
-    """Tell whether the assignee, or somebody in a people field, has an address."""
+    """Return whether the assignee, or somebody in a people field, has an address."""
     fields = (field.people_value or () for field in task.custom_fields or ())
     people = (*filter(None, [task.assignee]), *(person for field in fields for person in field))
     return any((person.email or "").casefold() == address.casefold() for person in people)

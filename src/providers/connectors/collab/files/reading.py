@@ -278,7 +278,7 @@ def _is_well_formed(key: ItemKey) -> bool:
 
 
 def _has_key(file: records.File, key: ItemKey) -> bool:
-    """Tell whether upstream knows the file under the requested id."""
+    """Return whether upstream knows the file under the requested id."""
     return file.key == key or (key.item == ROOT and file.is_root)
 
 

@@ -331,7 +331,7 @@ class SiteReader:
         return _by_id([answer.decode(response_types.Site)]) if self._has_answered(answer) else {}
 
     def _has_answered(self, response: Response) -> bool:
-        """Tell whether a further source of sites has an object; note the failure of one."""
+        """Return whether a further source of sites has an object; note the failure of one."""
         failure = batched_read_failure(response)
         if failure is not None and not isinstance(failure, Missing):
             self.shortfall = Incomplete()

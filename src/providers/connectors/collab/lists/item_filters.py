@@ -317,7 +317,7 @@ def _convert(column: FilterColumn, op: str, literal: Literal) -> Literal:
 
 
 def matches(node: Node, fields: Mapping[str, Any], columns: Mapping[str, FilterColumn]) -> bool:
-    """Tell whether a list item with these values passes."""
+    """Return whether a list item with these values passes."""
     match node:
         case And(parts):
             return all(matches(part, fields, columns) for part in parts)

@@ -69,7 +69,7 @@ class QueryPlan:
         return tuple(dict.fromkeys(key for key in keys if key != "id"))
 
     def passes(self, item: response_types.ListItem) -> bool:
-        """Tell whether an item has a well-formed id and passes the filter."""
+        """Return whether an item has a well-formed id and passes the filter."""
         if not is_number(item.id):
             return False
         values = {**(item.fields or {}), "id": item.id}

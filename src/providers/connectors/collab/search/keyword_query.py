@@ -272,7 +272,7 @@ def _alternatives(term: Term) -> list[frozenset[Phrase]]:
 
 
 def matches(term: Term, document: SearchDocument) -> bool:
-    """Tell whether an object matches, as far as it is known."""
+    """Return whether an object matches, as far as it is known."""
     match term:
         case And(parts):
             return all(matches(part, document) for part in parts)

@@ -154,7 +154,7 @@ def _unique(hits: Iterable[records.SearchHit | None]) -> tuple[records.SearchHit
 
 
 def _is_in_site(hit: records.SearchHit, site_id: str | None) -> bool:
-    """Tell whether a hit surely is in a site; None: anywhere."""
+    """Return whether a hit surely is in a site; None: anywhere."""
     if site_id is None:
         return True
     record = hit.file or hit.row or hit.list or hit.site

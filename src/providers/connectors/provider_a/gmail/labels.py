@@ -116,7 +116,7 @@ def _name(label: Label) -> str:
 
 
 def _is_state(label: str) -> bool:
-    """Say whether a label, by its name or its id, is a state of a message."""
+    """Return whether a label, by its name or its id, is a state of a message."""
     return fold_label(label) in _STATES
 
 

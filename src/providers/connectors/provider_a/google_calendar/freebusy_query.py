@@ -107,7 +107,7 @@ def _zone(calendar: Calendar) -> ZoneInfo | None:
 
 def _may_hold_a_day(period: Span, calendar: Calendar, within: Span) -> bool:
     """
-    Tell whether a busy period may hold a whole-day event of another day than the UTC day.
+    Return whether a busy period may hold a whole-day event of another day than the UTC day.
 
     It does when it covers a day of the calendar's zone. A period that the range cuts counts as two
     days longer there.

@@ -218,7 +218,7 @@ class DraftSender:
 
     async def _was_sent(self, draft: str) -> bool:
         """
-        Tell whether a draft is a sent message now; its immutable id stays the same.
+        Return whether a draft is a sent message now; its immutable id stays the same.
 
         Raises:
             OutcomeUnknown: It is neither, or not yet: a sent message appears after a delay.
