@@ -98,7 +98,7 @@ async def test_one_tunnel_serves_calls_in_a_row(proxy, stub):
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-async def test_a_refused_tunnel_is_said_and_nothing_is_sent(proxy, stub, refusal):
+async def test_a_refused_tunnel_is_reported_and_nothing_is_sent(proxy, stub, refusal):
     proxy.refusal = refusal
     with pytest.raises(Unreachable) as caught:
         await call(content=b"secret")

@@ -64,7 +64,7 @@ def test_it_is_stored_raw(words, rule_type, pattern, raw):
 
 
 @pytest.mark.parametrize(("words", "rule_type", "pattern"), REFUSED)
-def test_it_is_refused(words, rule_type, pattern):
+def test_an_invalid_pattern_is_refused(words, rule_type, pattern):
     with pytest.raises(InvalidInput) as refused:
         normalize(rule_type, pattern, RuleAction.ALLOW)
 

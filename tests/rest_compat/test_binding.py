@@ -121,7 +121,7 @@ def refused(query: str, *, strict: bool = False) -> dict[str, object]:
         pytest.param("colour=red&q=x", {"q": "x"}, id="unknown names are ignored"),
     ],
 )
-def test_it_reads(query, variables):
+def test_a_query_is_bound_to_variables(query, variables):
     assert read(query) == variables
 
 
@@ -141,7 +141,7 @@ def test_it_reads(query, variables):
         pytest.param("q=a%00", "q", "must not contain the character U+0000", id="a NUL"),
     ],
 )
-def test_it_refuses(query, field, why):
+def test_an_invalid_query_is_refused_by_field(query, field, why):
     assert refused(query) == {
         "message": f"{field} {why}.",
         "code": "INVALID_PARAMETER",

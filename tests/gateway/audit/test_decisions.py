@@ -379,7 +379,7 @@ async def test_the_log_contains_no_caller_content(world):
     assert canary not in listing.text
 
 
-async def test_filters_and_pages(world):
+async def test_decisions_are_filtered_and_paged(world):
     permitted, restricted = await world.token({}), await world.token({"allowedEmailOperations": []})
     for token, name in ((permitted, "a"), (restricted, "b"), (permitted, "c"), (restricted, "d")):
         async with world.client(token) as client:

@@ -404,7 +404,7 @@ def test_a_truncated_copy_is_not_restored(run, deployed, rows, file):
     assert len(rows.all(select(Resource.id))) == 10
 
 
-def test_a_restore_tells_what_it_did(run, deployed, rows, file):
+def test_a_restore_reports_what_it_did(run, deployed, rows, file):
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     rows.add(Resource(name="first", created_at=0), a_token(1), a_token(2))
     rows.add(a_connection(1, can_write=True))

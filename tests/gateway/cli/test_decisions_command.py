@@ -216,7 +216,7 @@ def rotated(run, keep, environment, monkeypatch):
         ],
     ),
 )
-def test_verify_tells_tampering_after_a_rotation(rotated, rows, statement, faults):
+def test_verify_reports_tampering_after_a_rotation(rotated, rows, statement, faults):
     assert rotated() == (0, [])
     rows.change(text(statement))
 

@@ -45,7 +45,7 @@ def start(*words):
     [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)],
     ids=["stopped", "Ctrl-C"],
 )
-def test_it_ends_as_it_is_told(environment, ending, status):
+def test_serve_ends_with_the_exit_code_of_its_signal(environment, ending, status):
     environment.setenv("AGW_DRAIN_SECONDS", "0")
     server = start()
     assert "listens at" in server.stderr.readline()
@@ -61,7 +61,7 @@ def test_it_ends_as_it_is_told(environment, ending, status):
     [("", 1, "AGW_ADMIN_TOKEN is needed"), ("--port 65536", 2, "Invalid value for '--port'")],
     ids=["failed", "wrong usage"],
 )
-def test_a_failure_is_told_as_by_every_command(environment, words, status, message):
+def test_serve_reports_a_failure_as_every_command_does(environment, words, status, message):
     environment.delenv("AGW_ADMIN_TOKEN")
     done = start(*words.split())
     _, told = done.communicate(timeout=60)

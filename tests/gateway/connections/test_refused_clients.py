@@ -88,7 +88,7 @@ def connect(admin, gateway, operator, resource, sandbox):
 
 @pytest.mark.parametrize("case", slow_but(["another secret"], ["expired", "another secret"]))
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_refused_client_is_told_at_an_ordinary_call(  # noqa: PLR0917 - fixtures and a row
+async def test_a_refused_client_is_reported_at_an_ordinary_call(  # noqa: PLR0917 - fixtures and a row
     admin, client, clients, connect, holder, sandbox, provider, case
 ):
     kind, upstream, server, when_expired = PROVIDERS[provider]

@@ -138,7 +138,7 @@ def test_without_any_server_the_demo_says_what_to_install(monkeypatch):
     ]
 
 
-def test_another_version_of_dovecot_is_told_and_not_started(tmp_path, monkeypatch):
+def test_another_version_of_dovecot_is_named_and_not_started(tmp_path, monkeypatch):
     for version, expected in (
         ("2.3.19.1", None),
         ("2.4.1", "These are the settings of Dovecot 2.3.x"),

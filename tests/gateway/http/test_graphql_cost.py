@@ -77,7 +77,7 @@ def test_the_calls_are_counted_by_connection(whole):
     assert counted(mixed)[first] == 2
 
 
-def test_nobody_is_told_who_does_not_ask(whole):
+def test_the_cost_is_reported_on_request_alone(whole):
     answer = ask(whole, EMAILS, headers={})
 
     assert answer.json()["extensions"] == {"access": {"hiddenFields": {}}}

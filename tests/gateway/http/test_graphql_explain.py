@@ -232,7 +232,7 @@ def test_blocked_and_missing_are_explained_alike(whole):
     assert answers[0][1] == answers[1][1]
 
 
-def test_neither_rules_nor_changes_are_told(whole):
+def test_neither_rules_nor_changes_are_shown(whole):
     answer, _ = explain(whole, "{ collabSites { hasMore } }", collabAllowAllDefault=False)
 
     assert list(answer.json()) == ["fields"]

@@ -253,7 +253,7 @@ async def test_a_reply_does_not_quote_a_hidden_body(ask, world, mode, quote):
     assert world.mailboxes[1].calls[0][2].quote is quote
 
 
-async def test_it_forwards(ask, world):
+async def test_a_message_is_forwarded(ask, world):
     passed = {"to": [{"email": "x@y.example"}], "body": "See below"}
 
     _, body = await ask(FORWARD, {"id": "providerB:b1", "input": passed}, delivery=DELIVERY)
@@ -355,14 +355,14 @@ async def test_an_unknown_message_is_not_found(ask, document, variables, email_i
     assert refusal(body) == ("NOT_FOUND", 404)
 
 
-async def test_it_deletes(ask, world):
+async def test_a_message_is_trashed(ask, world):
     _, body = await ask(DELETE, {"id": "providerA:a1"})
 
     assert body["data"]["result"] == {**DONE, "emailId": "providerA:a1", "threadId": None}
     assert world.mailboxes[1].calls == [("trash", "a1")]
 
 
-async def test_it_modifies(ask, world):
+async def test_read_state_and_labels_are_changed(ask, world):
     change = {"markAsRead": False, "addLabels": ["Home", "Home"], "removeLabels": ["Work"]}
 
     _, body = await ask(MODIFY, {"id": "providerA:a1", "input": change})

@@ -145,7 +145,7 @@ async def test_a_limit_above_the_maximum_is_lowered_and_noted(graph, world):
         ),
     ],
 )
-async def test_it_refuses(ask, world, arguments, code, message):
+async def test_an_invalid_argument_is_refused(ask, world, arguments, code, message):
     status, body = await ask(f"{{ emails({arguments}) {{ hasMore }} }}")
 
     assert status == 200

@@ -67,7 +67,7 @@ START = {
     "fault",
     slow_but(["mask ignored", "null check removed", "enum unchecked", "path wrong"], FAULTS),
 )
-async def test_a_fault_shows(fault, monkeypatch):
+async def test_a_planted_fault_is_detected(fault, monkeypatch):
     shapes._shape.cache_clear()
     with monkeypatch.context() as patch:
         FAULTS[fault](patch)

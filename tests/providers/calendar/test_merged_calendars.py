@@ -140,7 +140,7 @@ async def test_a_duplicate_event_is_listed_once(ids):
         ({"offset": 10**9}, []),
     ],
 )
-async def test_order_and_pages(agenda, ids, more, expected):
+async def test_merged_events_are_ordered_and_paged(agenda, ids, more, expected):
     page = await agenda.events(query(**more), wanted=ALL)
 
     assert titles(page) == expected

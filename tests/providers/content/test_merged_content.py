@@ -482,7 +482,9 @@ def sorted_folder(tenant):
         (Order(by="size", descending=False), ["c", "b.txt", "a.txt", "D.docx", "É.txt"]),
     ],
 )
-async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
+async def test_files_are_listed_in_the_requested_order(
+    tenant, sorted_folder, order, expected, limit
+):
     places = [key(sorted_folder)]
     if limit == 2:  # several places are sorted here, one by upstream
         places.append(key(tenant.make.folder(tenant.boats, "Empty")))
@@ -506,7 +508,7 @@ async def test_orders_of_files(tenant, sorted_folder, order, expected, limit):
     ],
 )
 @pytest.mark.parametrize("order", [BY_NAME, Order(by="size")])
-async def test_filters_of_files(tenant, sorted_folder, query, expected, order):
+async def test_files_are_filtered_in_every_order(tenant, sorted_folder, query, expected, order):
     listed = await names(tenant.delegated().content, [key(sorted_folder)], order=order, **query)
 
     assert sorted(listed) == sorted(expected)

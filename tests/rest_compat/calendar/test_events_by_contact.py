@@ -54,7 +54,7 @@ def titles(response):
     return [event["title"] for event in response.json()["events"]]
 
 
-async def test_the_whole_body(agendas):
+async def test_events_by_contact_have_the_documented_body(agendas):
     response = await agendas.get("/events/by-contact", email="ana@", limit=2)
 
     both, lease = response.json()["events"]
@@ -113,7 +113,7 @@ async def test_events_are_matched_by_contact(agendas, query, expected):
 
 
 @pytest.mark.parametrize("query", [{}, {"email": ""}, {"email": " ", "name": "\t"}])
-async def test_neither_is_400(agendas, query):
+async def test_a_call_without_address_and_name_is_400(agendas, query):
     response = await agendas.get("/events/by-contact", **query)
 
     assert response.status_code == 400

@@ -44,7 +44,7 @@ async def busy(agendas, calendar, **query):
     return [(period["startUtc"], period["endUtc"]) for period in entry["busy"]]
 
 
-async def test_the_whole_body(agendas):
+async def test_free_busy_has_the_documented_body(agendas):
     for start, end in (("09:00", "10:00"), ("10:00", "10:30"), ("09:30", "09:45")):
         agendas.plant("work", start, meeting(at(0, start), at(0, end), "Secret"))
     ids = await agendas.ids()

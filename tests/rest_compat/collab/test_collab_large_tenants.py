@@ -80,11 +80,11 @@ async def test_paging_returns_every_file_once(large):
         pytest.param({"modifiedAfter": "2026-01-06T08:00:00Z"}, {"sketch.pdf"}, id="exclusive"),
     ],
 )
-async def test_filters_hold(large, query, expected):
+async def test_filters_select_among_indexed_files(large, query, expected):
     assert set(names(await large.get("/files", **query))) == expected
 
 
-async def test_rules_hold(large):
+async def test_rules_hide_indexed_files(large):
     token = await large.token(("mime_type", "text/plain", "block"))
 
     listed = names(await large.get("/files", token, limit=100))

@@ -597,7 +597,7 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("label", NEEDED)
-async def test_scopes_decide(client_with, world, label):
+async def test_a_call_needs_its_scope(client_with, world, label):
     scopes, method, path, status = NEEDED[label]
     mail = world.arrive("Lease")
     response = await client_with(*scopes).request(

@@ -63,7 +63,7 @@ def holds(text, row=ROW):
         pytest.param("_x00c4_rger eq 'VIEL'", id="an escaped name"),
     ],
 )
-def test_rows_that_pass(text):
+def test_a_filter_admits_the_expected_rows(text):
     assert holds(text) is True
 
 

@@ -115,7 +115,7 @@ async def test_only_selected_columns_are_returned(tenant, port):
     ],
 )
 @pytest.mark.parametrize("limit", [50, 2])
-async def test_filters(tenant, port, text, numbers, limit):
+async def test_a_filter_selects_the_matching_items(tenant, port, text, numbers, limit):
     assert await titles(port, tenant.berths, filter=text, limit=limit) == berths(*numbers)
 
 
@@ -134,7 +134,7 @@ async def test_filters(tenant, port, text, numbers, limit):
     ],
 )
 @pytest.mark.parametrize("limit", [50, 2])
-async def test_orders(tenant, port, text, numbers, limit):
+async def test_items_come_in_the_requested_order(tenant, port, text, numbers, limit):
     assert await titles(port, tenant.berths, order_by=text, limit=limit) == berths(*numbers)
 
 
@@ -309,7 +309,7 @@ async def test_values_that_upstream_refuses_are_invalid_fields(tenant, port):
     assert len(tenant.store.rows(tenant.berths.id)) == 7
 
 
-async def test_updating_some_columns(tenant, port):
+async def test_an_update_leaves_other_columns_as_they_are(tenant, port):
     row_key = RowKey(*list_key(tenant.berths), "4")
     before = await port.rows.get(row_key, wanted=ROW)
 

@@ -25,7 +25,7 @@ NOON = 1772452800  # 2 March 2026, 12:00 UTC
         (b"FLAGS (\\Seen)", {}),
     ],
 )
-def test_times_are_read(row, expected):
+def test_received_times_are_parsed_from_rows(row, expected):
     reply = Reply(b"OK", ([b"* 3 EXISTS"], [b"* 1 FETCH (" + row + b")"]))
 
     assert received_times.read(reply) == expected
