@@ -1,6 +1,7 @@
 """`docs/reference/modules.md`: one sentence per module, from its docstring."""
 
 import ast
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,12 @@ def _section(folder: Path, sources: Path) -> Iterator[str]:
 
 
 def _docstring(path: Path) -> str:
-    return ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "" if path.exists() else ""
+    """Return the docstring that *path* begins with, without parsing what follows it."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    if not text.startswith('"""'):
+        return ""
+    literal = text[: text.index('"""', 3) + 3]
+    return inspect.cleandoc(ast.literal_eval(literal))
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -18,7 +18,9 @@ SERVE = "import gateway.__main__, gateway.server"
     ("program", "imported"),
     [
         pytest.param("import gateway.cli.main", ("typer",), id="the help page"),
-        pytest.param(LIST, ("typer",), id="a command that lists what is in the file"),
+        pytest.param(
+            LIST, ("typer",), id="a command that lists what is in the file", marks=pytest.mark.slow
+        ),
         pytest.param(
             WRITE, ("sqlalchemy", "typer"), id="a command that writes", marks=pytest.mark.slow
         ),

@@ -288,7 +288,10 @@ def definitions(node):
     return node
 
 
-@pytest.mark.parametrize("masked", [False, True], ids=["visible", "masked"])
+@pytest.mark.parametrize(
+    "masked",
+    [pytest.param(False, id="visible", marks=pytest.mark.slow), pytest.param(True, id="masked")],
+)
 def test_the_sdl_has_the_definitions_that_strawberry_prints(masked):
     hidden = {name: [] for name in DEFAULTS if name.startswith("visible")} if masked else {}
     shaped = shape({**EVERYTHING, **hidden})

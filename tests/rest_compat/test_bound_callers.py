@@ -78,6 +78,7 @@ async def commit(world, statement, *values):
     await asyncio.to_thread(run)  # the gateway may be about to commit as well
 
 
+@pytest.mark.slow
 async def test_a_bound_caller_is_answered_as_an_unbound_one(world, tokens):
     entry = world.gateway.services.entry
     entry.limits = replace(entry.limits, counter=UnlimitedCounter())  # as AGW_RATE_LIMITS=off

@@ -212,6 +212,7 @@ async def test_three_generations_of_children_and_no_more(world, holder):
     assert "most ancestors" in response.json()["message"]
 
 
+@pytest.mark.slow
 async def test_a_token_has_at_most_100_living_children(world, holder):
     token_id = await id_of(holder)
     child = await create(holder)

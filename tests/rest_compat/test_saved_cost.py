@@ -154,6 +154,7 @@ async def measured(world, token, queries, cases):
     return costs
 
 
+@pytest.mark.slow
 async def test_a_thousand_documents_cost_other_calls_nothing(world, queries):
     email, token = world.id("lease"), await world.token({})
     cases = {

@@ -223,6 +223,7 @@ def test_verify_reports_tampering_after_a_rotation(rotated, rows, statement, fau
     assert rotated() == (1 if faults else 0, faults)
 
 
+@pytest.mark.slow
 def test_the_old_key_may_be_removed_once_its_rows_are_signed_again(run, keep, environment):
     keep(decision("a"))
 

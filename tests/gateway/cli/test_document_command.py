@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
@@ -39,6 +40,7 @@ def test_a_document_is_added_listed_shown_tested_and_removed(token):
     assert run("document", "remove", "inbox").exit_code == 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_saved_is_refused_in_a_sentence(token):
     for words, sentence in (
         (("Inbox", "-", PATH), "name must have 1 to 63 characters"),

@@ -123,6 +123,7 @@ def test_a_dry_run_is_asked_about_and_refused_like_the_call(environment):
     assert explanation["dryRun"] is True
 
 
+@pytest.mark.slow
 def test_a_message_that_would_be_held_is_no_refusal(environment):
     settings = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"], "sendMode": "draft"}
     assert run("token", "change", 1, "--settings", json.dumps(settings)).exit_code == 0

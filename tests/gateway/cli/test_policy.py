@@ -140,6 +140,7 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
                     "narrower",
                 ),
                 id="the resources of a token",
+                marks=pytest.mark.slow,
             ),
             pytest.param(
                 token(expiresAt=None),
@@ -158,6 +159,7 @@ def test_an_export_has_no_secret_and_applies_without_changes(run, apply):
                     "wider",
                 ),
                 id="a setting left out takes its default",
+                marks=pytest.mark.slow,
             ),
             pytest.param(
                 token(rules=DOCUMENT["tokens"][0]["rules"][:1]),

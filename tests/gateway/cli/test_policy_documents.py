@@ -412,6 +412,7 @@ async def test_only_one_of_concurrent_applies_writes_the_documents(deployed):
     assert sorted(len(applied.changes) for applied in done) == [0, 0, 0, 2]
 
 
+@pytest.mark.slow
 @on_both
 async def test_applies_and_puts_at_the_same_time_all_succeed(deployed):
     """Writers wait for each other in one order: no deadlock ends a transaction."""

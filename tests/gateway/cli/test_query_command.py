@@ -46,6 +46,7 @@ def read_json(result, code=0):
 # -- seed ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_store_is_seeded_once(run, place, seeded):
     assert set(seeded[1]) == {"operatorId", "resources", "tokens"}
     assert set(seeded[1]["tokens"]) == {"full", "reader", "masked", "selected", "partner"}
@@ -162,6 +163,7 @@ def test_a_redirect_is_not_followed(run, place):
 # -- schema and openapi ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_schema_is_the_committed_one(run):
     committed = (ROOT / "schema.graphql").read_text()
 

@@ -58,8 +58,10 @@ def test_serve_ends_with_the_exit_code_of_its_signal(environment, ending, status
 
 @pytest.mark.parametrize(
     ("words", "status", "message"),
-    [("", 1, "AGW_ADMIN_TOKEN is needed"), ("--port 65536", 2, "Invalid value for '--port'")],
-    ids=["failed", "wrong usage"],
+    [
+        pytest.param("", 1, "AGW_ADMIN_TOKEN is needed", id="failed", marks=pytest.mark.slow),
+        pytest.param("--port 65536", 2, "Invalid value for '--port'", id="wrong usage"),
+    ],
 )
 def test_serve_reports_a_failure_as_every_command_does(environment, words, status, message):
     environment.delenv("AGW_ADMIN_TOKEN")

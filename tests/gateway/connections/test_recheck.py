@@ -167,6 +167,7 @@ async def test_expired_leases_are_deleted(gateway, time):
     assert [row[0] for row in remaining] == ["recovery:2"]
 
 
+@pytest.mark.slow
 async def test_accounts_are_tested_side_by_side_up_to_a_bound(admin, gateway, renewing, time):
     """An upstream that hangs delays no account of another one by more than its share."""
     for number in range(20):

@@ -417,6 +417,7 @@ def writes(world):
         yield {**SEND, "body": {**MAIL, "connectionId": connection}}
 
 
+@pytest.mark.slow
 async def test_no_write_reaches_upstream(explain, world):
     before = {name: world.stored(name) for name in world.mails}
     changed = []

@@ -218,6 +218,7 @@ async def test_the_admin_token_is_valid_after_any_number_of_wrong_ones(client, p
     assert (right.status_code, rates(right)[:2]) == (200, (60, 59))
 
 
+@pytest.mark.slow
 async def test_guesses_at_the_metrics_are_limited_and_the_admin_token_is_valid_after_them(client):
     wrong = {"Authorization": "Bearer something-else"}
     answers = [await client.get("/metrics", headers=wrong) for _ in range(80)]

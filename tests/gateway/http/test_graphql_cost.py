@@ -93,6 +93,7 @@ def test_a_document_without_a_surface_makes_no_calls(whole):
     assert access["cost"]["charged"] == 1
 
 
+@pytest.mark.slow
 def test_what_fills_a_cache_of_all_tokens_is_not_counted(world_template, tmp_path):
     """The first token that asks makes more calls than the second; neither learns of it."""
     with whole_world.opened(world_template, tmp_path / "world") as whole:

@@ -120,6 +120,7 @@ def test_what_is_shown_is_never_refused_for_want_of_permission(tokens):
     assert codes["GRAPHQL_VALIDATION_FAILED"] == 0
 
 
+@pytest.mark.slow
 def test_every_root_field_that_is_hidden_is_refused(tokens):
     """Asked of the API itself, and every one that is shown is not."""
     whole = schema.build()
@@ -233,6 +234,7 @@ def test_the_three_notations_are_one_shape(tokens):
         assert {change.type.name for change in changes} <= {"DIRECTIVE_REMOVED"}
 
 
+@pytest.mark.slow
 def test_equal_permissions_get_equal_bytes(world, resources):
     """Rules, scopes, accounts and owners differ; what may be called and seen does not."""
     own = generated.settings(Random(5))

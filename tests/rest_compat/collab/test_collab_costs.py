@@ -35,6 +35,7 @@ async def test_facts_that_no_rule_needs_are_not_fetched(content):
     assert content_world.ANN not in str(content.calls())
 
 
+@pytest.mark.slow
 async def test_a_page_is_filled_past_hidden_list_items(content):
     things = content.resources
     things["tides"] = content.make.list_in(

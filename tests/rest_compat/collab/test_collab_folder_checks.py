@@ -151,6 +151,7 @@ async def test_contents_beyond_the_bounds_count_as_blocked(shared, monkeypatch, 
     assert "Boats" in shared.names("documents")
 
 
+@pytest.mark.slow
 async def test_checking_a_folder_costs_one_page_per_999_entries(content):
     """One call for each page of 999 in each folder, besides the reads of any deletion."""
     make, wide = content.make, content.make.folder(content.resources["documents"], "Wide")

@@ -133,6 +133,7 @@ async def test_an_allowed_file_is_read_once(readonly):
     assert [call[-1] for call in call_kinds(readonly)] == ["*", "$batch", "permissions"]
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="function")  # in the event loop of its world
 async def test_the_cost_does_not_reveal_which_connection_sees_a_file(content):
     """The second account has a personal site that the first one cannot see."""

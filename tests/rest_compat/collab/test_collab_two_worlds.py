@@ -283,6 +283,7 @@ WORDED = {
 FOUND = "query ($q: String!) { collabFiles(q: $q) { files { name } } }"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", slow_but(["owners"], WORDED))
 async def test_searches_do_not_match_masked_fields(worlds, hidden):
     shown = [word for word in EVERY if word not in (hidden, "all")]

@@ -92,7 +92,7 @@ def writes(world):
 
 @pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
 @pytest.mark.parametrize("body_type", slow_but(["html"], ["text", "html"]))
-@pytest.mark.parametrize("action", slow_but(["reply", "forward"], ACTIONS))
+@pytest.mark.parametrize("action", slow_but(["forward"], ACTIONS))
 async def test_no_hidden_field_is_sent(world, provider, action, body_type):
     """Of every word, one hidden at a time: it is refused, or what is sent does not tell it."""
     email_id = receive(world, provider)

@@ -34,6 +34,7 @@ def entry(board, *, create=False):
     return {"boardId": board, "provider": "BOARDS", "allowCreate": create}
 
 
+@pytest.mark.slow
 async def test_a_board_outside_the_scope_is_added_to_it_to_be_seen(explain, tasks):
     scope = [{"boardId": tasks["garden"]}]
     for method, path, body in (

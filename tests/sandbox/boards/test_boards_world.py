@@ -3,6 +3,8 @@
 from collections import Counter
 from datetime import UTC, datetime
 
+import pytest
+
 from sandbox.boards.store import BoardStore
 from sandbox.storage.database import Database
 from sandbox.world.tasks.boards import seed
@@ -47,6 +49,7 @@ async def test_two_active_boards_have_all_columns_that_the_tasks_surface_reads(b
         assert any(item["updates"] for item in items)
 
 
+@pytest.mark.slow
 async def test_largest_board_has_filled_and_empty_columns_of_every_type(boards):
     facts = seed(boards.sandbox.state.database)
     data = await boards.data(ITEMS, b=[facts.boards["Boat orders"]])

@@ -139,6 +139,7 @@ def test_windows_may_be_read_in_any_order():
     assert [start.stamp for start in (*late, *early)] == ["20260601T070000Z", "20260105T080000Z"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     slow_but(

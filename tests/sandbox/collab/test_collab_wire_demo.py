@@ -22,6 +22,7 @@ async def every(client: httpx.AsyncClient, link: str | None) -> list[dict]:
     return records
 
 
+@pytest.mark.slow
 async def test_user_sees_all_sites_except_restricted_ones(demo):
     found_sites = await every(demo.client(), "/sites?search=*&$top=3")
 

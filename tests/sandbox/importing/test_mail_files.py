@@ -612,6 +612,7 @@ async def test_provider_a_shows_the_messages_of_strangers(strangers):
             assert words(body_on_a(payload)) == reference["body"]
 
 
+@pytest.mark.slow
 @needs_messages
 async def test_provider_b_shows_the_messages_of_strangers(strangers):
     sandbox, _ = strangers

@@ -20,6 +20,7 @@ async def test_every_demo_message_can_be_listed_in_pages(client, world):
     assert found == expected
 
 
+@pytest.mark.slow
 async def test_counts_of_folders_add_up_to_the_mailbox(client, world):
     seed(world.state.database, world.mails, datetime(2026, 11, 20, tzinfo=UTC))
     folders = (await client.get("/me/mailFolders?$top=50")).json()["value"]

@@ -7,6 +7,7 @@ from email.utils import parseaddr
 
 import httpx
 import pytest
+from suites import slow_but
 
 from sandbox.app import Sandbox
 from sandbox.mail.ids import MAILBOXES
@@ -54,6 +55,7 @@ def test_the_owner_of_the_studio_signs_in_by_another_name_than_her_address(seede
     assert account.principal_name == "n.lindqvist@harbourlight.onmicrosoft.example"
 
 
+@pytest.mark.slow
 def test_another_day_shifts_the_world():
     def newest(day):
         return max(
@@ -95,7 +97,7 @@ def test_some_threads_are_long(seeded, box):
     assert sum(size > 2 for size in sizes) > 8
 
 
-@pytest.mark.parametrize("box", MAILBOXES)
+@pytest.mark.parametrize("box", slow_but(["provider-b"], MAILBOXES))
 def test_the_account_receives_and_sends_mail(trees, seeded, box):
     _, mails, _ = seeded
     me = mails.account(box).email

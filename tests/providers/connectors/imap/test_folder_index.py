@@ -110,7 +110,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", slow_but(["unread", "between", "a word", "attachments"], QUERIES))
 @pytest.mark.parametrize("limit", slow_but([7], [1, 7, 50]))
 async def test_pages_are_those_of_a_folder_that_was_read_as_a_whole(
     account, monkeypatch, name, limit
@@ -205,6 +205,7 @@ async def test_mail_that_comes_and_goes_between_pages_changes_no_others(account)
     assert set(read) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", slow_but([6], [1, 6, 60]))
 async def test_a_large_folder_is_merged_with_another_large_one(account, limit):
     chance = random.Random(7)

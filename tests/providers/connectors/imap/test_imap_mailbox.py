@@ -80,6 +80,7 @@ async def test_pages_neither_lose_nor_repeat_messages(account, limit):
     assert ranks == sorted(ranks)
 
 
+@pytest.mark.slow
 async def test_mail_that_arrives_between_pages_does_not_change_them(account):
     for number in range(20):
         await account.add(f"Mail {number}", at=number // 3)
