@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 
 from paths import REPOSITORY
@@ -35,6 +36,9 @@ VAGUE = {"one", "found", "given", "said", "told", "here", "that", "those", "asks
 _RIDDLE = re.compile(r"(What|Which|Who|Whose|Whom|How|Where) ")
 
 
+_PRIVATE = re.compile(r"_[^_]")
+
+
 @cache
 def tree(name):
     return ast.parse((REPOSITORY / name).read_text("utf-8"))
@@ -45,6 +49,17 @@ def nodes(name):
     """Return the functions, classes, names and the module of a file; three tests read them."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Name)
     return [node for node in ast.walk(tree(name)) if isinstance(node, kinds)]
+
+
+def defined_at_the_top(module):
+    """Every constant, function and class that a module defines; decorators may register one."""
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not node.decorator_list:
+                yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 def lines_of(name):
@@ -104,6 +119,17 @@ def test_variables_say_what_they_hold():
         vague |= {name: stored & VAGUE} if stored & VAGUE else {}
 
     assert vague == {}
+
+
+def test_private_names_are_used_in_their_module():
+    unused = {}
+    for name in MODULES:
+        words = Counter(re.findall(r"\w+", (REPOSITORY / name).read_text("utf-8")))
+        private = (word for word in defined_at_the_top(tree(name)) if _PRIVATE.match(word))
+        once = {word for word in private if words[word] == 1}
+        unused |= {name: once} if once else {}
+
+    assert unused == {}
 
 
 def test_docstrings_open_with_a_noun_or_a_verb():

@@ -16,7 +16,6 @@ from rest_compat.table import ENDPOINTS, Endpoint
 rows = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.method} {row.path}")
 
 # Query parameters without which a call is refused.
-REQUIRED = {"calendar/get_free_busy": ("from", "to")}
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # imported when the first child token is made
     from gateway.operations.rules import RuleKey
 
 MAX_CHILDREN = 100  # living ones of one token
-_WINDOWS = ("perMinute", "perHour", "perDay")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ import whole_world
 
 from gateway.http import api_descriptions
 from graph import schema
-from graph.masking.guards import requirements
 from rest_compat.documents import document
 from rest_compat.table import ENDPOINTS
 
@@ -26,7 +25,6 @@ TOKENS = int(os.environ.get("SHAPE_TOKENS", "3"))
 DOCUMENTS = int(os.environ.get("SHAPE_DOCUMENTS", "20"))
 OF_DOCUMENTS = {("/graphql/rest-of", "post"), ("/graphql/explain", "post")}  # for every token
 SDL, OPENAPI = "/api/access/schema.graphql", "/api/access/openapi.json"
-REQUIREMENTS = requirements(schema.build())
 SAVED = {  # method and path of a saved document -> its text
     ("GET", "/api/saved/mails"): "query ($q: String, $from: String, $limit: Int = 5) {"
     " emails(q: $q, from: $from, limit: $limit) {"

@@ -9,7 +9,6 @@ from providers.connectors.caldav.ical_times import EventTime
 from providers.ports.calendar import MAX_EVENTS, Span
 
 SEPARATOR = "#"  # between the name of an object and the original start: no path contains it
-_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
-from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from dateutil.tz import tzical
@@ -30,7 +29,6 @@ _OFFSET = re.compile(r"[+-]\d{4}(?:\d\d)?")
 _STAMP = re.compile(r"\d{8}T\d{6}")
 
 Zones = Mapping[str, tzinfo]
-NO_ZONES: Zones = MappingProxyType({})
 
 
 def find_zone(name: str, defined: Zones) -> tzinfo | None:

@@ -28,16 +28,6 @@ _FILE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _ALWAYS = ("id", "file", "folder", "package", "root", "parentReference", "remoteItem")
 _CONTENT_TYPE = "listItem($select=id,contentType)"
 
-_SITE: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "display_name": ("displayName",),
-        "name": ("name",),
-        "description": ("description",),
-        "web_url": ("webUrl",),
-        "created_date_time": ("createdDateTime",),
-        "last_modified_date_time": ("lastModifiedDateTime",),
-    }
-)
 SITE = (
     "$select",
     "id,name,displayName,description,webUrl,createdDateTime,lastModifiedDateTime,isPersonalSite",

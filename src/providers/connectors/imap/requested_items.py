@@ -21,7 +21,6 @@ _HEADERS = MappingProxyType(
         "thread_id": ("IN-REPLY-TO", "MESSAGE-ID", "REFERENCES"),
     }
 )
-_STRUCTURED = frozenset({"has_attachments", "attachments", "body", "body_type", "body_preview"})
 
 
 def items(wanted: AbstractSet[str]) -> str:
