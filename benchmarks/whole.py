@@ -17,7 +17,7 @@ from benchmarks.baselines.stores import File, Known, Store, Token
 from benchmarks.inside import EMAIL, MAIL_MASK, settings
 from gateway.app import Gateway, assemble
 from gateway.auth.token_lookup import RowReader
-from gateway.secrets.keyring import place
+from gateway.secrets.keyring import column_context
 from gateway.settings import Settings
 from providers.http.origins import Origins
 from providers.records.mail import Email
@@ -57,8 +57,8 @@ class Ours:
 
     def decrypt(self, connection: int, ciphertext: bytes) -> bytes:
         """Decrypt a connection's credentials: one AES-GCM operation."""
-        context = place("connections", connection, "credentials")
-        return self.gateway.services.keyring.decrypt(ciphertext, place=context)
+        context = column_context("connections", connection, "credentials")
+        return self.gateway.services.keyring.decrypt(ciphertext, context=context)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import uvicorn
 
 from benchmarks.baselines import fastapi_app, stock_client
 from benchmarks.baselines.stores import File
-from gateway.secrets.keyring import Keyring, place
+from gateway.secrets.keyring import Keyring, column_context
 
 KEY = "a key of the benchmark alone"
 
@@ -22,7 +22,9 @@ def main(port: str, upstream: str, file: str) -> None:
     keyring = Keyring.read(KEY)
 
     def decrypt(connection: int, ciphertext: bytes) -> bytes:
-        return keyring.decrypt(ciphertext, place=place("connections", connection, "credentials"))
+        return keyring.decrypt(
+            ciphertext, context=column_context("connections", connection, "credentials")
+        )
 
     app = fastapi_app.build(
         stock_client.tuned(), File(Path(file), decrypt), base=upstream, provider="b"
