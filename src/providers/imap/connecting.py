@@ -4,6 +4,7 @@ Reasons why a server cannot be reached, as sentences that name no host.
 Callers of the API see these sentences; the commands add a remedy (`REMEDIES`).
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Mapping
@@ -84,3 +85,14 @@ def _of_certificate(code: int) -> str:
     if code in _UNKNOWN_AUTHORITIES:
         return UNKNOWN_AUTHORITY
     return INVALID_CERTIFICATE
+
+
+def has_buffered(reader: asyncio.StreamReader) -> bool:
+    """Return whether something was received that nobody has read yet."""
+    reading = reader.read(1)
+    try:
+        reading.send(None)
+    except StopIteration:
+        return True
+    reading.close()
+    return False

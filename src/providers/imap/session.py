@@ -23,7 +23,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.imap.accounts import Account, Notify, ignore
-from providers.imap.connecting import NO_STARTTLS, reason_of
+from providers.imap.connecting import NO_STARTTLS, has_buffered, reason_of
 from providers.imap.endpoints import Security, tls_context
 from providers.imap.parsing import Value
 from providers.imap.replies import Disconnected, Literal, OpenFolder, Pieces, Rejected, Reply
@@ -279,18 +279,19 @@ class Session:
         """
         Go on under TLS.
 
-        A response that somebody put in plain text behind that to STARTTLS answers no command,
-        because tags cannot be guessed.
-
         Raises:
             Unreachable: The server does not offer STARTTLS.
             OSError: TLS fails.
+            ValueError: Somebody on the way wrote responses behind that to STARTTLS; untagged ones,
+                such as capabilities, would be taken for the server's.
         """
         if not self.capabilities:
             await self._run(("CAPABILITY",))
         if "STARTTLS" not in self.capabilities:
             raise Unreachable(NO_STARTTLS, sent=False)
         await self._run(("STARTTLS",))
+        if has_buffered(self._reader):
+            raise ValueError("somebody answers in plain text what was not asked yet")
         await self._writer.start_tls(tls_context(), server_hostname=host)
         self.capabilities = frozenset()  # those of before are not to be trusted
 

@@ -26,7 +26,7 @@ from providers.failures import (
     Unreachable,
 )
 from providers.imap.accounts import Account
-from providers.imap.connecting import NO_STARTTLS, of_submission, reason_of
+from providers.imap.connecting import NO_STARTTLS, has_buffered, of_submission, reason_of
 from providers.imap.endpoints import Security, tls_context
 from providers.imap.sasl import token_login
 
@@ -242,7 +242,7 @@ class Submission:
             raise Unreachable(of_submission(NO_STARTTLS), sent=False)
         if (await self._command("STARTTLS")).code != 220:
             raise Unreachable(sent=False)
-        if _has_buffered(self._reader):
+        if has_buffered(self._reader):
             raise ValueError("somebody answers in plain text what was not asked yet")
         await self._writer.start_tls(tls_context(), server_hostname=host)
         await self._greet()
@@ -366,17 +366,6 @@ def _refusal(reply: Reply, sentence: str) -> ProviderFailure:
     if reply.code < 500:
         return Throttled(LATER_SECONDS)
     return NotAccepted(sentence)
-
-
-def _has_buffered(reader: asyncio.StreamReader) -> bool:
-    """Return whether something was received that nobody has read yet."""
-    reading = reader.read(1)
-    try:
-        reading.send(None)
-    except StopIteration:
-        return True
-    reading.close()
-    return False
 
 
 def _line(text: str) -> bytes:

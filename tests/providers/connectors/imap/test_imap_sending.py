@@ -14,6 +14,7 @@ from providers.connectors.imap import submitting
 from providers.failures import Broken, NeedsReauth, OutcomeUnknown, Refused, Throttled, Unreachable
 from providers.imap.accounts import Account
 from providers.imap.endpoints import Endpoint
+from providers.imap.session import Session
 from providers.imap.submission import Submission
 from providers.mail import delivery
 from providers.ports.mail import CREATING, WITHDRAWN, OutgoingFile, StoredContent, UnsafeMessage
@@ -296,6 +297,26 @@ async def test_answers_in_plain_text_behind_starttls_end_the_connection():
         account = Account(Endpoint.parse(f"smtp://localhost:{port}", "smtp"), "ada", "secret")
         with pytest.raises(Broken):
             await Submission.connect(account, ends=time.monotonic() + 10)
+        await asyncio.sleep(0.05)
+
+    assert received == [b""]
+
+
+async def test_responses_in_plain_text_behind_starttls_end_the_imap_connection():
+    async def serve(reader, writer):
+        writer.write(b"* OK [CAPABILITY IMAP4rev1 STARTTLS] ready\r\n")
+        tag = (await reader.readline()).split()[0]
+        writer.write(tag + b" OK go\r\n* CAPABILITY IMAP4rev1 LITERAL+\r\n")
+        received.append(await reader.read())
+        writer.close()
+
+    received = []
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        account = Account(Endpoint.parse(f"imap://localhost:{port}", "imap"), "ada", "secret")
+        with pytest.raises(Unreachable):
+            await Session.connect(account)
         await asyncio.sleep(0.05)
 
     assert received == [b""]
