@@ -284,7 +284,7 @@ def _imap_url(url: str | None) -> str:
     try:
         Endpoint.parse(url, "imap")
     except ValueError as failure:
-        raise invalid("baseUrl", f"is no IMAP server: {failure}") from None
+        raise invalid("baseUrl", f"is no IMAP server: {str(failure).rstrip('.')}") from None
     return url.strip().rstrip("/")
 
 

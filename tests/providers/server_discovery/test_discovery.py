@@ -100,6 +100,19 @@ async def test_the_domains_own_page_vouches_for_a_server_elsewhere(domain):
     assert all("ada" not in str(request.url) for request in domain.requests)
 
 
+async def test_the_pages_of_an_internationalized_domain_are_its_own(domain):
+    host = "autoconfig.xn--bcher-kva.test"
+    domain.hosts[host] = "127.0.0.1"
+    domain.web = lambda _: httpx.Response(404)
+
+    found = await domain.search(email="ada@b\u00fccher.test")
+
+    ((outcome, _),) = outcomes(found, f"https://{host}/mail/config-v1.1.xml")
+    assert outcome == StepOutcome.NOT_FOUND
+    assert found.confirmations == ()
+    assert [request.url.host for request in domain.requests] == [host]
+
+
 def configuration(imap_port, smtp_port):
     def answer(request):
         servers = "".join(

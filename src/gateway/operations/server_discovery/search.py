@@ -85,4 +85,4 @@ def _check(search: Search) -> None:
         try:
             _ = parse() if text else None
         except ValueError as failure:
-            raise invalid(member, f"is not valid: {failure}") from None
+            raise invalid(member, f"is not valid: {str(failure).rstrip('.')}") from None
