@@ -5,8 +5,10 @@ from contextlib import aclosing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from python_calls import PythonCalls
 
 from providers import search_text
+from providers.connectors.imap import search_criteria
 from providers.failures import Broken, Throttled
 from providers.mail import query_matching, scanning
 from providers.mail.scanning import Page
@@ -243,3 +245,13 @@ async def test_other_failures_are_raised_at_any_time():
         await scanning.scan(pages, after=None, limit=5, keep=keep)
     async with aclosing(pages):
         assert await anext(pages, None) is None  # closed
+
+
+def test_a_domain_that_is_none_is_not_encoded():
+    """The encoding of a text that fills a request would hold the process."""
+    query = MailQuery(limit=1, sender="a@" + "é" * 60_000, recipient="ada@bücher.example")
+    with PythonCalls() as calls:
+        parts = search_criteria.criteria(query)
+
+    assert calls.count < 2_000
+    assert '"ada@xn--bcher-kva.example"' in parts

@@ -14,6 +14,8 @@ from providers.mail import query_matching
 from providers.ports.mail import MailQuery
 from providers.search_text import WORD, upstream_phrases, upstream_terms
 
+_MAX_DOMAIN = 255  # characters: RFC 1035, 2.3.4
+
 Criterion = str | bytes
 _KEYS = MappingProxyType(
     {"subject": "SUBJECT", "from_": "FROM", "to": "TO", "cc": "CC", "body": "BODY"}
@@ -54,6 +56,8 @@ def _people(value: str | None, keys: list[str]) -> list[Criterion]:
 
 def _domains(domain: str) -> list[str]:
     """Return a domain as it may stand in a header: as it was written and in A-labels."""
+    if len(domain) > _MAX_DOMAIN:  # no domain, and not worth some microseconds a character
+        return [domain]
     try:
         encoded = domain.encode("idna").decode("ascii")
     except UnicodeError:
