@@ -76,7 +76,6 @@ CONTENT_HOSTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-MAIL_PROVIDERS = ("PROVIDER_A", "PROVIDER_B")
 OWN_SERVERS = frozenset({"IMAP", "CALDAV"})  # providers with a server and a password
 WITHOUT_HTTP = frozenset({"IMAP"})  # providers that are not called by `Upstream`
 
