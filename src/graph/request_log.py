@@ -1,10 +1,11 @@
 """Notes on a request for the decision log: its root fields and edges, and what denied them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import graphql
+import msgspec
 
 from graph.masking.guards import Requirement
 from policy.vocabulary import Code, Layer, Surface
@@ -67,8 +68,7 @@ class OperationField:
         return None
 
 
-@dataclass(slots=True)
-class RequestLog:
+class RequestLog(msgspec.Struct):
     """
     The notes on one request; empty where nothing is known yet.
 
@@ -79,8 +79,8 @@ class RequestLog:
     """
 
     fields: tuple[OperationField, ...] = ()
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    denials: dict[str, Denial] = field(default_factory=dict)
+    variables: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    denials: dict[str, Denial] = msgspec.field(default_factory=dict)
     causes: dict[str, BaseException] | None = None
     noted: Denial | None = None
 

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import orjson
 
 from gateway.audit.decision import Decision, EntryPoint, Outcome
@@ -36,8 +36,7 @@ from rest_compat.ports import Problem
 from rest_compat.responses import RestResponse
 
 
-@dataclass(slots=True)
-class UpstreamTally:
+class UpstreamTally(msgspec.Struct):
     """
     The attempts of upstream calls that one request made.
 
@@ -59,7 +58,6 @@ class UpstreamTally:
 _CURRENT: ContextVar[UpstreamTally | None] = ContextVar("upstream_calls", default=None)
 
 
-@dataclass(slots=True)
 class RequestRecord(RequestLog):
     """
     The request log of the graph, and what else a decision row needs.
@@ -73,10 +71,10 @@ class RequestRecord(RequestLog):
 
     entry_point: EntryPoint = EntryPoint.REST
     cost: int = 1
-    began: float = field(default_factory=time.perf_counter)
-    upstream: UpstreamTally = field(default_factory=UpstreamTally)
+    began: float = msgspec.field(default_factory=time.perf_counter)
+    upstream: UpstreamTally = msgspec.field(default_factory=UpstreamTally)
     denial: Denial | None = None
-    failed_responses: FailedResponses = field(default_factory=list, repr=False)
+    failed_responses: FailedResponses = msgspec.field(default_factory=list)
 
 
 def begin(entry_point: EntryPoint, cost: int) -> RequestRecord:

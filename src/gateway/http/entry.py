@@ -10,10 +10,10 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from starlette.types import Scope
 
 from gateway.audit import recorder
@@ -51,8 +51,7 @@ from rest_compat.ledger import Attempt, Ledger
 MANAGEMENT_COST: Mapping[str, int] = MappingProxyType({MANAGEMENT: 1})
 
 
-@dataclass(frozen=True, slots=True)
-class AdmittedRequest:
+class AdmittedRequest(msgspec.Struct, frozen=True):
     """A request that was authenticated and charged; see `rest_compat.ports.AdmittedRequest`."""
 
     token_id: int

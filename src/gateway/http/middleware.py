@@ -11,7 +11,6 @@ import re
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -44,8 +43,7 @@ _KEY = "gateway.request_state"
 log = logging.getLogger("gateway")
 
 
-@dataclass(slots=True)
-class RequestState:
+class RequestState(msgspec.Struct):
     """
     The state of one request, in its ASGI scope.
 

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
 import httpx
+import msgspec
 
 from providers.failures import Broken, ProviderFailure, Unreachable
 from providers.http import errors as http_errors
@@ -46,8 +46,7 @@ class Credentials(Protocol):
         """
 
 
-@dataclass(slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, kw_only=True):
     """
     A call and its progress.
 

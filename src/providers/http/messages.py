@@ -5,16 +5,15 @@ Transports of httpx (an ASGI app of this process, those of tests) are adapted by
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import httpx
+import msgspec
 
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, kw_only=True):
     """
     A request, and whether it was sent.
 
