@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut, without_frames
-from providers.http.time_limit import BlockLimit
+from providers.http.time_limit import TimeLimit
 from providers.ports.connection import ConnectionInfo
 
 CONNECTION_TIMEOUT_SECONDS = 15.0  # of each connection's call; docs/spec/email.md#merging
@@ -35,13 +35,28 @@ class AllFailed(Broken):
         self.warnings = tuple(warnings)
 
 
-async def gather_results(calls: Sequence[Awaitable[T]]) -> list[T | ProviderFailure]:
-    """Await all calls at once; provider failures are returned in place, others are raised."""
+async def gather_results(
+    calls: Sequence[Awaitable[T]], timeout_seconds: float | None = None
+) -> list[T | ProviderFailure]:
+    """
+    Await all calls at once; provider failures are returned in place, others are raised.
+
+    *timeout_seconds*: of each call, as of `with_timeout`; None: they have no limit here.
+    """
     if len(calls) == 1:  # saves the cost of a task
         try:
-            return [await calls[0]]
+            if timeout_seconds is None:
+                return [await calls[0]]
+            with TimeLimit(timeout_seconds, of_calls=True):
+                return [await calls[0]]
+        except TimeoutError:
+            if timeout_seconds is None:
+                raise
+            return [TimedOut()]
         except ProviderFailure as failure:
             return [without_frames(failure)]
+    if timeout_seconds is not None:
+        calls = [with_timeout(call, timeout_seconds) for call in calls]
     results = await asyncio.gather(*calls, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, ProviderFailure):
@@ -59,7 +74,7 @@ async def with_timeout(call: Awaitable[T], timeout_seconds: float) -> T:
         TimedOut: It takes longer than *timeout_seconds*.
     """
     try:
-        with BlockLimit(timeout_seconds):
+        with TimeLimit(timeout_seconds, of_calls=True):
             return await call
     except TimeoutError:
         raise TimedOut from None

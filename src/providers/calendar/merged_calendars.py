@@ -181,13 +181,8 @@ class MergedCalendars(MergedEvents):
             for connection in ports
         }
         results = await fanout.gather_results(
-            [
-                fanout.with_timeout(
-                    port.busy_together(calendars[connection], span),
-                    self._timeout_seconds * _TOGETHER_SHARE,
-                )
-                for connection, port in ports.items()
-            ]
+            [port.busy_together(calendars[connection], span) for connection, port in ports.items()],
+            self._timeout_seconds * _TOGETHER_SHARE,
         )
         return {
             CalendarKey(connection, calendar): spans
@@ -200,7 +195,7 @@ class MergedCalendars(MergedEvents):
         self, sources: Sequence[CalendarSource], read: Callable[[CalendarSource], Awaitable[T]]
     ) -> list[T | ProviderFailure]:
         return await fanout.gather_results(
-            [fanout.with_timeout(read(source), self._timeout_seconds) for source in sources]
+            [read(source) for source in sources], self._timeout_seconds
         )
 
 
@@ -223,14 +218,12 @@ class _EventReader:
         pages = await self._first_pages(sources) if len(sources) > 1 else {}
         results = await fanout.gather_results(
             [
-                fanout.with_timeout(
-                    source.port.events(
-                        source.calendar.id, self._selection, first=pages.get(source.calendar.id)
-                    ),
-                    self._timeout_seconds,
+                source.port.events(
+                    source.calendar.id, self._selection, first=pages.get(source.calendar.id)
                 )
                 for source in sources
-            ]
+            ],
+            self._timeout_seconds,
         )
         return dict(zip((source.key for source in sources), results, strict=True))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from providers.collab_ids import ItemKey
 from providers.failures import Missing, ProviderFailure, ReadOnlyGrant, Refused, without_frames
-from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
+from providers.fanout import ConnectionWarning, combined_failure, gather_results
 from providers.first_holder import changed_nothing, read_from_first_holder, write_to_first_holder
 from providers.ports.collab import ReadOnlyContent
 from providers.ports.connection import ConnectionInfo
@@ -72,7 +72,7 @@ class ConnectionRouter:
             ProviderFailure: Every connection failed.
         """
         answers = await gather_results(
-            [with_timeout(read(port), self.timeout_seconds) for _, port in self.connections]
+            [read(port) for _, port in self.connections], self.timeout_seconds
         )
         pairs = list(zip((info for info, _ in self.connections), answers, strict=True))
         failed = tuple(

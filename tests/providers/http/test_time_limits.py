@@ -9,6 +9,7 @@ from providers.failures import TimedOut
 from providers.fanout import with_timeout
 from providers.http.client import Origins, Upstream
 from providers.http.step_timer import StepTimer
+from providers.http.time_limit import TimeLimit
 
 BASE = "https://up.test"
 
@@ -98,13 +99,64 @@ async def test_a_call_of_another_task_outlives_the_block_with_its_own_timer(time
         await asyncio.sleep(0)
         return task
 
-    task = await with_timeout(start(), 15.0)
+    task = await with_timeout(start(), 14.0)
     started = len(timers)
     release.set()
     await task
 
-    assert started == 2  # the block's, and the task's
+    assert started == 2  # the block's, and the task's, which is longer
     assert [attempt.outcome for attempt in attempts] == ["200"]
+
+
+async def test_limits_of_a_length_share_one_timer_and_end_one_by_one(timers):
+    loop, began = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+
+    async def limited(delay):
+        await asyncio.sleep(delay)
+        with pytest.raises(TimeoutError), TimeLimit(1):
+            await asyncio.Event().wait()
+        return loop.time() - began
+
+    timers.clear()
+    first, second = await asyncio.gather(limited(0), limited(0.2))
+    limits = [due for due in timers if due - began >= 1]
+
+    assert 1 <= first < 1.15
+    assert 1.2 <= second < 1.35
+    assert len(limits) == 2  # the first's, and the second's once the first was over
+
+
+async def test_a_limit_that_is_left_does_not_end_the_next_one():
+    with TimeLimit(1):
+        await asyncio.sleep(0.6)
+    with TimeLimit(1):
+        await asyncio.sleep(0.6)
+
+
+async def test_a_limit_in_a_loop_of_its_own_has_its_timer_there():
+    def run():
+        async def limited():
+            with pytest.raises(TimeoutError), TimeLimit(1):
+                await asyncio.Event().wait()
+
+        asyncio.run(limited())
+
+    with TimeLimit(1):
+        await asyncio.sleep(0)
+    await asyncio.wait_for(asyncio.to_thread(run), 3)
+
+
+async def test_a_limit_of_a_fraction_of_a_second_leaves_no_timer_behind(monkeypatch):
+    loop, handles = asyncio.get_running_loop(), []
+    call_at = loop.call_at
+    monkeypatch.setattr(
+        loop, "call_at", lambda *rest: handles.append(call_at(*rest)) or handles[-1]
+    )
+
+    with TimeLimit(12.5):
+        pass
+
+    assert [handle.cancelled() for handle in handles] == [True]
 
 
 async def test_many_waits_of_a_length_share_one_timer(timers):
