@@ -204,7 +204,8 @@ class Inside:
             ),
         }
         if kind not in self.caller.bound:
-            self.caller.bound[kind] = vars(kind(sealer=_KEYRING, now=_now, **own))
+            context = kind(sealer=_KEYRING, now=_now, **own)
+            self.caller.bound[kind] = context.as_template(own)
         return kind.of_bound(self.caller.bound[kind], own)
 
     @cached_property

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import repeat
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Union
 
 from providers.bounded_map import BoundedMap
 from providers.records.base import Record
@@ -20,7 +20,10 @@ R = TypeVar("R", bound=Record)
 
 _PLANS = 256  # kept per type; selections have few different sets of attributes
 
-Column = Callable[[Sequence[Any]], Iterable[object]]
+Values = Callable[[Sequence[Any]], Iterable[object]]  # of an attribute, one per object
+Column = Union[Values, "repeat[Any]"]  # or the one value of all objects
+# The columns of one value, and the position, name and function of the others.
+_Plan = tuple[list[Iterable[object]], list[tuple[int, str, Values]]]
 
 
 class RecordBuilder(Generic[R]):
@@ -34,15 +37,15 @@ class RecordBuilder(Generic[R]):
 
         Args:
             kind: The record type.
-            columns: Attribute -> function that returns its values, one per object.
+            columns: Attribute -> its column.
             always: Attributes that are mapped whether wanted or not. Others that are not wanted,
                 and those without a column, are None.
         """
         self._kind: Callable[..., R] = kind
-        self._columns = [(name, columns.get(name, _none)) for name in kind.__struct_fields__]
+        self._indices = {name: at for at, name in enumerate(kind.__struct_fields__)}
+        self._columns = columns
         self._always = always
-        # Wanted attributes -> every attribute's column.
-        self._plans: BoundedMap[frozenset[str], list[tuple[str, Column]]] = BoundedMap(_PLANS)
+        self._plans: BoundedMap[frozenset[str], _Plan] = BoundedMap(_PLANS)  # of wanted attributes
 
     def records(
         self,
@@ -61,22 +64,30 @@ class RecordBuilder(Generic[R]):
         key = frozenset(wanted)
         plan = self._plans.get(key)
         if plan is None:
-            mapped = key | self._always
-            plan = self._plans[key] = [
-                (name, column if name in mapped else _none) for name, column in self._columns
-            ]
-        if known:
-            columns = [known[name] if name in known else column(objects) for name, column in plan]
-        else:
-            columns = [column(objects) for _, column in plan]
+            plan = self._plans[key] = self._plan(key | self._always)
+        constants, mapped = plan
+        columns = constants.copy()
+        for at, name, column in mapped:
+            if name not in known:
+                columns[at] = column(objects)
+        for name, values in known.items():
+            columns[self._indices[name]] = values
         return list(map(self._kind, *columns))
+
+    def _plan(self, wanted: AbstractSet[str]) -> "_Plan":
+        constants: list[Iterable[object]] = [_NOTHING] * len(self._indices)
+        mapped: list[tuple[int, str, Values]] = []
+        for name, column in self._columns.items():
+            if name not in wanted:
+                continue
+            if isinstance(column, repeat):
+                constants[self._indices[name]] = column
+            else:
+                mapped.append((self._indices[name], name, column))
+        return constants, mapped
 
 
 _NOTHING = repeat(None)
-
-
-def _none(_: Sequence[Any]) -> Iterable[object]:
-    return _NOTHING
 
 
 def attribute(path: str, then: Callable[[Any], object] | None = None) -> Column:
@@ -94,4 +105,4 @@ def computed(convert: Callable[[Any], object]) -> Column:
 
 def constant(value: object) -> Column:
     """Return the column in which every record has *value*."""
-    return lambda _: repeat(value)
+    return repeat(value)

@@ -1,7 +1,9 @@
 """Listings that are read page by page; each page names the next one."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Generic, Self, TypeVar
+
+import msgspec
 
 from providers.failures import Broken
 from providers.http.response import Response
@@ -9,38 +11,30 @@ from providers.http.response import Response
 P = TypeVar("P")
 
 
-class PageIterator(AsyncIterator[P], Generic[P]):
+class PageIterator(msgspec.Struct, Generic[P]):
     """
-    Pages of one listing, requested one at a time.
+    Pages of one listing, requested one at a time; it starts before the first page.
 
     Not a generator: the event loop makes a task to close one that is not read to its end.
+
+    Attributes:
+        decode: Decodes the response that holds a page.
+        request: Requests the page of a cursor; None: the first page.
+        cursor: Returns the cursor of the page after a page; None after the last.
+        known: The response that holds the first page, when it was read.
+        page: The page that was read last.
+        seen: The cursors that were used.
     """
 
-    __slots__ = ("_cursor", "_decode", "_known", "_page", "_request", "_seen")
+    decode: Callable[[Response], P]
+    request: Callable[[str | None], Awaitable[Response]]
+    cursor: Callable[[P], str | None]
+    known: Response | None = None
+    page: P | None = None
+    seen: frozenset[str] = frozenset()
 
-    def __init__(
-        self,
-        decode: Callable[[Response], P],
-        *,
-        request: Callable[[str | None], Awaitable[Response]],
-        cursor: Callable[[P], str | None],
-        known: Response | None = None,
-    ) -> None:
-        """
-        Start before the first page.
-
-        Args:
-            decode: Decodes the response that holds a page.
-            request: Requests the page of a cursor; None: the first page.
-            cursor: Returns the cursor of the page after this one; None after the last.
-            known: The response that holds the first page, when it was read.
-        """
-        self._decode = decode
-        self._request = request
-        self._cursor = cursor
-        self._known = known
-        self._page: P | None = None
-        self._seen: frozenset[str] = frozenset()
+    def __aiter__(self) -> Self:
+        return self
 
     async def __anext__(self) -> P:
         """
@@ -49,15 +43,15 @@ class PageIterator(AsyncIterator[P], Generic[P]):
         Raises:
             Broken: Its cursor was used already: upstream's pages form a circle.
         """
-        if self._page is None:
-            response = self._known or await self._request(None)
+        if self.page is None:
+            response = self.known or await self.request(None)
         else:
-            cursor = self._cursor(self._page)
+            cursor = self.cursor(self.page)
             if cursor is None:
                 raise StopAsyncIteration
-            if cursor in self._seen:
+            if cursor in self.seen:
                 raise Broken
-            self._seen |= {cursor}
-            response = await self._request(cursor)
-        self._page = page = self._decode(response)
+            self.seen |= {cursor}
+            response = await self.request(cursor)
+        self.page = page = self.decode(response)
         return page

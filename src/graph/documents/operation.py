@@ -152,7 +152,7 @@ class Operation:
             context.cancel_reads()
             raise
         if not executed.errors:
-            return self._success(executed.data, context)
+            return OperationResult(self._shown(executed.data, context))
         result = self._result(executed, given, context)
         if result.errors:
             await not_found_delay.delay(
@@ -183,9 +183,9 @@ class Operation:
                 return OperationResult(None, (self._request_error(refusal, context),))
         return None
 
-    def _success(self, data: dict[str, Any] | None, _context: Context) -> OperationResult:
-        """Return the result of an operation without errors."""
-        return OperationResult(data)
+    def _shown(self, data: dict[str, Any] | None, _context: Context) -> dict[str, Any] | None:
+        """Return the data of the result."""
+        return data
 
     async def run(self, given: Mapping[str, Any], context: Context) -> OperationResult:
         """Run the operation like `execute`; the data is plain."""
@@ -379,21 +379,21 @@ class RestOperation(Operation):
 
     run = Operation.execute  # the result is for msgspec's JSON encoder
 
-    def _success(self, data: dict[str, Any] | None, context: Context) -> OperationResult:
-        self._omit_empty(data, context)
-        return OperationResult(data)
-
     def _result(
         self, result: graphql.ExecutionResult, given: Mapping[str, Any], context: Context
     ) -> OperationResult:
-        self._omit_empty(result.data, context)
+        self._shown(result.data, context)
         return super()._result(result, given, context)
 
-    def _omit_empty(self, data: Mapping[str, Any] | None, context: Context) -> None:
-        for key, value in (data or {}).items():
-            if isinstance(value, msgspec.Struct) and context.plan is not None:
-                names = context.plan.names[key]
+    def _shown(self, data: dict[str, Any] | None, context: Context) -> dict[str, Any] | None:
+        plan = context.plan
+        if data is None or plan is None:
+            return data
+        for key, value in data.items():
+            if isinstance(value, msgspec.Struct):
+                names = plan.names[key]
                 for member in self.omit_when_empty:
                     name = names.get(member)
                     if name is not None and not getattr(value, name):
                         setattr(value, name, msgspec.UNSET)
+        return data

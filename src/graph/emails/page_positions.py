@@ -63,15 +63,13 @@ def seal(context: Context, filters: Filters, positions: Mapping[int, ConnectionP
     return page_tokens.seal(context, _ROUTE, filters.binding(), state)
 
 
-def unseal(context: Context, filters: Filters, token: str | None) -> dict[int, ConnectionPosition]:
+def unseal(context: Context, filters: Filters, token: str) -> dict[int, ConnectionPosition]:
     """
-    Return the position of each mailbox, by connection id; empty without a token.
+    Return the position of each mailbox, by connection id.
 
     Raises:
         InvalidInput: As `page_tokens.unseal`.
     """
-    if not token:
-        return {}
     state = page_tokens.unseal(context, _ROUTE, filters.binding(), token, list[_Position])
     return {
         connection: ConnectionPosition(

@@ -1,6 +1,5 @@
 """Root queries of the email surface: messages, conversations and attachments."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Annotated
@@ -29,8 +28,8 @@ from policy.vocabulary import EmailField, EmailOp, Surface
 from providers import ids
 from providers.failures import Missing
 from providers.fanout import AllFailed
-from providers.mail.merging import ConnectionPosition, MailPage
-from providers.ports.mail import MailQuery
+from providers.mail import query_matching
+from providers.mail.merging import MailPage
 from providers.records import mail as mail_records
 
 _BODY = frozenset({"body", "body_type"})
@@ -145,34 +144,22 @@ async def _page(
     context = info.context
     filters.check()
     size = context.clamp_limit(limit, default=20, maximum=filtering.MAX_LIMIT)
-    positions = page_positions.unseal(context, filters, page_token)
+    positions = page_positions.unseal(context, filters, page_token) if page_token else {}
     page_positions.require_room(context.caller.usable_connections(Surface.EMAIL))
     query = filtering.query(filters, context, limit=size)
-    page = await _search(info, query, positions, fields, is_newest=filters == NO_FILTERS)
+    foreseen = _with_body(wanted(info.raw, "LastContact.email"), keep=False)
+    if foreseen:
+        fields |= foreseen
+    try:
+        page = await context.mail.search(query, positions=positions, wanted=fields)
+    except AllFailed as failure:
+        raise all_failed_error(failure) from failure
+    is_newest = foreseen and query_matching.is_unrestricted(query) and not positions
+    if is_newest and not page.warnings:
+        context.loaders.keep_newest(page.emails, fields)  # for edges that the page may answer
     following = {**positions, **page.positions}
     token = page_positions.seal(context, filters, following) if page.has_more else None
     return page, token
-
-
-async def _search(
-    info: Info,
-    query: MailQuery,
-    positions: Mapping[int, ConnectionPosition],
-    fields: frozenset[str],
-    *,
-    is_newest: bool,
-) -> MailPage:
-    """Search the mailboxes; keep the first page of all mail for edges that it may answer."""
-    context = info.context
-    foreseen = _with_body(wanted(info.raw, "LastContact.email"), keep=False)
-    try:
-        wanted_fields = fields | foreseen if foreseen else fields
-        page = await context.mail.search(query, positions=positions, wanted=wanted_fields)
-    except AllFailed as failure:
-        raise all_failed_error(failure) from failure
-    if foreseen and is_newest and not positions and not page.warnings:
-        context.loaders.keep_newest(page.emails, fields | foreseen)
-    return page
 
 
 @guarded(EmailOp.VIEW_EMAIL, returns=Email)

@@ -22,6 +22,7 @@ from providers.first_holder import (
     write_to_first_holder,
 )
 from providers.mail import delivery, merging
+from providers.mail.lazy_records import unmapped
 from providers.ports import mail
 from providers.ports.connection import ConnectionInfo
 from providers.records import mail as mail_records
@@ -48,6 +49,8 @@ class MergedMailbox:
         for pair in self._connections:
             self._by_provider.setdefault(pair[0].provider, []).append(pair)
         self._timeout_seconds = timeout_seconds
+        self._searched = self._first_of_each_account()
+        self._beginnings = dict.fromkeys([info.id for info, _ in self._searched], _BEGINNING)
 
     async def search(
         self,
@@ -67,20 +70,20 @@ class MergedMailbox:
         Raises:
             Throttled, TimedOut, AllFailed: Every mailbox failed; see `combined_failure`.
         """
-        distinct = self._distinct()
-        before = {info.id: positions.get(info.id, _BEGINNING) for info, _ in distinct}
-        unread = [(info, port) for info, port in distinct if not before[info.id].exhausted]
+        before = self._beginnings
+        unread: Sequence[Pair] = self._searched
+        if positions:
+            before = {name: positions.get(name, _BEGINNING) for name in before}
+            unread = [pair for pair in unread if not before[pair[0].id].exhausted]
         asked = query
         if query.may_be_short != (len(unread) > 1):
             asked = msgspec.structs.replace(query, may_be_short=len(unread) > 1)
         results = await fanout.gather_results(
             [
-                fanout.with_timeout(
-                    port.search(asked, after=before[info.id].after, wanted=wanted),
-                    self._timeout_seconds,
-                )
+                port.search(asked, after=before[info.id].after, wanted=wanted)
                 for info, port in unread
-            ]
+            ],
+            self._timeout_seconds,
         )
         slices: list[merging.MailboxSlice] = []
         warnings: list[fanout.ConnectionWarning] = []
@@ -88,7 +91,8 @@ class MergedMailbox:
             if isinstance(result, ProviderFailure):
                 warnings.append(fanout.ConnectionWarning(info, result))
             else:
-                slices.append(merging.MailboxSlice(info, result, before[info.id]))
+                messages = unmapped(result.emails)
+                slices.append(merging.MailboxSlice(info, result, before[info.id], messages))
         if unread and not slices:
             raise fanout.combined_failure(warnings)
         chosen = merging.merge_slices(slices, query.limit)
@@ -224,7 +228,7 @@ class MergedMailbox:
 
     # -- routing
 
-    def _distinct(self) -> tuple[Pair, ...]:
+    def _first_of_each_account(self) -> tuple[Pair, ...]:
         """Return the connections to search: the first one of each account."""
         if len(self._connections) < 2:
             return self._connections

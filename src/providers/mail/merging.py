@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from providers import ids
 from providers.fanout import ConnectionWarning
-from providers.mail.lazy_records import LazyRecords, unmapped
-from providers.mail.scanning import end_of_millisecond, position
+from providers.mail.lazy_records import LazyRecords
+from providers.mail.scanning import Positioned, end_of_millisecond, position
 from providers.ports.connection import ConnectionInfo
 from providers.ports.mail import MailPosition, MailSlice
 from providers.records import mail as mail_records
@@ -92,27 +92,29 @@ class MailboxSlice(msgspec.Struct, frozen=True):
 
     Attributes:
         before: The connection's position when it was asked.
+        messages: The messages of *answer*, which need not be mapped to tell their positions.
     """
 
     info: ConnectionInfo
     answer: MailSlice
     before: ConnectionPosition
+    messages: Sequence[Positioned]
 
     @property
     def horizon(self) -> Rank | None:
         """Rank of the last point to which its order is known; None: to the end."""
         if self.answer.exhausted:
             return None
-        reached = self.answer.scanned_to or self.position_at(len(self.answer.emails))
+        reached = self.answer.scanned_to or self.position_at(len(self.messages))
         return self._rank(reached) if reached is not None else _BEFORE_ALL
 
     def position_at(self, count: int) -> MailPosition | None:
         """Return the connection's position after the first *count* of its messages."""
-        return position(unmapped(self.answer.emails)[count - 1]) if count else self.before.after
+        return position(self.messages[count - 1]) if count else self.before.after
 
     def entries(self) -> Iterator[Entry]:
         """Yield an entry for each of its messages."""
-        for message in unmapped(self.answer.emails):
+        for message in self.messages:
             yield self._rank(position(message)), self.info.id, self
 
     def emails(self, count: int, wanted: AbstractSet[str]) -> Sequence[mail_records.Email]:
@@ -132,7 +134,7 @@ class MailboxSlice(msgspec.Struct, frozen=True):
         *end* is the end of the page; None when the page is empty.
         """
         old, answer = self.before, self.answer
-        size = len(answer.emails)
+        size = len(self.messages)
         total, exact = old.total, old.total_exact
         if not exact and answer.exhausted:
             total, exact = old.returned + size, True
@@ -153,17 +155,18 @@ class MailboxSlice(msgspec.Struct, frozen=True):
         As a rule that is the end of the page, for all mailboxes alike: page tokens then hold it
         only once.
         """
-        emails = unmapped(self.answer.emails)
-        own = self.position_at(count)
-        if count == len(emails) and self.answer.scanned_to is not None:
+        messages = self.messages
+        is_own = end is not None and end.info is self.info
+        own = end.position if end is not None and is_own else self.position_at(count)
+        if count == len(messages) and self.answer.scanned_to is not None:
             own = self.answer.scanned_to
-        if end is None or end.info is self.info:
+        if end is None or is_own:
             return own
         reached = end.seen_from(self.info)
         if own is not None and own.rank >= reached.rank:
             return own
         # The next message may have the same time and id as the end, which is in another mailbox.
-        unread = count < len(emails) and position(emails[count]).rank <= reached.rank
+        unread = count < len(messages) and position(messages[count]).rank <= reached.rank
         return own if unread else reached
 
     def _rank(self, at: MailPosition) -> Rank:
@@ -178,7 +181,7 @@ def merge_slices(slices: Sequence[MailboxSlice], limit: int) -> list[MailboxSlic
         For each message of the page, in order, the slice whose next message it is.
     """
     if len(slices) == 1:
-        return [slices[0]] * min(limit, len(slices[0].answer.emails))
+        return [slices[0]] * min(limit, len(slices[0].messages))
     merged: Iterator[Entry] = heapq.merge(
         *(mailbox_slice.entries() for mailbox_slice in slices), key=itemgetter(0, 1)
     )
@@ -254,7 +257,7 @@ def _in_order(
 
 
 def _end(last: MailboxSlice, counts: Mapping[int, int]) -> PageEnd:
-    return PageEnd(position(unmapped(last.answer.emails)[counts[last.info.id] - 1]), last.info)
+    return PageEnd(position(last.messages[counts[last.info.id] - 1]), last.info)
 
 
 def with_prefixed_ids(

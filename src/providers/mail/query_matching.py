@@ -52,6 +52,11 @@ def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
     return frozenset(names)
 
 
+def is_unrestricted(query: MailQuery) -> bool:
+    """Tell whether the query asks for all messages; drafts, junk and trash are left out."""
+    return query == MailQuery(limit=query.limit, may_be_short=query.may_be_short)
+
+
 def restricts(query: MailQuery, *, text: bool) -> bool:
     """Return whether any message may fail to match; *text* as in `matches`."""
     filters = (

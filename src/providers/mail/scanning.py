@@ -111,7 +111,7 @@ def end_of_millisecond(received_ms: int) -> MailPosition:
 def sorted_after(emails: Iterable[M], after: MailPosition | None) -> list[M]:
     """Return the messages that come strictly after a position, in order."""
     ordered = list(emails)
-    if not _are_newest_first(ordered):
+    if len(ordered) > 1 and not _are_newest_first(ordered):
         ordered.sort(key=_ID)
         ordered.sort(key=_received, reverse=True)  # stable: ids stay in order
     if after is None:
@@ -162,17 +162,19 @@ async def scan(
     matching: list[M] = []
     last = False
     enough = limit if enough is None else enough
-    while not last and len(matching) <= enough and not reader.limit_reached:
+    while True:
         try:
             page = await anext(pages, None)
             last = page is None or page.last
-            ready = reader.take(page) if page else reader.rest()
+            ready = reader.rest() if page is None else reader.take(page)
             matching += ready if keep is None else await keep(ready)
-            reader.settle()
         except (Throttled, TimedOut):
             if not reader.moved:
                 raise
             last = False
+            break
+        reader.reached = reader.complete  # the messages taken so far are consumed
+        if last or len(matching) > enough or reader.limit_reached:
             break
     if reader.pages > 1:  # one page is in order already
         matching = sorted_after(matching, after)
@@ -197,7 +199,7 @@ class _Reader(Generic[M]):
         self.pages = 0
         self._is_budget_spent = False
         self._started = time.monotonic()
-        self._complete = after
+        self.complete = after
         self.reached = after
 
     @property
@@ -211,10 +213,6 @@ class _Reader(Generic[M]):
         late = time.monotonic() - self._started > MAX_SECONDS
         return late or self.pages >= MAX_PAGES or self._is_budget_spent
 
-    def settle(self) -> None:
-        """Mark the messages taken so far as consumed."""
-        self.reached = self._complete
-
     def rest(self) -> list[M]:
         ready, self._held = sorted_after(self._held, self._after), []
         return ready
@@ -223,7 +221,10 @@ class _Reader(Generic[M]):
         """Add a page; return, in order, the messages that are complete now."""
         self.pages += 1
         self._is_budget_spent = page.is_budget_spent
-        fresh = {email.id: email for email in page.emails if email.id not in self._seen}
+        fresh = dict(zip(map(_ID, page.emails), page.emails))  # noqa: B905 - of one sequence
+        if self._seen:
+            for known in self._seen & fresh.keys():
+                del fresh[known]
         self._held += fresh.values()
         if page.last:
             return self.rest()
@@ -239,5 +240,5 @@ class _Reader(Generic[M]):
         for email in held:
             (ready if _received(email) > floor else self._held).append(email)
         if self._after is None or complete.rank > self._after.rank:
-            self._complete = complete
+            self.complete = complete
         return sorted_after(ready, self._after)

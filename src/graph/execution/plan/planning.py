@@ -201,9 +201,11 @@ class Planner:
             return
         split = splitter.split(below, details)
         if split.pure:
-            root = CheckedAttribute(_identity, lists=depth(type_), below=split.attributes)
+            attributes = split.attributes
+            if depth(type_):
+                attributes = (CheckedAttribute(_identity, depth(type_), below=attributes),)
             reader = RecordReader.of(
-                wrapped(type_, split.shape), wrapped(type_, split.passing), [root]
+                wrapped(type_, split.shape), wrapped(type_, split.passing), attributes
             )
             self._steps[id(details)] = Step(type_, below, reader)
             return

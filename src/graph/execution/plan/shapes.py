@@ -115,10 +115,10 @@ class RecordReader:
             shape = self._convert(value)
             if self.times:
                 require_utc((value,), self.times)
-            within_budget = spend_budget(context, (value,), self.lists)
+            is_within_budget = context.budget is None or spend_budget(context, (value,), self.lists)
         except Exception as problem:
             raise PlanMismatch from problem
-        if not within_budget:
+        if not is_within_budget:
             raise PlanMismatch
         return shape
 

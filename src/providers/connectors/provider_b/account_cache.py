@@ -43,15 +43,18 @@ class AccountCache:
     address: str = ""
     own: frozenset[str] | None = None
 
-    async def folders(self, upstream: Upstream) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return `trash` and `junk`, which are read again after an hour."""
-        if time.monotonic() >= self.folders_until:
-            with shared_lookup():
-                self.trash, self.junk = await asyncio.gather(
-                    _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
-                )
-            self.folders_until = time.monotonic() + FOLDER_SECONDS
-        return self.trash, self.junk
+    @property
+    def has_folders(self) -> bool:
+        """Whether `trash` and `junk` are known; they are read again after an hour."""
+        return time.monotonic() < self.folders_until
+
+    async def read_folders(self, upstream: Upstream) -> None:
+        """Read `trash` and `junk`."""
+        with shared_lookup():
+            self.trash, self.junk = await asyncio.gather(
+                _tree(upstream, "deleteditems"), _tree(upstream, "junkemail")
+            )
+        self.folders_until = time.monotonic() + FOLDER_SECONDS
 
     @property
     def may_count(self) -> bool:

@@ -553,7 +553,7 @@ def test_an_attachment_without_a_name_has_one_of_ours(name):
 def test_ids_get_their_prefix_while_records_are_made():
     messages = [Message(id="a", conversation_id="t"), Message(id="b")]
 
-    records = mapping.emails(messages, frozenset(), prefix="providerB:")
+    records = mapping.emails(messages, "providerB:", wanted=frozenset())
 
     assert [(record.id, record.thread_id) for record in records] == [
         ("providerB:a", "providerB:t"),

@@ -19,7 +19,8 @@ from providers.connectors.provider_b.outlook_mail.reading import (
     MessageReader,
     SearchPages,
     SearchScope,
-    page_size,
+    filter_plan,
+    plan_of_all,
 )
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.connectors.provider_b.outlook_mail.sending import Sender
@@ -65,11 +66,46 @@ class OutlookMailbox:
         self, query: MailQuery, *, after: MailPosition | None, wanted: AbstractSet[str]
     ) -> MailSlice:
         """Return matching messages after a position; see `MailPort.search`."""
-        if not query_matching.can_match(query):
-            return _NOTHING
-        if filter_query.needs_search_index(query):
-            return await self._search(query, after, wanted)
-        return await self._filter(query, after, wanted)
+        is_unrestricted = query_matching.is_unrestricted(query)
+        if not is_unrestricted:
+            if not query_matching.can_match(query):
+                return _NOTHING
+            if filter_query.needs_search_index(query):
+                return await self._search(query, after, wanted)
+        # By `$filter`: Graph orders and counts; its pages are checked one by one.
+        scope = await self._scope(query)
+        if is_unrestricted and after is None:
+            plan = plan_of_all(query.limit, frozenset(wanted), scope.hidden_folders)
+        else:
+            plan = filter_plan(query, after, frozenset(wanted), scope.hidden_folders)
+        counts = plan.filter.is_selective and after is None and self._cache.may_count
+        reader = MessageReader(self._upstream, scope)
+
+        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+            return _matching(messages, query, plan.compared, text=True)
+
+        scan = await scanning.scan(
+            FilteredPages(reader, plan, counts),
+            after=after,
+            limit=query.limit,
+            keep=keep if plan.restricts else None,
+        )
+        if reader.count_timed_out:
+            self._cache.stop_counting()
+        total, exact = scan.counted, scan.is_complete
+        if not exact and reader.counted is not None and plan.filter.is_selective:
+            total = max(total, reader.counted)
+            exact = plan.filter.is_exact and after is None and not scope.hides_more
+        messages: Sequence[Message] = scan.emails
+        if not plan.suffices:
+            messages = await reader.details(messages, wanted)
+        return MailSlice(
+            emails=_records(messages, wanted),
+            scanned_to=scan.scanned_to,
+            exhausted=scan.exhausted,
+            total=total,
+            total_exact=exact,
+        )
 
     async def get(self, message_id: str, *, wanted: AbstractSet[str]) -> mail_records.Email:
         """Read one message; see `MailPort.get`."""
@@ -88,7 +124,7 @@ class OutlookMailbox:
         valid = {
             name: message for name, message in messages.items() if mapping.have_valid_ids([message])
         }
-        return dict(zip(valid, mapping.emails(list(valid.values()), wanted), strict=True))
+        return dict(zip(valid, mapping.emails(list(valid.values()), wanted=wanted), strict=True))
 
     async def thread(self, thread_id: str, *, wanted: AbstractSet[str]) -> mail_records.Thread:
         """Read a conversation; see `MailPort.thread`."""
@@ -190,86 +226,32 @@ class OutlookMailbox:
             limit=query.limit,
             keep=keep,
         )
+        messages: Sequence[Message] = scan.emails
+        if not selected_fields.selectable(wanted) <= scanned:
+            messages = await reader.details(messages, wanted)
         return MailSlice(
-            emails=await self._records(reader, scan.emails, wanted, scanned),
+            emails=_records(messages, wanted),
             scanned_to=scan.scanned_to,
             exhausted=scan.exhausted,
             total=scan.counted,
             total_exact=scan.is_complete,
         )
 
-    async def _filter(
-        self, query: MailQuery, after: MailPosition | None, wanted: AbstractSet[str]
-    ) -> MailSlice:
-        """Search by `$filter`: Graph orders and counts; its pages are checked one by one."""
-        scope = await self._scope(query)
-        restricts = query_matching.restricts(query, text=True)
-        compared = scanned = _NOT_COMPARED
-        if restricts or after is not None:
-            mail_filter = filter_query.mail_filter(
-                query, after, hidden_folders=scope.hidden_folders
-            )
-            compared = scanned = query_matching.needed_attributes(query, text=True)
-        else:
-            mail_filter = filter_query.unrestricted(scope.hidden_folders)
-        is_selective = mail_filter.is_selective
-        if is_selective:
-            scanned = frozenset(wanted if compared <= wanted else wanted | compared)
-        size = scanning.first_page_size(query.limit, after) if is_selective else page_size(scanned)
-        reader = MessageReader(self._upstream, scope)
-
-        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            return _matching(messages, query, compared, text=True)
-
-        pages = FilteredPages(
-            reader,
-            mail_filter,
-            scanned,
-            size,
-            count=is_selective and after is None and self._cache.may_count,
-        )
-        scan = await scanning.scan(
-            pages, after=after, limit=query.limit, keep=keep if restricts else None
-        )
-        if reader.count_timed_out:
-            self._cache.stop_counting()
-        total, exact = scan.counted, scan.is_complete
-        if not exact and is_selective and reader.counted is not None:
-            total = max(total, reader.counted)
-            exact = mail_filter.is_exact and after is None and not scope.hides_more
-        return MailSlice(
-            emails=await self._records(reader, scan.emails, wanted, scanned),
-            scanned_to=scan.scanned_to,
-            exhausted=scan.exhausted,
-            total=total,
-            total_exact=exact,
-        )
-
-    async def _records(
-        self,
-        reader: MessageReader,
-        messages: Sequence[Message],
-        wanted: AbstractSet[str],
-        available: AbstractSet[str],
-    ) -> Sequence[mail_records.Email]:
-        """Make records of messages; read them again unless the wanted attributes are available."""
-        if not selected_fields.selectable(wanted) <= available:
-            messages = await reader.details(messages, wanted)
-        return LazyRecords(
-            messages, lambda some, prefix: mapping.emails(some, wanted, prefix=prefix)
-        )
-
     async def _scope(self, query: MailQuery) -> SearchScope:
-        folder = query_matching.folder_label(query)
+        folder = query_matching.folder_label(query) if query.label else None
         if folder is not None:
-            path = ("mailFolders", _FOLDERS[folder], "messages")
-            return SearchScope(path=path, visible=lambda messages: messages)
-        trash, junk = await self._cache.folders(self._upstream)
-        return _scope_without(trash, junk)
+            return SearchScope(path=("mailFolders", _FOLDERS[folder], "messages"))
+        if not self._cache.has_folders:
+            await self._cache.read_folders(self._upstream)
+        return _scope_without(self._cache.trash, self._cache.junk)
 
     async def _conversation_scope(self) -> SearchScope:
-        trash, _ = await self._cache.folders(self._upstream)
-        return _scope_without(trash, ())
+        return _scope_without(await self._trash(), ())
+
+    async def _trash(self) -> tuple[str, ...]:
+        if not self._cache.has_folders:
+            await self._cache.read_folders(self._upstream)
+        return self._cache.trash
 
     # -- changing
 
@@ -287,8 +269,7 @@ class OutlookMailbox:
 
     async def _untrashed(self, message_id: str) -> Message:
         message = await self._message(message_id, _STATE)
-        trash, _ = await self._cache.folders(self._upstream)
-        if message.parent_folder_id in trash:
+        if message.parent_folder_id in await self._trash():
             raise Missing
         return message
 
@@ -320,18 +301,15 @@ class OutlookMailbox:
 @lru_cache(maxsize=1024)
 def _scope_without(trash: tuple[str, ...], junk: tuple[str, ...]) -> SearchScope:
     """Return the scope of the whole mailbox without drafts and two trees of folders."""
-    folders = frozenset({*trash, *junk})
-    hidden_folders = (*trash[:1], *junk[:1])
     return SearchScope(
-        hidden_folders=hidden_folders,
-        hides_more=len(hidden_folders) < len(folders),
         path=("messages",),
-        visible=lambda messages: [
-            message
-            for message in messages
-            if not message.is_draft and message.parent_folder_id not in folders
-        ],
+        hidden_folders=(*trash[:1], *junk[:1]),
+        unseen_folders=frozenset({*trash, *junk}),
     )
+
+
+def _records(messages: Sequence[Message], wanted: AbstractSet[str]) -> LazyRecords[Message]:
+    return LazyRecords(messages, partial(mapping.emails, wanted=wanted))
 
 
 def _thread(thread_id: str, emails: list[mail_records.Email]) -> mail_records.Thread:
@@ -345,7 +323,7 @@ def _matching(
     """Return the messages that match; *compared* is the result of `needed_attributes`."""
     if not query_matching.restricts(query, text=text):
         return messages
-    emails = zip(messages, mapping.emails(messages, compared), strict=True)
+    emails = zip(messages, mapping.emails(messages, wanted=compared), strict=True)
     return [message for message, email in emails if query_matching.matches(email, query, text=text)]
 
 

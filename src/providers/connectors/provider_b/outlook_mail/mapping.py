@@ -1,8 +1,11 @@
 """Outlook messages as records: docs/spec/upstream/outlook-mail.md#message-to-email."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
+from itertools import chain
 from operator import attrgetter
+from typing import TypeVar
 
 from providers.columnar import Column, RecordBuilder, attribute, constant
 from providers.connectors.provider_b.outlook_mail.response_types import (
@@ -21,38 +24,42 @@ from providers.records.mail import Participant
 PROVIDER = "PROVIDER_B"
 _IMPORTANCES = frozenset({"low", "normal", "high"})
 _NOBODY = Address()
+_ID = attrgetter("id")
+_CONVERSATION = attrgetter("conversation_id")
+_NAME = attrgetter("name")
+
+T = TypeVar("T")
 
 
 def emails(
-    messages: Sequence[Message], wanted: AbstractSet[str], *, prefix: str = ""
+    messages: Sequence[Message], prefix: str = "", *, wanted: AbstractSet[str]
 ) -> list[mail_records.Email]:
     """
     Make records of messages, in their order.
 
     Args:
         messages: Read with `selected_fields.message` for at least *wanted*.
-        wanted: Attributes of `Email`; others stay None.
         prefix: Precedes the ids of messages and conversations.
+        wanted: Attributes of `Email`; others stay None.
     """
     if not prefix:
         return _EMAILS.records(messages, wanted)
-    conversations = [message.conversation_id for message in messages]
     columns: dict[str, Iterable[object]] = {
-        "id": [prefix + message.id for message in messages],
-        "thread_id": [name and prefix + name for name in conversations],
+        "id": map(prefix.__add__, map(_ID, messages)),
+        "thread_id": [name and prefix + name for name in map(_CONVERSATION, messages)],
     }
     return _EMAILS.records(messages, wanted, columns)
 
 
 def email(message: Message, wanted: AbstractSet[str]) -> mail_records.Email:
     """Make a record of one message; see `emails`."""
-    return emails([message], wanted)[0]
+    return emails([message], wanted=wanted)[0]
 
 
-def have_valid_ids(messages: Iterable[Message]) -> bool:
+def have_valid_ids(messages: Sequence[Message]) -> bool:
     """Whether all ids of *messages* and their threads have the form of ids."""
-    ids = [message.id for message in messages]
-    ids += [thread for message in messages if (thread := message.conversation_id) is not None]
+    ids = list(map(_ID, messages))
+    ids += [thread for thread in map(_CONVERSATION, messages) if thread is not None]
     return are_provider_b_ids(ids)
 
 
@@ -87,17 +94,16 @@ def original_people(message: Message) -> OriginalPeople:
 
 def _people(path: str) -> Column:
     """Return the column of recipients at *path*, those without an address left out."""
-    recipients = attrgetter(path)
-    return lambda messages: _participants_of_each(map(recipients, messages))
+    return partial(_participants_of_each, attrgetter(path))
 
 
 def _participants_of_each(
-    lists: Iterable[Sequence[Recipient] | None],
+    people_of: Callable[[T], Sequence[Recipient] | None], messages: Iterable[T]
 ) -> list[tuple[Participant, ...]]:
     # One loop for all messages, without a call per person: half the time of nested functions. A
     # name that only repeats the address is left out.
     columns = []
-    for recipients in lists:
+    for recipients in map(people_of, messages):
         people = []
         for recipient in recipients or ():
             who = recipient.email_address
@@ -109,7 +115,7 @@ def _participants_of_each(
 
 
 def _participants(people: Sequence[Recipient] | None) -> tuple[Participant, ...]:
-    return _participants_of_each([people])[0]
+    return _participants_of_each(tuple, [people or ()])[0]
 
 
 def _author(message: Message) -> Participant | None:
@@ -152,7 +158,7 @@ def attachment(file: Attachment | AttachmentRecord) -> AttachmentRecord:
 
 def _attachments(messages: Sequence[Message]) -> list[tuple[AttachmentRecord, ...]]:
     columns = [message.attachments or () for message in messages]
-    if all(file.name for files in columns for file in files):
+    if all(map(_NAME, chain.from_iterable(columns))):
         return columns
     return [tuple(map(attachment, files)) for files in columns]
 
@@ -178,8 +184,8 @@ _EMAILS = RecordBuilder(
         "body_type": attribute("body", _body_type),
         "sent_at": attribute("sent_at"),
         "received_at": attribute("received_at"),
-        "is_read": lambda messages: [bool(message.is_read) for message in messages],
-        "has_attachments": lambda messages: [bool(message.has_attachments) for message in messages],
+        "is_read": attribute("is_read", bool),
+        "has_attachments": attribute("has_attachments", bool),
         "attachments": _attachments,
         "labels": lambda messages: [message.categories or () for message in messages],
         "importance": lambda messages: [

@@ -4,10 +4,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Self
+
+import msgspec
 
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import PREFER
-from providers.connectors.provider_b.outlook_mail import mapping, selected_fields
+from providers.connectors.provider_b.outlook_mail import filter_query, mapping, selected_fields
 from providers.connectors.provider_b.outlook_mail.filter_query import MailFilter
 from providers.connectors.provider_b.outlook_mail.response_types import (
     Message,
@@ -20,9 +23,10 @@ from providers.failures import Broken, Refused, TimedOut
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import SharedParams
-from providers.mail import scanning
+from providers.mail import query_matching, scanning
 from providers.odata import MAX_BATCH
 from providers.paging import PageIterator
+from providers.ports.mail import MailPosition, MailQuery
 from providers.records import mail as mail_records
 
 MAX_SEARCH_HITS = 1000  # of one `$search`, over all its pages
@@ -42,19 +46,23 @@ class SearchScope:
 
     Attributes:
         path: Segments below the account: of the whole mailbox or of one folder.
-        visible: Returns the messages of this scope that may be shown, of some.
         hidden_folders: Ids of folders that a filter leaves out, and drafts with them; () within
             one folder.
-        hides_more: Whether *visible* leaves further folders out.
+        unseen_folders: Ids of all folders whose messages may not be shown, nor drafts; None within
+            one folder, of which everything may be shown.
     """
 
     path: tuple[str, ...]
-    visible: Callable[[Sequence[Message]], Sequence[Message]]
     hidden_folders: tuple[str, ...] = ()
-    hides_more: bool = False
+    unseen_folders: frozenset[str] | None = None
+
+    @property
+    def hides_more(self) -> bool:
+        """Whether messages that a filter finds may not be shown."""
+        return len(self.unseen_folders or ()) > len(self.hidden_folders)
 
 
-class MessageReader:
+class MessageReader(msgspec.Struct):
     """
     Reader of one account, for one operation.
 
@@ -63,11 +71,10 @@ class MessageReader:
         count_timed_out: Whether Graph did not answer a call that counts.
     """
 
-    def __init__(self, upstream: Upstream, scope: SearchScope) -> None:
-        self._upstream = upstream
-        self._scope = scope
-        self.counted: int | None = None
-        self.count_timed_out = False
+    upstream: Upstream
+    scope: SearchScope
+    counted: int | None = None
+    count_timed_out: bool = False
 
     async def details(
         self, messages: Sequence[Message], wanted: AbstractSet[str]
@@ -76,7 +83,7 @@ class MessageReader:
         if not messages:
             return ()
         by_id = await batch.messages(
-            self._upstream,
+            self.upstream,
             [message.id for message in messages],
             selected_fields.message(frozenset(wanted)),
         )
@@ -89,10 +96,16 @@ class MessageReader:
         Raises:
             Broken: One of them has an invalid id.
         """
-        visible = self._scope.visible(messages)
-        if not mapping.have_valid_ids(visible):
+        unseen = self.scope.unseen_folders
+        if unseen is not None:
+            messages = [
+                message
+                for message in messages
+                if not message.is_draft and message.parent_folder_id not in unseen
+            ]
+        if not mapping.have_valid_ids(messages):
             raise Broken
-        return visible
+        return messages
 
     def listings(
         self,
@@ -107,8 +120,8 @@ class MessageReader:
         Only the members that *wanted* needs are decoded.
         """
         return pages(
-            self._upstream,
-            self._scope.path,
+            self.upstream,
+            self.scope.path,
             params,
             _decoder(wanted),
             headers=PREFER,
@@ -125,20 +138,20 @@ class MessageReader:
             by_id |= {message.id: message for message in self.visible(listing.value)}
             if len(by_id) >= max_messages:
                 break
-        return mapping.emails(list(by_id.values()), wanted)
+        return mapping.emails(list(by_id.values()), wanted=wanted)
 
     async def conversations(
         self, thread_ids: Sequence[str], wanted: AbstractSet[str], *, max_messages: int
     ) -> dict[str, list[mail_records.Email]]:
         """Return the messages of several conversations; see `conversation`."""
         pages = await batch.conversations(
-            self._upstream,
+            self.upstream,
             thread_ids,
             lambda thread_id: _conversation_params(thread_id, wanted),
             per_call=CONVERSATIONS_WITH_BODIES if "body" in wanted else MAX_BATCH,
         )
         return {
-            thread_id: mapping.emails(self.visible(page.value), wanted)
+            thread_id: mapping.emails(self.visible(page.value), wanted=wanted)
             if page.next_link is None
             else await self.conversation(thread_id, wanted, max_messages=max_messages)
             for thread_id, page in pages.items()
@@ -202,39 +215,90 @@ def _search_floor(listing: MessagePage) -> int | None:
     return None if sent is None else sent + MAX_DELIVERY_MS
 
 
-class FilteredPages(AsyncIterator[scanning.Page[Message]]):
-    """The pages of a filter, newest first."""
+class FilterPlan(msgspec.Struct, frozen=True):
+    """
+    Plan of a search by `$filter`.
 
-    def __init__(
-        self,
-        reader: MessageReader,
-        mail_filter: MailFilter,
-        wanted: AbstractSet[str],
-        size: int,
-        *,
-        count: bool,
-    ) -> None:
-        self._reader = reader
-        self._filter = mail_filter
-        self._wanted = frozenset(wanted)
-        self._size = size
-        self._counts = count
-        self._listings = self._pages()
+    Attributes:
+        restricts: Whether messages that the filter finds may not match the query.
+        compared: The attributes of `Email` that tell whether they match.
+        scanned: The attributes that are read of each message.
+        suffices: Whether these are all that are wanted of the messages that match.
+        size: Number of messages of a page.
+    """
+
+    filter: MailFilter
+    restricts: bool
+    compared: frozenset[str]
+    scanned: frozenset[str]
+    suffices: bool
+    size: int
+
+
+def filter_plan(
+    query: MailQuery,
+    after: MailPosition | None,
+    wanted: frozenset[str],
+    hidden_folders: tuple[str, ...],
+) -> FilterPlan:
+    """Plan the search of a query that needs no `$search`; see `filter_query.mail_filter`."""
+    mail_filter = filter_query.mail_filter(query, after, hidden_folders=hidden_folders)
+    return _plan(query, after, wanted, mail_filter)
+
+
+@lru_cache(maxsize=1024)
+def plan_of_all(limit: int, wanted: frozenset[str], hidden_folders: tuple[str, ...]) -> FilterPlan:
+    """Return the plan of the first page of a query that every message matches."""
+    shared = filter_query.unrestricted(hidden_folders)
+    return _plan(MailQuery(limit=limit), None, wanted, shared)
+
+
+def _plan(
+    query: MailQuery, after: MailPosition | None, wanted: frozenset[str], mail_filter: MailFilter
+) -> FilterPlan:
+    compared = scanned = query_matching.needed_attributes(query, text=True)
+    size = page_size(scanned)
+    if mail_filter.is_selective:
+        scanned = wanted | compared
+        size = scanning.first_page_size(query.limit, after)
+    restricts = query_matching.restricts(query, text=True)
+    suffices = selected_fields.selectable(wanted) <= scanned
+    return FilterPlan(mail_filter, restricts, compared, scanned, suffices, size)
+
+
+class FilteredPages(msgspec.Struct):
+    """
+    The pages of a filter, newest first.
+
+    Attributes:
+        counts: Whether Graph is asked how many messages the filter finds.
+        listings: The pages as Graph sends them; None before the first one, and to start again.
+    """
+
+    reader: MessageReader
+    plan: FilterPlan
+    counts: bool
+    listings: PageIterator[MessagePage] | None = None
+
+    def __aiter__(self) -> Self:
+        return self
 
     async def __anext__(self) -> scanning.Page[Message]:
         """Read the next page."""
         while True:
+            if self.listings is None:
+                self.listings = self._pages()
             try:
-                listing = await anext(self._listings)
+                listing = await anext(self.listings)
                 break
             except (TimedOut, Refused) as failure:
                 self._start_again(failure)
-        self._counts = False
+        self.counts = False
         if listing.count is not None:
-            self._reader.counted = listing.count
+            self.reader.counted = listing.count
         return scanning.Page(
-            emails=self._reader.visible(listing.value),
-            floor_ms=_oldest(listing),
+            emails=self.reader.visible(listing.value),
+            floor_ms=None if listing.next_link is None else _oldest(listing),
             last=listing.next_link is None,
         )
 
@@ -245,23 +309,26 @@ class FilteredPages(AsyncIterator[scanning.Page[Message]]):
         Raises:
             TimedOut, Refused: The failure, when there are none.
         """
+        mail_filter = self.plan.filter
         if isinstance(failure, TimedOut):
-            if not self._counts:
+            if not self.counts:
                 raise failure
-            self._reader.count_timed_out = True
-        elif failure.word != _TOO_COMPLEX or self._filter.simplified == self._filter.text:
+            self.reader.count_timed_out = True
+        elif failure.word != _TOO_COMPLEX or mail_filter.simplified == mail_filter.text:
             raise failure
         else:
-            self._filter = replace(self._filter, text=self._filter.simplified)
-        self._counts = False
-        self._listings = self._pages()
+            simplified = replace(mail_filter, text=mail_filter.simplified)
+            self.plan = msgspec.structs.replace(self.plan, filter=simplified)
+        self.counts = False
+        self.listings = None
 
     def _pages(self) -> PageIterator[MessagePage]:
-        of_filter = _shared_params if self._filter.is_shared else _params_of_filter
-        return self._reader.listings(
-            of_filter(self._filter.text, self._size, self._wanted, count=self._counts),
-            self._wanted,
-            first_seconds=COUNT_SECONDS if self._counts else None,
+        plan = self.plan
+        of_filter = _shared_params if plan.filter.is_shared else _params_of_filter
+        return self.reader.listings(
+            of_filter(plan.filter.text, plan.size, plan.scanned, count=self.counts),
+            plan.scanned,
+            first_seconds=COUNT_SECONDS if self.counts else None,
         )
 
 
@@ -285,7 +352,5 @@ def _shared_params(
 
 
 def _oldest(listing: MessagePage) -> int | None:
-    """Return the oldest received time of a page; None for the last page, which needs none."""
-    if listing.next_link is None:
-        return None
+    """Return the oldest received time of a page; None for an empty one."""
     return min((message.received_ms for message in listing.value), default=None)
