@@ -53,7 +53,7 @@ def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
 
 
 def is_unrestricted(query: MailQuery) -> bool:
-    """Tell whether the query asks for all messages; drafts, junk and trash are left out."""
+    """Return whether the query asks for all messages; drafts, junk and trash are left out."""
     return query == MailQuery(limit=query.limit, may_be_short=query.may_be_short)
 
 

@@ -47,7 +47,6 @@ from providers.write_previews import Change, current_preview, describe
 MAX_IN_THREAD = 1000
 _FOLDERS = {"TRASH": "deleteditems", "SPAM": "junkemail", "DRAFT": "drafts"}
 _STATE = (("$select", "id,conversationId,parentFolderId,categories,isRead"),)
-_NOT_COMPARED = frozenset[str]()
 _NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
 
 
