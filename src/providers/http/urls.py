@@ -90,6 +90,11 @@ class BaseUrl:
         return _host_of(self.origin)
 
     @property
+    def hostname(self) -> str:
+        """The name or address of the host, an internationalized name in A-labels."""
+        return httpx.URL(self.origin).raw_host.decode("ascii")
+
+    @property
     def is_loopback(self) -> bool:
         """Whether the host is this machine, by its name."""
         host = httpx.URL(self.origin).host

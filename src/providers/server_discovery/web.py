@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urljoin
 
-import httpx
-
 from providers.failures import ProviderFailure, Unreachable
 from providers.http.client import Upstream
 from providers.http.origins import Origins
@@ -76,7 +74,7 @@ class Web:
                 raise Unreachable("A redirect leads to no address.") from None
             if not base.origin.startswith("https:"):
                 raise Unreachable("A redirect leads to an address without encryption.")
-            host = httpx.URL(base.origin).raw_host.decode("ascii")  # in A-labels
+            host = base.hostname
             await self._trust.admit(host, vouched=vouched)
             is_public = not self._trust.is_confirmed(host)
             answer = await self._call(
