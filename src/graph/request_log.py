@@ -84,6 +84,10 @@ class RequestLog(msgspec.Struct):
     causes: dict[str, BaseException] | None = None
     noted: Denial | None = None
 
+    def __repr__(self) -> str:
+        """Name the type alone: variables and responses hold content, which no log may show."""
+        return f"<{type(self).__name__}>"
+
 
 def root_fields(
     operation: graphql.OperationDefinitionNode,

@@ -156,3 +156,8 @@ async def test_a_mutation_does_not_run_without_log_capacity(left, world):
     assert request_log.denials == {
         WHOLE_REQUEST: stopped(Layer.ADDRESS_LIMIT, Code.OVERLOADED, 503)
     }
+
+
+def test_its_representation_shows_no_content():
+    log = RequestLog(variables={"subject": "A secret subject"})
+    assert repr(log) == "<RequestLog>"
