@@ -47,6 +47,7 @@ async def test_whole_requests_are_answered_equally(provider):
                 assert whole.same(ours, await asgi.call(them, "GET", target, f"token-{name}")())
 
 
+@pytest.mark.slow
 async def test_the_plain_application_knows_the_tokens_of_the_gateway():
     import httpx
     from benchmarks import asgi
@@ -66,6 +67,7 @@ async def test_the_plain_application_knows_the_tokens_of_the_gateway():
                 assert whole.same(ours, await asgi.call(them, *call)())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Passing an extension instance")  # its caches live in it
 async def test_frameworks_alone_and_both_graphql_endpoints_answer_equally():
     async with AsyncExitStack() as stack:

@@ -267,6 +267,7 @@ async def test_the_same_text_serves_two_tokens_with_opposite_outcomes(post, worl
     assert json.loads(masked.body)["data"] == {"email": {"subject": None}}
 
 
+@pytest.mark.slow
 async def test_the_cache_of_documents_is_bounded(graph, post):
     for number in range(140):
         await post({"query": f"{{ t{number}: __typename }}"})

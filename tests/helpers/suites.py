@@ -24,3 +24,14 @@ def slow_but(fast: Iterable[Any], rows: Iterable[Any]) -> list[Any]:
         else pytest.param(*row.values, id=row.id, marks=[*row.marks, pytest.mark.slow])
         for row, label in zip(parameters, labels, strict=True)
     ]
+
+
+def slow_after(count: int, rows: Iterable[Any]) -> list[Any]:
+    """Return *rows* as parameters, tuples as several; those after the first *count* are slow."""
+    parameters = []
+    for position, row in enumerate(rows):
+        values = row.values if isinstance(row, Row) else row if type(row) is tuple else (row,)
+        own_id, own_marks = (row.id, row.marks) if isinstance(row, Row) else (None, ())
+        marks = [*own_marks, *([pytest.mark.slow] if position >= count else [])]
+        parameters.append(pytest.param(*values, id=own_id, marks=marks))
+    return parameters

@@ -342,6 +342,7 @@ def test_a_child_is_allowed_what_its_whole_chain_allows_after_every_change():
     assert cases >= CASES
 
 
+@pytest.mark.slow
 def test_what_an_ancestor_allows_beyond_the_child_changes_nothing_for_it():
     """Two worlds: parents that differ in what the child does not have are alike to the child."""
     random = Random(SEED)

@@ -117,6 +117,7 @@ def narrowed(chance):
     return pairs
 
 
+@pytest.mark.slow
 @worlds
 @given(chances)
 def test_a_container_without_possible_content_has_no_visible_content(chance):
@@ -151,6 +152,7 @@ def lies_in(facts, place):
     return facts.site_id == place.site
 
 
+@pytest.mark.slow
 def test_the_order_of_rules_does_not_matter():
     chance = Random(7)
     for _ in range(50):

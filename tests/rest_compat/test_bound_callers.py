@@ -131,6 +131,7 @@ async def test_a_revocation_by_another_process_holds_at_the_next_request(world, 
     assert (response.status_code, world.calls()) == (401, [])
 
 
+@pytest.mark.slow
 async def test_a_new_mask_holds_at_the_next_request(world, client, bound):
     await settings_of(world, bound, visibleEmailFields=["from"])
 
@@ -168,6 +169,7 @@ async def test_a_disabled_connection_holds_at_the_next_request(world, client, bo
     assert (response.is_success, world.calls()) == (False, [])
 
 
+@pytest.mark.slow
 async def test_a_lower_quota_holds_at_the_next_request(world, client, bound):
     await settings_of(world, bound, quota={"perMinute": 0})
 
@@ -176,6 +178,7 @@ async def test_a_lower_quota_holds_at_the_next_request(world, client, bound):
     assert (response.status_code, world.calls()) == (429, [])
 
 
+@pytest.mark.slow
 async def test_the_token_info_tells_new_settings(world, client, bound):
     await settings_of(world, bound, allowedEmailOperations=["view_email"])
 

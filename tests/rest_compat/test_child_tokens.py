@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from suites import slow_after
 
 from gateway.store.tables import AccessToken
 
@@ -88,7 +89,9 @@ WIDER = [
 ]
 
 
-@pytest.mark.parametrize(("members", "fields"), WIDER, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("members", "fields"), slow_after(3, WIDER), ids=lambda value: str(value)[:60]
+)
 async def test_a_wider_child_is_refused_by_the_name_of_the_member(world, holder, members, fields):
     token_id = await id_of(holder)
     end = {"expiresAt": "2098-01-01T00:00:00Z"}
@@ -193,6 +196,7 @@ async def test_a_child_of_another_token_is_not_there(world, holder):
     assert {**strange.json(), "requestId": ""} == {**unknown.json(), "requestId": ""}
 
 
+@pytest.mark.slow
 async def test_three_generations_of_children_and_no_more(world, holder):
     client, made = holder, []
     for _ in range(2):
@@ -345,7 +349,9 @@ async def test_explaining_a_creation_creates_nothing(world, holder):
     assert (await holder.get(CHILDREN)).json() == {"children": []}
 
 
-@pytest.mark.parametrize("header", [{"Prefer": "dry-run"}, {"If-Effect": "x"}], ids=str)
+@pytest.mark.parametrize(
+    "header", slow_after(1, [{"Prefer": "dry-run"}, {"If-Effect": "x"}]), ids=str
+)
 async def test_there_is_no_dry_run(holder, header):
     child = await create(holder)
     made = await holder.post(CHILDREN, json={"name": "c"}, headers=header)

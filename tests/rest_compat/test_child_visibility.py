@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import whole_world
+from suites import slow_after, slow_but
 from twenty_writes import document_of, upstream_writes
 
 CHILDREN = "/api/access/token/children"
@@ -67,6 +68,7 @@ def statuses(whole, own):
     return rest
 
 
+@pytest.mark.slow
 def test_the_rules_of_a_child_hold_beside_those_of_its_parent(whole):
     own, _ = token_with(whole)
     file_id = whole.parameters["fileId"]
@@ -149,8 +151,8 @@ def answers(whole, child):
     return [*zip([response.status_code for response in responses], contents, strict=True)]
 
 
-@pytest.mark.parametrize("mode", ["strict", "basic"])
-@pytest.mark.parametrize("word", HIDDEN)
+@pytest.mark.parametrize("mode", slow_after(1, ["strict", "basic"]))
+@pytest.mark.parametrize("word", slow_after(1, HIDDEN))
 def test_a_child_does_not_learn_what_its_parent_may_not_see(whole, word, mode):
     """The child's own settings show everything; its parent was narrowed since."""
     own, parent_id = token_with(whole)
@@ -179,6 +181,7 @@ def test_a_child_does_not_learn_what_its_parent_may_not_see(whole, word, mode):
     assert first == second
 
 
+@pytest.mark.slow
 def test_lists_of_children_do_not_tell_of_other_tokens(whole):
     own, _ = token_with(whole)
     other, _ = token_with(whole)
@@ -214,7 +217,7 @@ def test_lists_of_children_do_not_tell_of_other_tokens(whole):
 # -- replays
 
 
-@pytest.mark.parametrize("door", ["rest", "graphql"])
+@pytest.mark.parametrize("door", slow_but(["rest"], ["rest", "graphql"]))
 def test_a_replay_hides_what_the_parent_may_no_longer_see(whole, door):
     own, parent_id = token_with(whole)
     child, _ = child_of(whole, own)

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 
 import pytest
+from suites import slow_but
 
 LIST = "query Inbox($limit: Int) { emails(limit: $limit) { emails { id subject } } }"
 SELF = "{ accessToken { id } }"
@@ -57,7 +58,7 @@ async def test_a_document_id_runs_the_text_of_the_document(world):
         assert gone.status_code == 404
 
 
-@pytest.mark.parametrize("documents", ["saved", ["inbox"]])
+@pytest.mark.parametrize("documents", slow_but(["saved"], ["saved", ["inbox"]]))
 async def test_a_limited_token_runs_saved_documents_only(world, documents):
     async with world.client(await world.token({"documents": documents})) as client:
         assert (await client.get("/api/saved/inbox")).status_code == 200

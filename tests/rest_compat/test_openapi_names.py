@@ -151,6 +151,7 @@ def operation_id(row):
     return DOCUMENT["paths"][row.path][row.method.lower()]["operationId"]
 
 
+@pytest.mark.slow
 def test_saved_documents_are_named_by_the_same_rules(saved):
     names = [
         operation["operationId"]

@@ -27,6 +27,7 @@ async def save(world, name, body):
     return response.json()
 
 
+@pytest.mark.slow
 async def test_variables_that_exceed_a_limit_are_refused_before_anything_runs(world, monkeypatch):
     monkeypatch.setattr(cost_limits, "MAX_OBJECTS", 40)
     await save(world, "inbox", INBOX)

@@ -129,6 +129,7 @@ async def test_a_document_is_described_with_its_parameters_and_its_selection(wor
     assert list(inner["properties"]) == ["id"]
 
 
+@pytest.mark.slow
 async def test_a_write_is_described_with_its_body_and_all_that_it_may_answer(world):
     await save(world, ALL)
 
@@ -229,6 +230,7 @@ async def test_a_token_sees_what_it_can_run_and_learns_nothing_of_the_rest(world
         assert f"saved document `{name}`" not in before.text
 
 
+@pytest.mark.slow
 async def test_a_limited_token_may_make_the_call_that_its_description_has(world):
     await save(world, ALL)
     async with world.client(await world.token({"documents": ["inbox"]})) as client:
@@ -255,6 +257,7 @@ async def test_a_mask_marks_the_members_that_it_hides(world):
     assert "x-masked-by" not in email["properties"]["id"]
 
 
+@pytest.mark.slow
 async def test_a_change_is_described_at_the_next_request(world):
     async with world.client(await world.token({})) as client:
         empty = await client.get(OPENAPI)
@@ -300,6 +303,7 @@ async def test_texts_are_read_once_per_change_and_shape(world):
     assert len([query for query in queries if " text" in query]) == 1
 
 
+@pytest.mark.slow
 async def test_names_never_collide_and_read_like_the_documented_ones(world):
     read = {"document": READ, "method": "GET"}
     names = ["inbox", "in-box", "in--box", "inbox-email", "mail-page"]

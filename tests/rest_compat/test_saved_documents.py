@@ -179,6 +179,7 @@ async def test_a_call_names_its_document_with_prefer_graphql(world, client):
     assert world.calls() == []
 
 
+@pytest.mark.slow
 async def test_a_removed_or_changed_document_is_gone_at_the_next_request(world, client):
     await save(world, "inbox", INBOX)
     assert (await client.get("/api/saved/inbox")).status_code == 200
@@ -272,6 +273,7 @@ UNSAVABLE = [
 ]
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_saved_is_refused_by_name(world):
     for change, code, field in UNSAVABLE:
         response = await world.admin.put("/api/documents/inbox", json={**INBOX, **change})

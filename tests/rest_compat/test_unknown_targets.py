@@ -99,6 +99,7 @@ def caller_with(whole, settings):
     return own, whole.call("GET", "/api/access/token", headers=own)[0].json()["id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", slow_but([1], [1, 6]))
 @pytest.mark.parametrize("policy", slow_but(["everything"], POLICIES))
 def test_every_unknown_target_is_refused_as_by_the_call_itself(whole, policy, count):
@@ -120,6 +121,7 @@ def test_every_unknown_target_is_refused_as_by_the_call_itself(whole, policy, co
             assert 400 <= status < 500, (name, member, unknown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", slow_but(["everything"], POLICIES))
 def test_an_unknown_reference_is_answered_as_by_the_call_itself(whole, policy):
     caller = caller_with(whole, POLICIES[policy])

@@ -2,6 +2,7 @@
 
 import pytest
 import world as worlds
+from suites import slow_but
 
 KEY = {"Idempotency-Key": "k"}
 ALL = {"allowedTaskOperations": ["all"]}
@@ -39,7 +40,7 @@ NARROWED = [
 ]
 
 
-@pytest.mark.parametrize("change", NARROWED)
+@pytest.mark.parametrize("change", slow_but(["a narrower mask"], NARROWED))
 async def test_a_created_task_is_not_shown_again_by_rest(tasks, change):
     world, filled = tasks
     async with world.client(await world.token(ALL)) as client:
@@ -115,6 +116,7 @@ async def test_a_removed_flag_refuses_the_replay(tasks):
     assert filled.documents() == []
 
 
+@pytest.mark.slow
 async def test_another_account_of_the_token_is_a_change(tasks):
     world, filled = tasks
     async with world.client(await world.token(ALL)) as client:

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.engine import make_url
 from sqlmodel import select
+from suites import slow_but
 
 from gateway.secrets.keyring import Keyring, column_context
 from gateway.store import backups, schema_version
@@ -186,10 +187,13 @@ async def _renew_lease(url, *, later_ms=0):
 @on_both
 @pytest.mark.parametrize(
     "words",
-    [
-        pytest.param(("restore", "copy"), id="restore"),
-        pytest.param(("downgrade", "0010"), id="downgrade"),
-    ],
+    slow_but(
+        ["restore"],
+        [
+            pytest.param(("restore", "copy"), id="restore"),
+            pytest.param(("downgrade", "0010"), id="downgrade"),
+        ],
+    ),
 )
 def test_what_replaces_data_is_refused_while_gateways_serve(run, deployed, rows, file, words):
     read_json(run("db", "backup", file, "--json"))
@@ -257,6 +261,7 @@ def test_a_restore_recovers_the_backup(run, deployed, rows, file):
     assert rows.all(select(AccessToken.policy_rev)) == [11, 11]
 
 
+@pytest.mark.slow
 @on_both
 def test_a_restore_lists_first_what_it_would_widen(run, deployed, rows, file):
     wide = {"emailAccessEnabled": True, "allowedEmailOperations": ["read_only", "send_email"]}
@@ -419,6 +424,7 @@ def test_a_restore_reports_what_it_did(run, deployed, rows, file):
     ]
 
 
+@pytest.mark.slow
 def test_a_restore_names_the_connections_whose_key_is_gone(run, deployed, rows, file, environment):
     rows.add(Operator(id="o", email="o@example.org", display_name="O", created_at=0))
     (resource,) = rows.add(Resource(name="first", created_at=0))
@@ -466,6 +472,7 @@ def answering(value):
     return answer
 
 
+@pytest.mark.slow
 def test_a_backup_during_writes_is_a_consistent_snapshot(deployed, run, rows, file, tmp_path):
     """Each writer's transaction adds a pair; a copy never has one without the other."""
     rows.add(*(Resource(name="x" * 200, created_at=0) for _ in range(300)))

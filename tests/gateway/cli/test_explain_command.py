@@ -4,6 +4,7 @@ import json
 import shlex
 
 import pytest
+from suites import slow_after
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
@@ -82,6 +83,7 @@ def test_documents_come_from_files(environment, tmp_path):
     assert [field["field"] for field in explanation["fields"]] == ["accessToken"]
 
 
+@pytest.mark.slow
 def test_hidden_fields_are_listed_by_surface(environment):
     seeing = {"emailAccessEnabled": True, "allowedEmailOperations": ["all"]}
     seeing["visibleEmailFields"] = ["subject"]
@@ -98,14 +100,17 @@ def test_hidden_fields_are_listed_by_surface(environment):
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
-    [
-        ((99, *LIST), 1, "There is no token 99."),
-        ((1,), 1, "must have either method and path, or a document"),
-        ((1, "GET", "/elsewhere"), 1, "path must be percent-encoded"),
-        ((1, *LIST, "--query", "q"), 2, "is not name=value"),
-        ((1, *LIST, "--body", "{"), 2, "body cannot be read"),
-        ((1, "--document", "absent.graphql"), 2, "absent.graphql cannot be read"),
-    ],
+    slow_after(
+        2,
+        [
+            ((99, *LIST), 1, "There is no token 99."),
+            ((1,), 1, "must have either method and path, or a document"),
+            ((1, "GET", "/elsewhere"), 1, "path must be percent-encoded"),
+            ((1, *LIST, "--query", "q"), 2, "is not name=value"),
+            ((1, *LIST, "--body", "{"), 2, "body cannot be read"),
+            ((1, "--document", "absent.graphql"), 2, "absent.graphql cannot be read"),
+        ],
+    ),
 )
 def test_an_invalid_question_is_reported_on_standard_error(environment, words, code, message):
     result = run("explain", *words)

@@ -311,6 +311,7 @@ def test_a_file_that_is_not_json_is_refused(run, deployed):
         assert message in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_token_gets_resources_of_its_operator_alone(run, apply):
     without_ada = [{"name": "main", "operators": [BO]}]
     read_json(apply(DOCUMENT))

@@ -296,7 +296,7 @@ def test_a_stored_document_that_fits_no_more_is_exported_and_unchanged(run, appl
 @pytest.mark.parametrize(
     ("limit", "allows"),
     slow_but(
-        ["saved", "its name", "none"],
+        ["saved"],
         [
             pytest.param({}, False, id="any"),
             pytest.param({"documentsLogOnly": "saved"}, False, id="only noted"),

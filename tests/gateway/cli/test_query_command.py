@@ -9,6 +9,7 @@ import threading
 import artefacts
 import graphql
 import pytest
+from suites import slow_after
 from typer.testing import CliRunner
 
 from gateway.cli.main import app
@@ -95,10 +96,13 @@ def test_a_document_is_run_as_a_token(run, place, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
-    [
-        pytest.param(("{ nope }",), "GRAPHQL_VALIDATION_FAILED", 400, id="a bad document"),
-        pytest.param(("{",), "GRAPHQL_PARSE_FAILED", 400, id="no document"),
-    ],
+    slow_after(
+        1,
+        [
+            pytest.param(("{ nope }",), "GRAPHQL_VALIDATION_FAILED", 400, id="a bad document"),
+            pytest.param(("{",), "GRAPHQL_PARSE_FAILED", 400, id="no document"),
+        ],
+    ),
 )
 def test_graphql_errors_are_written_unchanged_and_exit_with_1(run, place, words, code, message):
     answer = read_json(run("query", *words), code=1)
@@ -231,6 +235,7 @@ def test_saved_documents_that_a_change_of_the_schema_breaks_are_named(run, rows,
     assert run(*same[:3]).exit_code == 0
 
 
+@pytest.mark.slow
 def test_documents_are_checked_in_a_configured_deployment_only(run, environment):
     environment.delenv("AGW_SECRET_KEYS")
     refused = run("schema", "check", ROOT / "schema.graphql", "--documents")

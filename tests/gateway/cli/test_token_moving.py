@@ -5,7 +5,7 @@ import os
 import stat
 
 import pytest
-from suites import slow_but
+from suites import slow_after, slow_but
 
 from gateway.auth import token_format
 from gateway.store.tables import CollabRule, Operator, Resource
@@ -64,15 +64,18 @@ def test_a_change_that_reveals_hidden_content_is_warned_of(run, text):
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [
-        ((9,), 1),
-        ((1, "--name", " "), 1),
-        ((1, "--expires", "soon"), 1),
-        ((1, "--resource", 9), 1),
-        ((1, "--resource", 3), 1),
-        ((1, "--settings", '{"x": 1}'), 1),
-        ((1, "--settings", "{"), 2),
-    ],
+    slow_after(
+        2,
+        [
+            ((9,), 1),
+            ((1, "--name", " "), 1),
+            ((1, "--expires", "soon"), 1),
+            ((1, "--resource", 9), 1),
+            ((1, "--resource", 3), 1),
+            ((1, "--settings", '{"x": 1}'), 1),
+            ((1, "--settings", "{"), 2),
+        ],
+    ),
 )
 def test_an_invalid_change_changes_nothing(run, text, words, code):
     before = run("token", "show", 1, "--json").stdout

@@ -4,6 +4,7 @@ import socket
 
 import pytest
 from sqlmodel import select
+from suites import slow_after, slow_but
 
 from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 
@@ -106,7 +107,9 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), UNKNOWN, ids=[line for line, _ in UNKNOWN])
+@pytest.mark.parametrize(
+    ("line", "message"), slow_after(8, UNKNOWN), ids=[line for line, _ in UNKNOWN]
+)
 def test_an_unknown_id_or_name_is_reported_in_one_sentence(run, token, people, line, message):
     done = run(*line.split())
 
@@ -179,7 +182,9 @@ def test_a_gateway_in_this_process_needs_no_admin_token(run, people, environment
     assert (explained.exit_code, "EMAIL_NOT_ENABLED" in explained.stdout) == (1, True)
 
 
-@pytest.mark.parametrize("way", [("--api-token",), ("--client-id", "c", "--tenant", "t")])
+@pytest.mark.parametrize(
+    "way", slow_but([("--api-token",)], [("--api-token",), ("--client-id", "c", "--tenant", "t")])
+)
 def test_a_secret_that_upstream_refuses_is_stored_only_untested(run, people, environment, way):
     environment.setenv("AGW_TASKS_URL", "http://127.0.0.1:1")
     environment.setenv("AGW_COLLAB_URL", "http://127.0.0.1:1")

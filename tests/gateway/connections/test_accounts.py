@@ -63,6 +63,7 @@ def test_a_callers_mailbox_is_merged_once_until_a_connection_changes(caller, ope
     assert opened == ["email", "email"]
 
 
+@pytest.mark.slow
 def test_a_caller_that_is_not_used_any_more_is_not_kept():
     """There is another one after each commit, with all that was derived from it."""
 

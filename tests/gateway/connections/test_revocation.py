@@ -1,6 +1,7 @@
 """A removed connection's consent is revoked at its provider, unless another connection needs it."""
 
 import pytest
+from suites import slow_but
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -56,7 +57,7 @@ async def remove(admin, connection):
     return answer.headers[HEADER]
 
 
-@pytest.mark.parametrize("provider", UPSTREAMS)
+@pytest.mark.parametrize("provider", slow_but(["PROVIDER_A", "BOARDS"], UPSTREAMS))
 async def test_a_consent_is_revoked_where_the_provider_can(
     admin, connect, sandbox, revocations, provider
 ):

@@ -4,7 +4,7 @@ from email import message_from_bytes, policy
 
 import pytest
 from consents import consent
-from suites import slow_but
+from suites import slow_after, slow_but
 
 from sandbox.mail.store import Account
 
@@ -65,13 +65,16 @@ def holder(admin, new_token):
 
 @pytest.mark.parametrize(
     ("provider", "name"),
-    [
-        ("PROVIDER_B", OWNER.sign_in_name),
-        ("PROVIDER_B", OWNER.email),
-        ("PROVIDER_B", OWNER.aliases[0]),
-        ("PROVIDER_A", OWNER.email),
-        ("PROVIDER_A", OWNER.aliases[0]),
-    ],
+    slow_after(
+        1,
+        [
+            ("PROVIDER_B", OWNER.sign_in_name),
+            ("PROVIDER_B", OWNER.email),
+            ("PROVIDER_B", OWNER.aliases[0]),
+            ("PROVIDER_A", OWNER.email),
+            ("PROVIDER_A", OWNER.aliases[0]),
+        ],
+    ),
 )
 @pytest.mark.usefixtures("owner")
 async def test_a_reply_to_all_is_not_sent_to_the_account_itself(  # noqa: PLR0917 - fixtures and a row

@@ -179,6 +179,7 @@ async def test_the_second_task_provider_is_on_a_resource_of_its_own(client, desc
     assert len((await client.get(path, headers=own)).json()["items"]) == 50
 
 
+@pytest.mark.slow
 async def test_the_partner_uses_accounts_of_his_own_alone(client, described, profile):
     admin = {"Authorization": f"Bearer {described['adminToken']}"}
     own = (await client.get(f"{ACCESS}/token", headers=profile("partner"))).json()["connections"]

@@ -338,6 +338,7 @@ async def test_a_remaining_refusal_is_reported_with_the_partial_change(explain):
     assert explanation["partialChange"]["settings"] == {"allowedEmailOperations": ["send_email"]}
 
 
+@pytest.mark.slow
 async def test_limits_are_looked_at_and_not_charged(limited):
     world = limited
     quota = {"perMinute": 3, "perDay": 100}
@@ -366,6 +367,7 @@ async def test_a_full_quota_is_raised_to_what_the_call_needs(limited):
     assert body["change"]["settings"] == {"quota": {"perMinute": 1, "perDay": 9}}
 
 
+@pytest.mark.slow
 async def test_an_exhausted_address_limit_is_reported(limited):
     world = limited
     text = await world.token({})

@@ -158,6 +158,7 @@ def test_a_held_message_is_explained_as_one(whole, of_child):
         assert call(whole, name, {**DRY, **own}).status_code == 202
 
 
+@pytest.mark.slow
 def test_an_effect_that_changed_is_explained(whole):
     own, token_id = token_with(whole, {})
     for name in ("sendEmail", "renameFile", "updateTaskItem"):

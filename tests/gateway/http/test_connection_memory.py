@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 import pytest_asyncio
 from guarded_server import EchoApp, exchange, serve, statuses
+from suites import slow_after
 
 GET = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: gateway.test\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -117,6 +118,7 @@ async def test_pipelined_requests_wait_unparsed(app, port, offer):
     assert len(app.requests) == 1
 
 
+@pytest.mark.slow
 async def test_all_pipelined_requests_are_answered_in_order(app, port):
     requests = [b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(2000)]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -130,7 +132,7 @@ async def test_all_pipelined_requests_are_answered_in_order(app, port):
     assert app.requests == [f"/{number}" for number in range(2000)]
 
 
-@pytest.mark.parametrize("size", [1, 12, 16, 1000])
+@pytest.mark.parametrize("size", slow_after(2, [1, 12, 16, 1000]))
 async def test_small_chunks_are_a_body(port, size):
     chunk = b"%x\r\n%b\r\n" % (size, b"x" * size)
     count = 5_000 if size == 1 else 20_000

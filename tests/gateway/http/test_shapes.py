@@ -162,6 +162,7 @@ def test_paths_are_those_of_the_root_fields(tokens):
         assert operations.keys() == expected | OF_DOCUMENTS
 
 
+@pytest.mark.slow
 def test_every_call_that_is_not_described_is_refused(world, tokens):
     """Asked of the API itself, and every one that is described is not."""
     whole = described_requests.Description(api_descriptions.access_document())

@@ -157,17 +157,7 @@ def counted_calls(work):
 @pytest.mark.parametrize(
     "document",
     slow_but(
-        [
-            "a fan of 24 levels",
-            "31 aliases in a fragment",
-            "180 overlapping selections",
-            "100 overlapping fragments",
-            "900 unknown directives",
-            "30,000 tokens",
-            "60 introspections",
-            "200 operations",
-            "300 unused variables",
-        ],
+        ["a fan of 24 levels", "180 overlapping selections", "30,000 tokens"],
         [pytest.param(document, id=name) for name, document in BOMBS.items()],
     ),
 )

@@ -89,6 +89,7 @@ def upstreams(world):
     return sorted(name for name, upstream in wires if upstream.calls)
 
 
+@pytest.mark.slow
 def test_a_body_leads_to_the_files_and_task_items_that_it_names(world):
     urls = _addresses(world)
     seen, errors = links(world)

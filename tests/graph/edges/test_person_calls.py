@@ -75,6 +75,7 @@ def _kind(call):
     return next((kind for form, kind in KINDS.items() if re.fullmatch(form, call)), call)
 
 
+@pytest.mark.slow
 def test_a_person_over_all_surfaces_costs_these_calls(world):
     ask(world)
     person = ask(world)

@@ -30,6 +30,7 @@ def shared_with(world, address):
     )
 
 
+@pytest.mark.slow
 def test_shared_files_are_those_of_which_the_person_has_a_permission(world):
     body = ask(
         world, f'{{ person(email: "{BOB}") {{ sharedFiles(limit: 100) {{ files {{ name }} }} }} }}'

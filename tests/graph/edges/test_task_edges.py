@@ -28,6 +28,7 @@ def world(world_template, tmp_path_factory):
         yield world
 
 
+@pytest.mark.slow
 def test_a_sub_item_leads_to_the_item_above_it(world):
     gutter = {"name": "Fix the gutter", "parent": {"name": "Draw the roof", "parent": None}}
 

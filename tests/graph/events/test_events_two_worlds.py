@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 from in_memory_calendars import Diary, MemoryIds
+from suites import slow_after
 
 from graph.request_execution import respond
 from policy.vocabulary import CalendarField
@@ -125,7 +126,7 @@ def calendars(world):
     return world
 
 
-@pytest.mark.parametrize("word", OTHER, ids=str)
+@pytest.mark.parametrize("word", slow_after(3, OTHER), ids=str)
 async def test_a_hidden_value_changes_nothing(graph, calendars, word):
     calendars.settings["visibleCalendarFields"] = [
         field for field in CalendarField if field is not word

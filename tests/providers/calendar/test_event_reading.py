@@ -65,6 +65,7 @@ async def walked(calendars, **filters):
             return ids, pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "filters",
     [

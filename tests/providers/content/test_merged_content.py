@@ -695,6 +695,7 @@ async def test_labels_of_several_tenants_are_merged(tenant):
     assert [label.display_name for label in labels.items] == ["Secret"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "calls"),
     [

@@ -74,16 +74,7 @@ def every(component, name):
 
 
 @pytest.mark.parametrize("into", slow_but(["provider-b"], ["provider-a", "provider-b"]))
-@pytest.mark.parametrize(
-    "name",
-    slow_but(
-        [
-            "calendars/period_with_timezone.ics",
-            "events/event_with_recurrence_exdates_on_different_lines.ics",
-        ],
-        FILES,
-    ),
-)
+@pytest.mark.parametrize("name", slow_but(["calendars/period_with_timezone.ics"], FILES))
 async def test_rest_returns_the_instances_of_the_librarys_own_expansion(agendas, name, into):
     path = SHIPPED / name
     first, last, count = FILES[name]

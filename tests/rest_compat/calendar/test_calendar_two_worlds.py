@@ -114,6 +114,7 @@ def change(agendas, other):
         agendas.world.sandbox.state.calendars.put(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", slow_but([CalendarField.TITLE], OTHER), ids=str)
 async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
     shown = [item.value for item in CalendarField if item is not word]

@@ -2,6 +2,7 @@
 
 import pytest
 from content_world import BOB
+from suites import slow_but
 
 from graph.collab.visibility import folder_checks
 
@@ -66,7 +67,7 @@ BLOCKS = (
 )
 
 
-@pytest.mark.parametrize("rule", BLOCKS)
+@pytest.mark.parametrize("rule", slow_but(["a file below"], BLOCKS))
 async def test_a_folder_with_blocked_contents_is_not_changed(shared, rule):
     token = await shared.token(rule(shared))
     names_before = shared.names("documents")

@@ -5,7 +5,7 @@ import tracemalloc
 
 import httpx
 import pytest
-from suites import slow_but
+from suites import slow_after, slow_but
 
 shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 FORM = {"content-type": "multipart/form-data; boundary=b"}
@@ -57,7 +57,7 @@ def assert_refused(response, sentence):
     )
 
 
-@pytest.mark.parametrize("size", [0, 1, 5_000_000])
+@pytest.mark.parametrize("size", slow_but([1], [0, 1, 5_000_000]))
 async def test_the_file_of_a_form_is_stored_alone(content, size):
     data = (bytes(range(256)) * (size // 256 + 1))[:size]
 
@@ -89,17 +89,24 @@ async def test_a_form_may_end_in_several_ways(content, end, size):
 
 @pytest.mark.parametrize(
     ("query", "part", "name", "sent"),
-    [
-        pytest.param({}, ("a.png", b"x"), "a.png", "image/png", id="as the part says"),
-        pytest.param(
-            {}, ("a.txt", b"x", "application/octet-stream"), "a.txt", "text/plain", id="by its name"
-        ),
-        pytest.param({"fileName": "b"}, ("a", b"x", "Text/CSV"), "b", "text/csv", id="named"),
-        pytest.param({"fileName": "b"}, ("\x01/", b"x", "a/b"), "b", "a/b", id="another name"),
-        pytest.param(
-            {"mimeType": "a/b"}, ("é 漢.txt", b"x", "text/csv"), "é 漢.txt", "a/b", id="typed"
-        ),
-    ],
+    slow_after(
+        2,
+        [
+            pytest.param({}, ("a.png", b"x"), "a.png", "image/png", id="as the part says"),
+            pytest.param(
+                {},
+                ("a.txt", b"x", "application/octet-stream"),
+                "a.txt",
+                "text/plain",
+                id="by its name",
+            ),
+            pytest.param({"fileName": "b"}, ("a", b"x", "Text/CSV"), "b", "text/csv", id="named"),
+            pytest.param({"fileName": "b"}, ("\x01/", b"x", "a/b"), "b", "a/b", id="another name"),
+            pytest.param(
+                {"mimeType": "a/b"}, ("é 漢.txt", b"x", "text/csv"), "é 漢.txt", "a/b", id="typed"
+            ),
+        ],
+    ),
 )
 async def test_the_query_wins_over_the_part(content, query, part, name, sent):
     response = await post(content, files={"f": part}, query=query)
@@ -239,6 +246,7 @@ async def test_the_name_of_a_part_is_checked_as_any_other(readonly, name):
     assert readonly.calls() == []
 
 
+@pytest.mark.slow
 async def test_the_type_of_a_part_is_judged_by_rules(content):
     token = await content.token(("mime_type", "image/png", "block"))
 
@@ -349,6 +357,7 @@ async def test_a_refused_form_is_not_read(content):
     assert len(remaining_messages) >= 6  # those that were read came before it was admitted
 
 
+@pytest.mark.slow
 async def test_a_form_is_parsed_in_constant_memory(content):
     size = 12 * 1024 * 1024
     token = await content.token()

@@ -104,15 +104,18 @@ async def read_third_toll(content, token):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        "the list",
-        "a row that is looked at",
-        "another row",
-        "a number",
-        "a content type",
-        "what is not allowed",
-        "what is allowed in part",
-    ],
+    slow_but(
+        ["the list", "what is allowed in part"],
+        [
+            "the list",
+            "a row that is looked at",
+            "another row",
+            "a number",
+            "a content type",
+            "what is not allowed",
+            "what is allowed in part",
+        ],
+    ),
 )
 async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
     rules, allow_all = rules_hiding_a_berth(tolls)[case]
@@ -138,7 +141,10 @@ async def test_a_look_up_into_a_partly_hidden_list_is_null(tolls, case):
 
 
 @pytest.mark.parametrize(
-    "case", ["nothing", "another list", "rules about files", "the site", "both lists"]
+    "case",
+    slow_but(
+        ["nothing"], ["nothing", "another list", "rules about files", "the site", "both lists"]
+    ),
 )
 async def test_a_look_up_into_a_fully_visible_list_is_shown(tolls, case):
     rules, allow_all = rules_showing_all_berths(tolls)[case]
@@ -200,6 +206,7 @@ async def test_a_multi_value_look_up_is_written_by_item_numbers(tolls):
     assert (wrong.status_code, wrong.json()["error"]) == (400, "INVALID_FIELDS")
 
 
+@pytest.mark.slow
 async def test_the_summary_of_a_list_item_requires_unrestricted_access(tolls):
     query = {"q": "toll", "entityTypes": "listItem"}
     hits = (await tolls.get("/search", **query)).json()["hits"]
@@ -259,6 +266,7 @@ PATHS = (
 )
 
 
+@pytest.mark.slow
 @WAYS
 @pytest.mark.parametrize(
     "case",

@@ -119,7 +119,7 @@ WAYS = [
 
 
 @pytest.mark.usefixtures("crash_before_rule")
-@pytest.mark.parametrize(("making", "kind"), WAYS)
+@pytest.mark.parametrize(("making", "kind"), slow_but(["a file"], WAYS))
 async def test_a_created_resource_is_found_and_its_rule_stored(
     content, token, recovery, making, kind
 ):
@@ -184,7 +184,7 @@ async def test_a_lost_creation_gets_no_rule_and_its_intent_ends(content, token, 
 
 
 @pytest.mark.usefixtures("crash_before_rule")
-@pytest.mark.parametrize("change", ["size", "maker", "time"])
+@pytest.mark.parametrize("change", slow_but(["maker"], ["size", "maker", "time"]))
 async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery, change):
     """The name is the same, everything else differs."""
     await upload_file(content, token)
@@ -205,10 +205,13 @@ async def test_a_resource_by_someone_else_gets_no_rule(content, token, recovery,
 @pytest.mark.usefixtures("crash_before_rule")
 @pytest.mark.parametrize(
     ("scopes", "stored"),
-    [
-        pytest.param(["User.Read"], 1, id="that is readable"),
-        pytest.param([], 0, id="that the scopes do not show"),
-    ],
+    slow_but(
+        ["that is readable"],
+        [
+            pytest.param(["User.Read"], 1, id="that is readable"),
+            pytest.param([], 0, id="that the scopes do not show"),
+        ],
+    ),
 )
 async def test_the_account_of_a_sign_in_name_is_the_maker(content, token, recovery, scopes, stored):
     state = content.world.sandbox.state
@@ -288,6 +291,7 @@ async def test_a_file_that_upstream_renamed_is_found(content, token, recovery):
     assert await automatic_rules(content, token) == [("file_id", f"{drive}:{item}")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("crash_before_rule")
 async def test_an_unavailable_upstream_is_retried_for_a_day(content, token, recovery, caplog):
     await upload_file(content, token)

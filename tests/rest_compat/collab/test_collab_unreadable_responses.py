@@ -133,7 +133,7 @@ def failed_body(response, message):
 
 
 @KINDS
-@pytest.mark.parametrize("making", MAKINGS)
+@pytest.mark.parametrize("making", slow_but(["a list item", "a file or fail"], MAKINGS))
 async def test_an_unreadable_response_is_an_unknown_outcome_over_rest(content, making, kind):
     before = count_resources(content)
     await fail(content, making, kind)

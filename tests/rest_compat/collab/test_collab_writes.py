@@ -2,7 +2,7 @@
 
 import pytest
 from content_world import column
-from suites import slow_but
+from suites import slow_after, slow_but
 
 shared = pytest.mark.asyncio(loop_scope="session")  # for tests that change nothing
 
@@ -41,13 +41,18 @@ async def test_an_upload_stores_the_bytes(content, size):
 
 @pytest.mark.parametrize(
     ("query", "announced", "sent"),
-    [
-        pytest.param({}, "", "text/plain", id="by its name"),
-        pytest.param({}, "application/octet-stream", "text/plain", id="by its name, not as bytes"),
-        pytest.param({}, "Text/CSV; charset=utf-8", "text/csv", id="as announced"),
-        pytest.param({}, "t\xe9xt/plain", "text/plain", id="by its name, not as an odd header"),
-        pytest.param({"mimeType": "image/PNG"}, "text/csv", "image/png", id="as named"),
-    ],
+    slow_after(
+        2,
+        [
+            pytest.param({}, "", "text/plain", id="by its name"),
+            pytest.param(
+                {}, "application/octet-stream", "text/plain", id="by its name, not as bytes"
+            ),
+            pytest.param({}, "Text/CSV; charset=utf-8", "text/csv", id="as announced"),
+            pytest.param({}, "t\xe9xt/plain", "text/plain", id="by its name, not as an odd header"),
+            pytest.param({"mimeType": "image/PNG"}, "text/csv", "image/png", id="as named"),
+        ],
+    ),
 )
 async def test_an_upload_gets_the_declared_mime_type(content, query, announced, sent):
     params = {"fileName": "new.txt", "folderId": content.id("boats"), **query}
@@ -243,7 +248,7 @@ async def test_the_root_of_a_library_is_neither_renamed_nor_deleted(content):
     assert {call["method"] for call in content.calls()} == {"GET"}
 
 
-@pytest.mark.parametrize("name", ["ends with a dot.", "two dots.."])
+@pytest.mark.parametrize("name", slow_after(1, ["ends with a dot.", "two dots.."]))
 async def test_a_name_that_the_provider_reserves_is_400_and_changes_nothing(content, name):
     path = f"/files/{content.id('notes')}/rename"
     before = (await read(content, content.id("notes")))["name"]
@@ -299,6 +304,7 @@ async def test_a_malformed_id_in_a_body_is_an_invalid_id(readonly):
     assert (response.status_code, response.json()["error"]) == (400, "INVALID_ID")
 
 
+@pytest.mark.slow
 async def test_deleting_a_folder_deletes_its_contents(content):
     response = await content.call("DELETE", f"/files/{content.id('boats')}")
 
@@ -519,6 +525,7 @@ async def test_a_calculated_column_is_rejected_by_name(content):
     assert {call["method"] for call in content.calls()} == {"GET"}
 
 
+@pytest.mark.slow
 async def test_library_items_cannot_be_created_as_list_items(content):
     lists = (await content.get(f"/sites/{content.id('yard')}/lists")).json()["lists"]
     library = next(

@@ -5,6 +5,7 @@ from email.message import EmailMessage
 from email.utils import getaddresses
 
 import pytest
+from suites import slow_after, slow_but
 from world import CODES, MAILBOXES, ME_A, ME_B, api_id
 
 MESSAGES = "/api/access/email/messages"
@@ -170,7 +171,10 @@ def by_graphql(path, body):
     return {"query": document, "variables": variables}
 
 
-@pytest.mark.parametrize(("path", "body", "label"), CALLS, ids=[row[2] for row in CALLS])
+@pytest.mark.parametrize(
+    ("path", "body", "label"),
+    slow_but(["send from A", "reply on B"], [pytest.param(*row, id=row[2]) for row in CALLS]),
+)
 async def test_the_real_send_does_what_its_effect_says(client, world, path, body, label):
     path, body = filled(world, path, body)
     dry = await client.post(path, json=body, headers=DRY)
@@ -266,7 +270,9 @@ async def test_a_call_whose_effect_has_changed_writes_nothing(client, world):
     assert writes(world) == []
 
 
-@pytest.mark.parametrize("change", [{"body": "Other"}, {"subject": "Other"}, {"bcc": []}])
+@pytest.mark.parametrize(
+    "change", slow_after(1, [{"body": "Other"}, {"subject": "Other"}, {"bcc": []}])
+)
 async def test_another_message_has_another_effect(client, world, change):
     effect = (await client.post(SEND, json=NEW, headers=DRY)).json()["effect"]
 
@@ -364,6 +370,7 @@ async def test_what_is_masked_stays_masked_in_the_effect(world, provider, action
         assert secret not in response.text
 
 
+@pytest.mark.slow
 async def test_hidden_labels_are_not_read(world):
     token = await world.token({"visibleEmailFields": ["subject"], "maskMode": "basic"})
     async with world.client(token) as client:

@@ -573,11 +573,7 @@ def without(answer, members):
 
 
 @pytest.mark.parametrize(
-    "word",
-    slow_but(
-        ["from", "subject", "body", "attachments"],
-        [pytest.param(word, id=str(word)) for word in MEMBERS],
-    ),
+    "word", slow_but(["subject"], [pytest.param(word, id=str(word)) for word in MEMBERS])
 )
 async def test_a_basic_mask_nulls_its_members_and_nothing_else(world, word):
     shown = [item.value for item in EmailField if item is not word]

@@ -1,6 +1,7 @@
 """Sending, replying, forwarding, deleting and changing mail over REST."""
 
 import pytest
+from suites import slow_after
 from world import PREFIXES, api_id
 
 from sandbox.mail.mime import parse
@@ -191,6 +192,7 @@ async def test_the_names_of_all_recipients_are_bounded(
     assert shared_world.calls() == []
 
 
+@pytest.mark.slow
 async def test_a_variable_that_is_used_again_counts_again(client, world):
     variables = {"p": people(998)[0], "c": people(201)}
     document = SEND_MUTATION % ("$p " * 100)
@@ -498,7 +500,9 @@ async def test_deleting_an_unknown_message_is_404(shared_client, email_id):
 
 @pytest.mark.parametrize(
     ("fault", "status"),
-    [({"kind": "403"}, 404), ({"kind": "500"}, 404), ({"kind": "429", "retryAfter": 2}, 429)],
+    slow_after(
+        1, [({"kind": "403"}, 404), ({"kind": "500"}, 404), ({"kind": "429", "retryAfter": 2}, 429)]
+    ),
     ids=["refused", "failed", "throttled"],
 )
 async def test_a_deletion_that_could_not_be_done_is_404(client, world, fault, status):
@@ -625,6 +629,7 @@ async def test_removing_a_state_changes_nothing(client, world, label):
     assert writes(world) == []
 
 
+@pytest.mark.slow
 @pytest.mark.caller(allowedEmailOperations=["apply_labels"])
 async def test_the_read_state_needs_its_own_permission(client, world):
     url = f"{MESSAGES}/{world.id('lease')}"

@@ -103,6 +103,7 @@ async def test_an_unknown_board_is_not_a_matter_of_settings(explain):
     )
 
 
+@pytest.mark.slow
 async def test_nothing_is_written_on_any_board(explain, tasks):
     calls = [
         ("POST", f"/boards/{tasks['kitchen']}/items", {"name": "x"}, 201),

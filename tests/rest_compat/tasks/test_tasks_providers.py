@@ -262,7 +262,7 @@ THROTTLES = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "wait"), slow_but(["complexity", "429"], THROTTLES))
+@pytest.mark.parametrize(("fault", "wait"), slow_but(["429"], THROTTLES))
 async def test_throttles_are_forwarded(fresh, world, fault, wait):
     await world.fail("tasks", **fault)
     async with await _own(world, fresh) as client:
@@ -286,6 +286,7 @@ async def test_a_connection_can_be_tested(tasks, client, world):
         assert (answer.status_code, answer.json()["ok"]) == (200, True)
 
 
+@pytest.mark.slow
 async def test_unhealthy_accounts_are_reported(fresh, client, world):
     import task_world
 

@@ -98,6 +98,7 @@ ON_BOARDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", slow_but(["status"], ON_BOARDS))
 async def test_boards_that_differ_in_what_is_hidden_look_the_same(fresh, world, word):
     await compared(fresh, world, word, (worlds.MAIN, "kitchen", "door"), ON_BOARDS[word])

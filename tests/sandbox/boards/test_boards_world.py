@@ -36,6 +36,7 @@ async def test_world_has_boards_of_every_kind_and_hides_private_ones(boards):
     }
 
 
+@pytest.mark.slow
 async def test_two_active_boards_have_all_columns_that_the_tasks_surface_reads(boards):
     facts = seed(boards.sandbox.state.database)
     for name in ("Boat orders", "Competition entries 設計競技"):

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from suites import slow_after
 
 from sandbox.boards.item_mutations import set_board_lock
 from sandbox.boards.store import BoardStore
@@ -69,7 +70,7 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("row", ACCEPTED)
+@pytest.mark.parametrize("row", slow_after(8, ACCEPTED))
 async def test_column_accepts_all_forms_of_its_values(boards, big, job, row):
     column, value, text = ACCEPTED[row]
 

@@ -94,6 +94,7 @@ async def test_listing_returns_all_list_items(demo):
     assert counted["appdata"] == 0
 
 
+@pytest.mark.slow
 async def test_search_finds_all_files_with_a_rare_word(demo):
     body = {"entityTypes": ["driveItem", "listItem", "list", "site"]}
     asked = {"requests": [{**body, "query": {"queryString": "garboard"}, "size": 100}]}

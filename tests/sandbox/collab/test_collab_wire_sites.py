@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from suites import slow_after
 
 from sandbox.collab import records as r
 
@@ -66,17 +67,20 @@ async def test_site_is_addressed_by_id_host_or_path(client, reference, expected)
 
 @pytest.mark.parametrize(
     ("reference", "expected"),
-    [
-        ("a,b,c", (400, "invalidRequest")),
-        (
-            "x.test," + ",".join(["0" * 8 + "-0000-0000-0000-" + "0" * 12] * 2),
-            (404, "itemNotFound"),
-        ),
-        ("content.x.test:/sites/none", (404, "itemNotFound")),
-        ("unknown.test", (404, "itemNotFound")),
-        ("nonsense", (400, "invalidRequest")),
-        ("content.x.test:/sites/board", (403, "accessDenied")),
-    ],
+    slow_after(
+        2,
+        [
+            ("a,b,c", (400, "invalidRequest")),
+            (
+                "x.test," + ",".join(["0" * 8 + "-0000-0000-0000-" + "0" * 12] * 2),
+                (404, "itemNotFound"),
+            ),
+            ("content.x.test:/sites/none", (404, "itemNotFound")),
+            ("unknown.test", (404, "itemNotFound")),
+            ("nonsense", (400, "invalidRequest")),
+            ("content.x.test:/sites/board", (403, "accessDenied")),
+        ],
+    ),
 )
 async def test_unknown_or_restricted_site_is_refused(client, reference, expected):
     assert code(await client.get(f"/sites/{reference}")) == expected

@@ -11,6 +11,7 @@ from dateutil.rrule import rruleset, rrulestr
 from hypothesis import given
 from hypothesis import strategies as st
 from icalendar import Calendar, Event
+from suites import slow_after
 
 from sandbox.calendar.records import Window
 from sandbox.calendar.store import CalendarStore
@@ -149,7 +150,7 @@ FILES = {
 
 @needs_files
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", slow_after(3, FILES))
 def test_a_shipped_file_has_the_instances_of_another_expansion(name, load):
     path = SHIPPED / name
     report, calendars = load(path.read_bytes(), name=path.name)
@@ -266,15 +267,18 @@ def test_times_are_read_in_their_zones(lines, expected, load):
 
 @pytest.mark.parametrize(
     ("tzid", "definition"),
-    [
-        ("W. Europe Standard Time", ""),
-        ("/mozilla.org/20050126_1/Europe/Amsterdam", ""),
-        ("Somewhere", BERLIN),
-        ("GMT +0100 (Standard) / GMT +0200 (Daylight)", BERLIN),
-    ],
+    slow_after(
+        2,
+        [
+            ("W. Europe Standard Time", ""),
+            ("/mozilla.org/20050126_1/Europe/Amsterdam", ""),
+            ("Somewhere", BERLIN),
+            ("GMT +0100 (Standard) / GMT +0200 (Daylight)", BERLIN),
+        ],
+    ),
     ids=["another system's name", "a vendor's prefix", "its own definition", "a quoted name"],
 )
-@pytest.mark.parametrize("day", ["20060327", "20260330"])
+@pytest.mark.parametrize("day", slow_after(1, ["20060327", "20260330"]))
 def test_zones_are_matched_by_name_or_definition(tzid, definition, day, load):
     lines = (f'DTSTART;TZID="{tzid}":{day}T090000', "RRULE:FREQ=YEARLY;COUNT=1")
     text = calendar(definition.format(name=tzid), event(*lines))
@@ -304,6 +308,7 @@ END:VTIMEZONE
 """
 
 
+@pytest.mark.slow
 def test_zone_without_iana_match_is_expanded(load):
     series = event(
         "DTSTART;TZID=Odd:20260130T090000",

@@ -590,6 +590,7 @@ def body_on_a(payload):
     return ""
 
 
+@pytest.mark.slow
 @needs_messages
 async def test_provider_a_shows_the_messages_of_strangers(strangers):
     sandbox, _ = strangers

@@ -52,6 +52,7 @@ def test_a_charset_that_cannot_be_one_is_read_around(head):
     assert tree.text == "é"
 
 
+@pytest.mark.slow
 def test_comments_in_comments_are_no_addresses():
     assert parse(b"From: " + b"(" * 40_000 + b"\r\n\r\nx").addresses("from") == ()
 

@@ -1,6 +1,7 @@
 """Provider B's mail: lists in both modes, single messages, changes, moves."""
 
 import pytest
+from suites import slow_after
 
 MESSAGES = "/me/messages"
 IMMUTABLE = {"Prefer": 'IdType="ImmutableId"'}
@@ -45,21 +46,24 @@ NEWEST = "receivedDateTime desc"
 
 @pytest.mark.parametrize(
     ("clause", "found"),
-    [
-        ("receivedDateTime lt 2026-01-05T08:02:00Z", ["Menu", "Lease"]),
-        ("from/emailAddress/address eq 'BOB@y.test'", ["Menu"]),
-        ("contains(subject,'it''s')", ["It's late"]),
-        ("startswith(subject,'lease')", ["Lease signed", "Lease"]),
-        ("categories/any(c:c eq 'HOME')", ["Lease signed", "Lease"]),
-        ("isRead eq true", ["Half a letter", "Menu"]),
-        ("hasAttachments eq true", ["Lease"]),
-        ("isDraft eq true", ["Half a letter"]),
-        ("importance eq 'high'", ["Lease signed"]),
-        ("importance in ('high','low')", ["Lease signed"]),
-        ("not (isRead eq false)", ["Half a letter", "Menu"]),
-        ("(subject eq 'menu' or subject eq 'lease')", ["Menu", "Lease"]),
-        ("subject eq 'nothing'", []),
-    ],
+    slow_after(
+        5,
+        [
+            ("receivedDateTime lt 2026-01-05T08:02:00Z", ["Menu", "Lease"]),
+            ("from/emailAddress/address eq 'BOB@y.test'", ["Menu"]),
+            ("contains(subject,'it''s')", ["It's late"]),
+            ("startswith(subject,'lease')", ["Lease signed", "Lease"]),
+            ("categories/any(c:c eq 'HOME')", ["Lease signed", "Lease"]),
+            ("isRead eq true", ["Half a letter", "Menu"]),
+            ("hasAttachments eq true", ["Lease"]),
+            ("isDraft eq true", ["Half a letter"]),
+            ("importance eq 'high'", ["Lease signed"]),
+            ("importance in ('high','low')", ["Lease signed"]),
+            ("not (isRead eq false)", ["Half a letter", "Menu"]),
+            ("(subject eq 'menu' or subject eq 'lease')", ["Menu", "Lease"]),
+            ("subject eq 'nothing'", []),
+        ],
+    ),
 )
 async def test_a_filter_restricts_an_ordered_list(client, letters, clause, found):
     params = {"$filter": f"{DATED} and {clause}", "$orderby": NEWEST, "$count": "true"}

@@ -47,6 +47,7 @@ def test_the_same_day_gives_the_same_bytes():
     assert first == second
 
 
+@pytest.mark.slow
 def test_the_owner_of_the_studio_signs_in_by_another_name_than_her_address(seeded):
     _, mails, _ = seeded
     account = mails.account("provider-b")

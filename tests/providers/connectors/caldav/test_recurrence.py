@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ical_texts import calendar_file
 from python_calls import PythonCalls
+from suites import slow_after
 
 from providers.connectors.caldav.calendar_objects import parse_object
 from providers.connectors.caldav.occurrences import occurrence, occurrences
@@ -141,6 +142,7 @@ def test_rules_agree_with_the_other_expansion(first, rule, month):
     assert found_starts == expected
 
 
+@pytest.mark.slow
 @given(
     first=firsts.filter(lambda first: not first.is_day),
     added=st.lists(st.integers(0, 300), max_size=4),
@@ -224,7 +226,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("rule", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("rule", slow_after(2, HOSTILE.values()), ids=HOSTILE.keys())
 def test_rules_that_never_match_or_never_end_come_to_an_end(rule):
     first = from_local(datetime(2026, 1, 5, 9), "Europe/Stockholm")  # noqa: DTZ001
     listed = occurrences(parsed(written(first, Recurrence(rules=(rule,)))), YEAR)

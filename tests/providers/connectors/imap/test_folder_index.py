@@ -110,7 +110,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(["unread", "between", "a word", "attachments"], QUERIES))
+@pytest.mark.parametrize("name", slow_but(["a word"], QUERIES))
 @pytest.mark.parametrize("limit", slow_but([7], [1, 7, 50]))
 async def test_pages_are_those_of_a_folder_that_was_read_as_a_whole(
     account, monkeypatch, name, limit
@@ -161,7 +161,7 @@ async def test_a_server_that_refuses_to_sort_is_read_as_a_whole(account, monkeyp
 
 
 @pytest.mark.parametrize("sequence_set", slow_but(["2:30"], ["1", "60", "2:30", "1:60"]))
-@pytest.mark.parametrize("limit", [3, 12])
+@pytest.mark.parametrize("limit", slow_but([3], [3, 12]))
 async def test_removed_messages_leave_pages_and_counts(account, sequence_set, limit):
     before = await pages(account, MailQuery(limit=60))
     forget(account)
@@ -175,6 +175,7 @@ async def test_removed_messages_leave_pages_and_counts(account, sequence_set, li
     assert sum(len(ids) for ids, _, _ in read) == read[0][1] < len(before[0][0])
 
 
+@pytest.mark.slow
 async def test_mail_that_arrives_with_an_old_date_stands_in_its_place(account):
     """A move keeps the received time and gives a new UID."""
     await account.port.search(MailQuery(limit=3), after=None, wanted=SUBJECT)
@@ -186,6 +187,7 @@ async def test_mail_that_arrives_with_an_old_date_stands_in_its_place(account):
     assert read[0][1] == MESSAGES + 3
 
 
+@pytest.mark.slow
 async def test_mail_that_comes_and_goes_between_pages_changes_no_others(account):
     expected = {id_ for ids, _, _ in await pages(account, MailQuery(limit=60)) for id_ in ids}
     forget(account)
@@ -219,6 +221,7 @@ async def test_a_large_folder_is_merged_with_another_large_one(account, limit):
     assert ranks == sorted(ranks)
 
 
+@pytest.mark.slow
 async def test_a_page_whose_messages_are_gone_skips_no_others(account, monkeypatch):
     """More of the other folder is known then: its older messages must wait."""
     await account.session.command("CREATE", "Client")
@@ -241,6 +244,7 @@ async def test_a_page_whose_messages_are_gone_skips_no_others(account, monkeypat
     assert set(listed) == expected - gone.keys()
 
 
+@pytest.mark.slow
 async def test_messages_of_one_second_at_the_end_of_a_page_are_complete(account):
     await append(account, [(n, 100) for n in range(200, 230)])
 
@@ -323,6 +327,7 @@ async def test_any_sequence_of_changes_and_searches_is_read_as_anew(account, see
         account.memory.indexes.update(kept)
 
 
+@pytest.mark.slow
 async def test_folders_that_are_gone_are_forgotten(account):
     await account.session.command("CREATE", "Client")
     await append(account, [(1, 1)], folder="Client")

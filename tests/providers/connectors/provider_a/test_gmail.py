@@ -278,6 +278,7 @@ def spellings_of(draw, names):
     return draw(blanks) + draw(padding) + "".join(letters) + draw(blanks)
 
 
+@pytest.mark.slow
 @given(spellings_of(STATES))
 def test_no_spelling_of_a_state_is_a_label(spelling):
     """
@@ -551,6 +552,7 @@ async def test_a_draft_that_is_gone_when_it_is_sent_was_sent(account_a):
     assert calls(account_a) == [("POST", "/drafts"), ("POST", "/drafts/send")]
 
 
+@pytest.mark.slow
 async def test_a_large_message_is_sent_to_the_upload_endpoint(account_a):
     await account_a.port.send(draft(body="word " * 700_000))
 
