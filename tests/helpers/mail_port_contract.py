@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 from mail_upstreams import ALL, LISTED, MAILBOXES, NOON, TEXT, UPSTREAMS
-from suites import slow_after, slow_but
+from suites import slow_after, slow_between, slow_but
 
 from providers.failures import (
     Broken,
@@ -41,6 +41,10 @@ BOB = Participant(email="bob@south.example", name="Bob Brown")
 
 HOSTILE_IDS = ("", ".", "..", "../../x", "a/b?x=1", "a#f", "a%2Fb", "a b", "a\n", "é", "x" * 600)
 
+provider_a_is_slow = pytest.mark.parametrize(
+    "account", slow_but(["PROVIDER_B"], ["PROVIDER_A", "PROVIDER_B"]), indirect=True
+)
+
 
 # -- order and pages
 
@@ -67,6 +71,7 @@ async def test_mail_that_arrives_between_pages_does_not_change_them(account):
     assert sorted(email.id for email in emails) == sorted(ids)
 
 
+@provider_a_is_slow
 async def test_messages_of_one_instant_may_fill_several_pages(account):
     ids = [account.add(f"Same {number}", at=5) for number in range(30)]
 
@@ -186,6 +191,7 @@ PUSHED_DOWN = {
 }
 
 
+@provider_a_is_slow
 @pytest.mark.parametrize("name", slow_but(["a subject"], PUSHED_DOWN))
 async def test_upstream_searches_for_a_filter(account, name):
     """The cost does not grow with the mailbox."""
@@ -314,7 +320,7 @@ async def test_words_do_not_match_in_hidden_fields(account, fields, word):
     assert len((await account.port.search(everywhere, after=None, wanted=LISTED)).emails) == 1
 
 
-@pytest.mark.parametrize(("fields", "word"), HIDDEN.values(), ids=HIDDEN.keys())
+@pytest.mark.parametrize(("fields", "word"), slow_between(3, HIDDEN.values()), ids=HIDDEN.keys())
 async def test_matches_in_hidden_fields_change_no_result(account, fields, word):
     for minute in range(20):
         account.add(
@@ -370,7 +376,7 @@ VISIBLE = {
 }
 
 
-@pytest.mark.parametrize(("fields", "word"), VISIBLE.values(), ids=VISIBLE.keys())
+@pytest.mark.parametrize(("fields", "word"), slow_between(3, VISIBLE.values()), ids=VISIBLE.keys())
 async def test_words_match_in_visible_fields(account, fields, word):
     account.add("Nothing of it", at=1, author="Else <else@south.example>")
     account.add(
@@ -554,6 +560,7 @@ async def test_a_thread_is_oldest_first_without_drafts_and_trash(account):
     assert all(email.body for email in answer.messages)
 
 
+@provider_a_is_slow
 async def test_a_long_thread_is_read_completely(account):
     account.add("Plan", at=0)
     thread = account.stored()[0].thread_id
@@ -583,7 +590,7 @@ async def test_messages_and_threads_are_read_in_one_batch_each(account):
     }
 
 
-@pytest.mark.parametrize("name", HOSTILE_IDS)
+@pytest.mark.parametrize("name", slow_between(3, HOSTILE_IDS))
 async def test_invalid_and_missing_ids_are_left_out_of_a_batch(account, name):
     known = account.add("Hello")
     thread = account.stored()[0].thread_id
@@ -599,6 +606,7 @@ async def test_invalid_and_missing_ids_are_left_out_of_a_batch(account, name):
     assert list(threads) == [thread]
 
 
+@provider_a_is_slow
 async def test_a_long_thread_in_a_batch_is_read_completely(account):
     account.add("Plan", at=0)
     thread = account.stored()[0].thread_id
@@ -1165,6 +1173,7 @@ async def test_a_throttle_is_reported_with_its_wait(account):
     assert caught.value.retry_after == 9
 
 
+@provider_a_is_slow
 async def test_pages_of_fifty_for_three_callers_stay_within_what_an_account_may_do(account):
     """Upstream limits what an account runs at once; the calls of all callers share that."""
     for number in range(60):

@@ -28,10 +28,16 @@ def slow_but(fast: Iterable[Any], rows: Iterable[Any]) -> list[Any]:
 
 def slow_after(count: int, rows: Iterable[Any]) -> list[Any]:
     """Return *rows* as parameters, tuples as several; those after the first *count* are slow."""
-    parameters = []
-    for position, row in enumerate(rows):
-        values = row.values if isinstance(row, Row) else row if type(row) is tuple else (row,)
-        own_id, own_marks = (row.id, row.marks) if isinstance(row, Row) else (None, ())
-        marks = [*own_marks, *([pytest.mark.slow] if position >= count else [])]
-        parameters.append(pytest.param(*values, id=own_id, marks=marks))
-    return parameters
+    return [_parameter(row, position >= count) for position, row in enumerate(rows)]
+
+
+def slow_between(step: int, rows: Iterable[Any]) -> list[Any]:
+    """Return *rows* as parameters, tuples as several; all but each *step*-th one are slow."""
+    return [_parameter(row, position % step > 0) for position, row in enumerate(rows)]
+
+
+def _parameter(row: Any, is_slow: bool) -> Any:
+    marks = [pytest.mark.slow] if is_slow else []
+    if isinstance(row, Row):
+        return pytest.param(*row.values, id=row.id, marks=[*row.marks, *marks])
+    return pytest.param(*(row if type(row) is tuple else (row,)), marks=marks)

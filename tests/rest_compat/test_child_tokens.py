@@ -113,14 +113,17 @@ async def test_a_wider_child_is_refused_by_the_name_of_the_member(world, holder,
 
 @pytest.mark.parametrize(
     ("members", "fields"),
-    [
-        ({"settings": {"unknown": 1}}, ["settings.unknown"]),
-        ({"settings": {"maskMode": "none"}}, ["settings.maskMode"]),
-        ({"name": " "}, ["name"]),
-        ({"name": "x" * 101}, ["name"]),
-        ({"settings": []}, ["settings"]),
-        ({"quota": {"perHour": -1}}, ["settings.quota"]),
-    ],
+    slow_after(
+        2,
+        [
+            ({"settings": {"unknown": 1}}, ["settings.unknown"]),
+            ({"settings": {"maskMode": "none"}}, ["settings.maskMode"]),
+            ({"name": " "}, ["name"]),
+            ({"name": "x" * 101}, ["name"]),
+            ({"settings": []}, ["settings"]),
+            ({"quota": {"perHour": -1}}, ["settings.quota"]),
+        ],
+    ),
     ids=["unknown setting", "bad word", "blank", "long", "no object", "quota"],
 )
 async def test_invalid_members_are_named(holder, members, fields):

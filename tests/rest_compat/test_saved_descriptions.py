@@ -197,7 +197,7 @@ SHAPES = [
     pytest.param({"allowedEmailOperations": ["view_email"]}, ["mail"], marks=pytest.mark.slow),
     pytest.param({"allowedEmailOperations": ["send_email"]}, ["send-mail"], marks=pytest.mark.slow),
     pytest.param({"emailAccessEnabled": False}, [], marks=pytest.mark.slow),
-    ({"visibleEmailFields": ["subject", "body"]}, sorted(ALL)),
+    pytest.param({"visibleEmailFields": ["subject", "body"]}, sorted(ALL), marks=pytest.mark.slow),
     pytest.param({"documents": ["mail", "other"]}, ["mail"], marks=pytest.mark.slow),
     pytest.param({"documents": []}, [], marks=pytest.mark.slow),
     pytest.param({"documents": "saved"}, sorted({*ALL, "from"}), marks=pytest.mark.slow),

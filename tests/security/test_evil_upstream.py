@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from suites import slow_but
+from suites import slow_between, slow_but
 
 from rest_compat.openapi.components import error_statuses
 from rest_compat.table import ENDPOINTS
@@ -112,7 +112,7 @@ class OnePlace:
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(EXAMPLES, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("row", DOCUMENT_READS, ids=lambda row: row.document)
+@pytest.mark.parametrize("row", slow_between(3, DOCUMENT_READS), ids=lambda row: row.document)
 def test_no_json_of_a_wrong_shape_breaks_a_read(served, evil, row, examples):
     generator = random.Random(row.document)
     read(served, row)

@@ -63,13 +63,16 @@ def rules_hiding_the_folder(content):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        "only the file is allowed",
-        "a type of folders is blocked",
-        "another file is blocked",
-        "only the folder is allowed",
-        "the list is allowed, the site is not",
-    ],
+    slow_after(
+        2,
+        [
+            "only the file is allowed",
+            "a type of folders is blocked",
+            "another file is blocked",
+            "only the folder is allowed",
+            "the list is allowed, the site is not",
+        ],
+    ),
 )
 async def test_paths_are_null_where_a_folder_may_be_hidden(library, case):
     rules, allow_all = rules_hiding_the_folder(library)[case]

@@ -12,7 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 from decision_rows import decision_row
 from sqlalchemy import text
-from suites import slow_but
+from suites import slow_between, slow_but
 
 from gateway.audit import reading
 from gateway.audit.log import DecisionLog
@@ -81,17 +81,20 @@ def test_the_newest_come_first(run, keep):
 
 @pytest.mark.parametrize(
     ("options", "names"),
-    [
-        ((), ["c", "b", "a"]),
-        (("--token", 2), ["b"]),
-        (("--outcome", "failed"), ["c"]),
-        (("--surface", "email", "--layer", "upstream"), ["c"]),
-        (("--code", "BLOCKED", "--limit", 1), ["b"]),
-        (("--operation", "emails"), ["c"]),
-        (("--request", "a"), ["a"]),
-        (("--since", "2026-09-21T14:13:21Z"), ["c", "b"]),
-        (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
-    ],
+    slow_between(
+        3,
+        [
+            ((), ["c", "b", "a"]),
+            (("--token", 2), ["b"]),
+            (("--outcome", "failed"), ["c"]),
+            (("--surface", "email", "--layer", "upstream"), ["c"]),
+            (("--code", "BLOCKED", "--limit", 1), ["b"]),
+            (("--operation", "emails"), ["c"]),
+            (("--request", "a"), ["a"]),
+            (("--since", "2026-09-21T14:13:21Z"), ["c", "b"]),
+            (("--since", "2026-09-21T14:13:21Z", "--until", "2026-09-21T14:13:22Z"), ["b"]),
+        ],
+    ),
 )
 def test_the_filters_match_the_api(run, keep, options, names):
     keep(

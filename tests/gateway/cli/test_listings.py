@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, make_url, text
 from sqlmodel import select
+from suites import slow_after
 
 from gateway.auth import token_views
 from gateway.operations import tokens
@@ -53,7 +54,7 @@ def stored(rows):
     )
 
 
-@pytest.mark.parametrize("status", [None, "active", "revoked", "expired"])
+@pytest.mark.parametrize("status", slow_after(2, [None, "active", "revoked", "expired"]))
 def test_the_list_of_tokens_is_that_of_the_management_api(run, rows, stored, monkeypatch, status):
     expected = rows._do(
         lambda session: tokens.list_all(session, status=token_views.status_of(status))

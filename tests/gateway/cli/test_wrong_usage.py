@@ -4,7 +4,7 @@ import socket
 
 import pytest
 from sqlmodel import select
-from suites import slow_after, slow_but
+from suites import slow_after, slow_between, slow_but
 
 from gateway.store.tables import AccessToken, ConnectionRow, Operator, Resource
 
@@ -59,7 +59,9 @@ MISFITS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), MISFITS, ids=[line for line, _ in MISFITS])
+@pytest.mark.parametrize(
+    ("line", "message"), slow_between(3, MISFITS), ids=[line for line, _ in MISFITS]
+)
 def test_incompatible_options_are_wrong_usage(  # noqa: PLR0917 - fixtures and a row
     run, token, people, tmp_path, line, message
 ):
@@ -163,7 +165,7 @@ LOCAL = [
 ]
 
 
-@pytest.mark.parametrize("line", LOCAL)
+@pytest.mark.parametrize("line", slow_between(3, LOCAL))
 def test_commands_on_the_store_need_no_admin_token(run, token, environment, line):
     environment.delenv("AGW_ADMIN_TOKEN")
     done = run(*line.split())

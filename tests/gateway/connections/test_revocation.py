@@ -1,7 +1,7 @@
 """A removed connection's consent is revoked at its provider, unless another connection needs it."""
 
 import pytest
-from suites import slow_but
+from suites import slow_after, slow_but
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("emptied")]
 
@@ -94,7 +94,7 @@ async def test_other_credentials_are_not_revoked(admin, connect, revocations, cr
     assert revocations() == []
 
 
-@pytest.mark.parametrize("kind", ["500", "reset", "400", "403"])
+@pytest.mark.parametrize("kind", slow_after(2, ["500", "reset", "400", "403"]))
 async def test_a_failure_removes_the_connection_all_the_same(admin, connect, sandbox, kind):
     connection, _ = await connect()
     fault = {"kind": kind, "match": "revoke"}

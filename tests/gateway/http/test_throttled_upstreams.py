@@ -5,6 +5,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 import seeded_sandbox
+from suites import slow_but
 
 from gateway.app import assemble
 from gateway.http.sandbox_mount import in_process
@@ -88,7 +89,11 @@ async def gateway(settings, sandbox, time):
         yield running
 
 
-@pytest_asyncio.fixture(loop_scope="module", params=UPSTREAMS.values(), ids=UPSTREAMS)
+@pytest_asyncio.fixture(
+    loop_scope="module",
+    params=slow_but([*UPSTREAMS.values()][::3], UPSTREAMS.values()),
+    ids=UPSTREAMS,
+)
 async def throttling(request, gateway, admin, new_token, sandbox):
     """Connect an account; return a call of its surface, and the upstream's name."""
     upstream, kind, provider, account, scopes, path = request.param

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from graphql import GraphQLError, SelectionNode, Visitor, get_introspection_query, parse, visit
-from suites import slow_but
+from suites import slow_between, slow_but
 
 from graph.documents import cost_limits
 from graph.documents.cost_limits import CostLimits
@@ -123,7 +123,7 @@ BOMBS = {
 REFUSED = {"QUERY_TOO_COSTLY", "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED"}
 
 
-@pytest.mark.parametrize("document", BOMBS.values(), ids=BOMBS)
+@pytest.mark.parametrize("document", slow_between(3, BOMBS.values()), ids=BOMBS)
 async def test_a_document_bomb_is_refused_without_upstream_calls(graph, world, document):
     async def admit(_):
         return world.context()

@@ -140,7 +140,7 @@ async def test_a_hidden_value_changes_nothing(graph, calendars, word):
         assert seen[0] == 200
 
 
-@pytest.mark.parametrize("word", OTHER, ids=str)
+@pytest.mark.parametrize("word", slow_after(3, OTHER), ids=str)
 async def test_the_same_value_shows_when_it_is_visible(graph, calendars, word):
     """Or the test above would prove nothing."""
     other = msgspec.structs.replace(TALK, **OTHER[word])

@@ -100,7 +100,7 @@ async def test_hidden_responses_forbid_the_query():
     assert calls["GET", "events"] == CALENDARS
 
 
-@pytest.mark.parametrize("fault", ["400", "500", "malformed"])
+@pytest.mark.parametrize("fault", slow_after(1, ["400", "500", "malformed"]))
 async def test_a_failed_query_is_replaced_by_the_events(fault):
     span = Span(NOON, NOON + timedelta(days=1))
     async with sandbox_calendars.opened(fill) as (calendars, upstream):

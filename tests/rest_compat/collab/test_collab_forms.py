@@ -75,7 +75,9 @@ async def test_the_file_of_a_form_is_stored_alone(content, size):
     assert stored(content, "new.bin") == data
 
 
-@pytest.mark.parametrize("end", [b"\r\n--b--", END, b"\r\n--b--\r\n\r\n", b"\r\n--b-- \r\nbye"])
+@pytest.mark.parametrize(
+    "end", slow_after(2, [b"\r\n--b--", END, b"\r\n--b--\r\n\r\n", b"\r\n--b-- \r\nbye"])
+)
 @pytest.mark.parametrize("size", slow_but([3], [3, 5_000_000]))
 async def test_a_form_may_end_in_several_ways(content, end, size):
     data = b"\r\n-" * (size // 3)
@@ -333,7 +335,9 @@ def chunk(data, *, more=True):
     return {"type": "http.request", "body": data, "more_body": more}
 
 
-@pytest.mark.parametrize("sent", [0, 20, len(FILE), 5_000_000], ids="{} bytes".format)
+@pytest.mark.parametrize(
+    "sent", slow_after(2, [0, 20, len(FILE), 5_000_000]), ids="{} bytes".format
+)
 async def test_a_closed_connection_leaves_nothing_behind(content, sent):
     names = content.names("documents")
     begun = (FILE + b"x" * sent)[:sent]

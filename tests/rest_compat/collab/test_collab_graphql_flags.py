@@ -79,10 +79,7 @@ def document(name):
     return f"{word} {{ {name}{f'({arguments_text})' if arguments_text else ''} {selected} }}"
 
 
-@pytest.mark.parametrize(
-    "name",
-    slow_but(["collabFiles", "collabSearch", "uploadFile", "shareFile", "deleteListItem"], FLAGS),
-)
+@pytest.mark.parametrize("name", slow_but(["collabFiles", "uploadFile", "deleteListItem"], FLAGS))
 async def test_a_field_requires_exactly_its_flag(readonly, name):
     others = [flag for flag in CollabOp if flag not in FLAGS[name]]
     readonly.forget_calls()

@@ -9,7 +9,7 @@ import content_world
 import pytest
 import pytest_asyncio
 from failed_results import failed_result
-from suites import slow_but
+from suites import slow_between, slow_but
 from world import EMPTY
 
 from sandbox.collab.records import SiteGrant
@@ -79,7 +79,7 @@ ALIKE = (
 )
 
 
-@pytest.mark.parametrize("path", ALIKE)
+@pytest.mark.parametrize("path", slow_between(3, ALIKE))
 async def test_a_selected_site_gives_the_same_responses_as_delegated_access(
     selected_sites, call, path
 ):

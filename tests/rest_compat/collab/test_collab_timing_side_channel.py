@@ -8,7 +8,7 @@ missing one need not be: docs/spec/rules.md#equal-cost.
 import content_world
 import pytest
 from content_world import ANN, BOB, MAIN, WRITE
-from suites import slow_but
+from suites import slow_after, slow_but
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -69,7 +69,9 @@ RULES = pytest.mark.parametrize(
 
 
 @RULES
-@pytest.mark.parametrize("what", ["", "/download", "/permissions", "/sensitivity-label"])
+@pytest.mark.parametrize(
+    "what", slow_after(2, ["", "/download", "/permissions", "/sensitivity-label"])
+)
 async def test_a_denied_file_costs_the_same_calls_as_a_missing_one(readonly, rules, what):
     token = await readonly.block_all_token(*[api_rule(readonly, rule) for rule in rules])
 

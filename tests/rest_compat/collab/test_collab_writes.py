@@ -381,12 +381,15 @@ async def test_graphql_tells_the_role_that_was_shared(content):
 
 @pytest.mark.parametrize(
     ("code", "sentence"),
-    [
-        ("notAllowed", "The provider's policy does not allow this."),
-        ("accessDenied", "The provider denies this account access to the change."),
-        ("sharingDisabled", "The provider's policy does not allow sharing here."),
-        ("somethingNew", "The provider refused the request."),
-    ],
+    slow_after(
+        2,
+        [
+            ("notAllowed", "The provider's policy does not allow this."),
+            ("accessDenied", "The provider denies this account access to the change."),
+            ("sharingDisabled", "The provider's policy does not allow sharing here."),
+            ("somethingNew", "The provider refused the request."),
+        ],
+    ),
 )
 async def test_a_refusal_tells_the_providers_reason(content, code, sentence):
     written = {"type": "anyone", "role": "reader"}

@@ -124,7 +124,7 @@ async def test_the_draft_that_the_person_sends_is_the_message_that_was_asked_for
         assert thread == expected_thread
 
 
-@both
+@slow_for_a
 async def test_the_draft_is_read_by_the_id_of_the_answer(world, provider):
     async with world.client(await world.token(DRAFTS)) as client:
         made = await client.post(f"{MESSAGES}/send", json=new_message(world, provider))
@@ -134,7 +134,7 @@ async def test_the_draft_is_read_by_the_id_of_the_answer(world, provider):
     assert read.json()["subject"] == "Grüße"
 
 
-@both
+@slow_for_a
 async def test_a_key_leaves_one_draft_in_both_apis(world, provider):
     body, key = new_message(world, provider), {"Idempotency-Key": "k"}
     document = """mutation ($input: SendEmailInput!) {
@@ -333,7 +333,7 @@ async def test_direct_mode_sends_nothing_while_a_draft_may_have_been_made(
     assert world.calls() == []
 
 
-@both
+@slow_for_a
 async def test_recipient_rules_leave_no_draft(world, provider):
     async with world.client(await world.token({**DRAFTS, "recipientRules": {}})) as client:
         answer = await client.post(f"{MESSAGES}/send", json=new_message(world, provider))

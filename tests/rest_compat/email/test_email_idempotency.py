@@ -197,6 +197,7 @@ async def test_an_attempt_that_stood_still_while_its_lease_was_renewed_sends(
     assert len(world.sent("provider-a")) == 1
 
 
+@graphql_is_slow
 @pytest.mark.parametrize(
     ("body", "status"),
     [({"to": []}, 400), ({**MESSAGE, "connectionId": 99}, 404)],
@@ -212,6 +213,7 @@ async def test_an_error_is_replayed_too(client, api, body, status):
     assert second.response.status_code == first.response.status_code
 
 
+@graphql_is_slow
 async def test_a_404_is_replayed_too(client, api):
     first = await api.reply(client, api_id("provider-a", "absent"))
     second = await api.reply(client, api_id("provider-a", "absent"))
@@ -298,6 +300,7 @@ async def test_a_replay_passes_authentication_and_gates_again(client, world, api
     assert (narrowed.replayed, revoked.replayed) == (None, None)
 
 
+@graphql_is_slow
 async def test_without_a_key_every_call_sends(client, world, api):
     for _ in range(2):
         assert (await api.send(client, key=None)).status == 200

@@ -137,7 +137,7 @@ async def test_basic_masks_refuse_nothing(world, provider, action):
     ] == []
 
 
-@pytest.mark.parametrize("provider", MAILBOXES)
+@pytest.mark.parametrize("provider", slow_but(["providerB"], MAILBOXES))
 @pytest.mark.parametrize("visible", [["from", "body"], ["from", "cc", "subject"]])
 async def test_the_hidden_recipients_of_an_own_mail_get_no_reply(world, provider, visible):
     """A reply to one's own mail goes to its recipients; with `to` hidden it is refused."""

@@ -1,6 +1,7 @@
 """Reads of the projects API: lists, pages, requested fields and errors."""
 
 import pytest
+from suites import slow_between
 
 from .conftest import BASE
 
@@ -235,7 +236,7 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("row", REJECTED)
+@pytest.mark.parametrize("row", slow_between(3, REJECTED))
 async def test_invalid_call_fails_with_the_apis_message(projects, row):
     path, status, message = REJECTED[row]
 

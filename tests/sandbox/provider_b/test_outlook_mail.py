@@ -1,7 +1,7 @@
 """Provider B's mail: lists in both modes, single messages, changes, moves."""
 
 import pytest
-from suites import slow_after
+from suites import slow_after, slow_between
 
 MESSAGES = "/me/messages"
 IMMUTABLE = {"Prefer": 'IdType="ImmutableId"'}
@@ -75,23 +75,26 @@ async def test_a_filter_restricts_an_ordered_list(client, letters, clause, found
 
 @pytest.mark.parametrize(
     ("search", "found"),
-    [
-        ('"lease"', ["Lease signed", "Lease"]),
-        ('"leas"', ["Lease signed", "Lease"]),
-        ('"invoice"', ["It's late"]),
-        ('"\\"lease signed\\""', ["Lease signed"]),
-        ('"from:bob@y.test"', ["Menu"]),
-        ('"to:me@provider-b.example subject:menu"', ["Menu"]),
-        ('"recipients:me@provider-b.example menu"', ["Menu"]),
-        ('"hasAttachments:true"', ["Lease"]),
-        ('"attachment:lease"', ["Lease"]),
-        ('"importance:high"', ["Lease signed"]),
-        ('"lease NOT signed"', ["Lease"]),
-        ('"menu OR signed"', ["Lease signed", "Menu"]),
-        ('"received>=2026-01-06"', []),
-        ('"received>=2026-01-05 AND received<=2026-01-05 menu"', ["Menu"]),
-        ("menu", ["Menu"]),
-    ],
+    slow_between(
+        3,
+        [
+            ('"lease"', ["Lease signed", "Lease"]),
+            ('"leas"', ["Lease signed", "Lease"]),
+            ('"invoice"', ["It's late"]),
+            ('"\\"lease signed\\""', ["Lease signed"]),
+            ('"from:bob@y.test"', ["Menu"]),
+            ('"to:me@provider-b.example subject:menu"', ["Menu"]),
+            ('"recipients:me@provider-b.example menu"', ["Menu"]),
+            ('"hasAttachments:true"', ["Lease"]),
+            ('"attachment:lease"', ["Lease"]),
+            ('"importance:high"', ["Lease signed"]),
+            ('"lease NOT signed"', ["Lease"]),
+            ('"menu OR signed"', ["Lease signed", "Menu"]),
+            ('"received>=2026-01-06"', []),
+            ('"received>=2026-01-05 AND received<=2026-01-05 menu"', ["Menu"]),
+            ("menu", ["Menu"]),
+        ],
+    ),
 )
 async def test_a_search_finds_words_and_properties(client, letters, search, found):
     response = await client.get(MESSAGES, params={"$search": search, "$count": "true"})
@@ -156,7 +159,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("label", REFUSED)
+@pytest.mark.parametrize("label", slow_between(3, REFUSED))
 async def test_a_list_refuses(client, letters, label):
     params, code = REFUSED[label]
     response = await client.get(MESSAGES, params=params)

@@ -18,7 +18,7 @@ from mail_port_contract import (
     short,
 )
 from mail_upstreams import ALL, LISTED, NOON, TEXT
-from suites import slow_but
+from suites import slow_after, slow_but
 
 from providers.connectors.imap import searching
 from providers.failures import Missing
@@ -456,7 +456,9 @@ async def test_a_page_costs_few_commands(account, dovecot):
     assert b"BODY.PEEK[]" not in b"".join(first + again)
 
 
-@pytest.mark.parametrize("missing", ["SPECIAL-USE", "LIST-STATUS", "ESEARCH", "LITERAL+"])
+@pytest.mark.parametrize(
+    "missing", slow_after(2, ["SPECIAL-USE", "LIST-STATUS", "ESEARCH", "LITERAL+"])
+)
 async def test_a_server_with_fewer_extensions_is_read_alike(account, monkeypatch, missing):
     await fill(account)
     whole = [await account.subjects(), await account.subjects(sender="ann@north.example")]

@@ -552,7 +552,6 @@ async def test_a_draft_that_is_gone_when_it_is_sent_was_sent(account_a):
     assert calls(account_a) == [("POST", "/drafts"), ("POST", "/drafts/send")]
 
 
-@pytest.mark.slow
 async def test_a_large_message_is_sent_to_the_upload_endpoint(account_a):
     await account_a.port.send(draft(body="word " * 700_000))
 
