@@ -40,6 +40,8 @@ from policy.vocabulary import (
     TaskProvider,
 )
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("CHILD_CASES", "1000"))
 SEED = int(os.environ.get("CHILD_SEED", "20261123"))
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -315,7 +317,6 @@ def check_chain(levels, facts):
     return len(levels) * (len(levels) - 1) // 2
 
 
-@pytest.mark.slow
 def test_a_child_is_allowed_what_its_whole_chain_allows_after_every_change():
     random, cases = Random(SEED), 0
     generate = Generator(random)
@@ -342,7 +343,6 @@ def test_a_child_is_allowed_what_its_whole_chain_allows_after_every_change():
     assert cases >= CASES
 
 
-@pytest.mark.slow
 def test_what_an_ancestor_allows_beyond_the_child_changes_nothing_for_it():
     """Two worlds: parents that differ in what the child does not have are alike to the child."""
     random = Random(SEED)

@@ -10,13 +10,13 @@ import calendar_world
 import pytest
 import pytest_asyncio
 from calendar_world import ANA, BO, CARLA, DAN, at, meeting, text, whole_days
-from suites import slow_but
 from world import ME_A, ME_B
 
 from policy.vocabulary import CalendarField
 from sandbox.calendar.records import Attendee
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+# tests/graph/events/test_events_two_worlds.py is the fast one
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 EVENT = """id title description location startUtc endUtc allDay status organizer
     attendees { email name response } joinUrl labels isRecurringEvent"""
@@ -114,8 +114,7 @@ def change(agendas, other):
         agendas.world.sandbox.state.calendars.put(changed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("word", slow_but([CalendarField.TITLE], OTHER), ids=str)
+@pytest.mark.parametrize("word", OTHER, ids=str)
 async def test_a_hidden_value_changes_neither_answers_nor_calls(agendas, word):
     shown = [item.value for item in CalendarField if item is not word]
     token = await agendas.token(visibleCalendarFields=shown)
@@ -149,7 +148,6 @@ def without(answer, members):
     return [without(item, members) for item in answer] if isinstance(answer, list) else answer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("word", MEMBERS, ids=str)
 async def test_a_basic_mask_nulls_its_members_and_nothing_else(agendas, word):
     change(agendas, {"attendees": (ANA, *GUESTS, ROOM), "my_response": "declined"})

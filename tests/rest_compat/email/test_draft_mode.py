@@ -232,7 +232,7 @@ def assert_whole(world, provider, kind):
 
 @slow_for_a
 @pytest.mark.parametrize("kind", slow_but(["reply"], ["send", "reply", "forward"]))
-@pytest.mark.parametrize("fault", slow_but(["lostAnswer"], ["lostAnswer", "503"]))
+@pytest.mark.parametrize("fault", slow_but(["503"], ["lostAnswer", "503"]))
 async def test_one_draft_is_left_when_the_creation_fails(world, provider, kind, fault, monkeypatch):
     """A draft that was made although the answer was lost is found and finished."""
     monkeypatch.setattr(delivery, "LOOKUP_DELAYS_SECONDS", (0.0, 0.0))
