@@ -60,14 +60,14 @@ class Terminal:
         shown: What it has shown so far.
     """
 
-    def __init__(self, process, there, here):
-        self._process, self._there, self._here = process, there, here
+    def __init__(self, process, device, controller):
+        self._process, self._device, self._controller = process, device, controller
         self.shown = ""
 
     @property
     def echoes(self):
         """Whether it shows what is typed."""
-        return bool(termios.tcgetattr(self._there)[3] & termios.ECHO)
+        return bool(termios.tcgetattr(self._device)[3] & termios.ECHO)
 
     def wait_for(self, text):
         deadline = time.monotonic() + 60
@@ -82,7 +82,7 @@ class Terminal:
             time.sleep(0.01)
 
     def type(self, text):
-        os.write(self._here, text.encode())
+        os.write(self._controller, text.encode())
 
     def end(self):
         """Wait for the end of the program; return its exit code."""
@@ -92,27 +92,27 @@ class Terminal:
         return self._process.returncode
 
     def _read(self, seconds):
-        while select([self._here], [], [], seconds)[0]:
-            self.shown += os.read(self._here, 65536).decode()
+        while select([self._controller], [], [], seconds)[0]:
+            self.shown += os.read(self._controller, 65536).decode()
 
 
 @contextmanager
 def terminal(*words, cwd, env):
     """Run Python with *words* in a terminal, which it may also reach as `/dev/tty`."""
-    here, there = pty.openpty()
+    controller, device = pty.openpty()
     process = subprocess.Popen(
         ["setsid", "--ctty", "--wait", sys.executable, *words],
-        stdin=there,
-        stdout=there,
-        stderr=there,
+        stdin=device,
+        stdout=device,
+        stderr=device,
         cwd=cwd,
         env={**env, "TERM": "dumb", "COLUMNS": "200"},
     )
     try:
-        yield Terminal(process, there, here)
+        yield Terminal(process, device, controller)
     finally:
         with suppress(ProcessLookupError):
             process.kill()
         process.wait(60)
-        os.close(here)
-        os.close(there)
+        os.close(controller)
+        os.close(device)

@@ -19,10 +19,7 @@ def slow_but(fast: Iterable[Any], rows: Iterable[Any]) -> list[Any]:
     labels = [row.id or row.values[0] for row in parameters]
     assert all(label in labels for label in fast)
     return [
-        row
-        if label in fast
-        else pytest.param(*row.values, id=row.id, marks=[*row.marks, pytest.mark.slow])
-        for row, label in zip(parameters, labels, strict=True)
+        _parameter(row, label not in fast) for row, label in zip(parameters, labels, strict=True)
     ]
 
 

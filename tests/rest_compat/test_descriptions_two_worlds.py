@@ -158,14 +158,14 @@ def _url(row, random, ids):
 
 def answers(world, secrets, calls):
     """Make calls with both tokens; return status and bytes of each, and the first's alone."""
-    given = []
+    answers = []
     for call in calls:
         before = world.upstream_calls()
         both = [ask(world, secret, call) for secret in (secrets if call.is_told else secrets[:1])]
         if call.is_told:
             assert world.upstream_calls() == before, call
-        given.append(both)
-    return given
+        answers.append(both)
+    return answers
 
 
 def ask(world, secret, call):

@@ -305,8 +305,8 @@ def run(gateway: Process, token: str, requests: int) -> Memory:
             body = page.json()
             page_token = body["nextPageToken"]
             if number % 10 == 0:
-                one = client.get(f"{MESSAGES}/{body['emails'][0]['id']}")
-                assert one.status_code == 200, one.text
+                email = client.get(f"{MESSAGES}/{body['emails'][0]['id']}")
+                assert email.status_code == 200, email.text
             if (number + 1) % max(1, requests // 10) == 0:
                 series.append(gateway.resident())
     return Memory(requests, before, gateway.resident(), tuple(series))

@@ -103,7 +103,7 @@ async def test_reads_go_on_when_the_server_is_back(client, mailbox, dovecot):
 async def test_a_server_that_hangs_is_waited_for_once(
     client, connection, mailbox, dovecot, postfix
 ):
-    """What was changed while it hung is changed at most once; what was not sent is sent later."""
+    """A change made while it hung happens at most once; an unsent message is sent later."""
     await mailbox.add("Plan")
     (email,) = (await client.get(MESSAGES)).json()["emails"]
     path = f"{MESSAGES}/{email['id']}"
@@ -257,7 +257,7 @@ async def test_a_new_password_on_the_server_needs_a_new_one_here(
     ids=["new UIDVALIDITY", "renamed", "deleted"],
 )
 async def test_pages_go_on_when_a_folder_changes(client, mailbox, dovecot, fault, left):
-    """What stays is read once; what is in the changed folder has new ids, or is gone."""
+    """Other messages are read once; those of the changed folder have new ids, or are gone."""
     await mailbox.session.command("CREATE", '"Filed"')
     for number in range(4):
         await mailbox.add(f"Inbox {number}", at=2 * number)

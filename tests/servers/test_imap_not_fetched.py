@@ -75,7 +75,7 @@ def letter(number):
 
 
 class Record:
-    """What the server has sent to the user since the last look."""
+    """Return the bytes that the server has sent to the user since the last call."""
 
     def __init__(self, server):
         self._server = server

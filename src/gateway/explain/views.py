@@ -34,7 +34,7 @@ class DecidingRule(RuleToAdd):
 
 
 class RootField(TypedDict):
-    """How one root field or edge of a document would go."""
+    """The outcome that one root field or edge of a document would have."""
 
     key: Annotated[str, "Its name in the response."]
     field: Annotated[str, "Its name in the schema."]

@@ -139,8 +139,8 @@ def _marks(type_):
         inner = [field.type for field in msgspec.structs.fields(type_)]
     else:
         inner = get_args(type_)
-    found = {type_} if isinstance(type_, type) and issubclass(type_, Mark) else set()
-    return found.union(*map(_marks, inner))
+    marks = {type_} if isinstance(type_, type) and issubclass(type_, Mark) else set()
+    return marks.union(*map(_marks, inner))
 
 
 async def test_an_unexpected_null_has_the_path_and_location_of_graphql_core(graph, world, email):

@@ -13,9 +13,9 @@ MAIL, OUT, ELSEWHERE = "mail.example.test", "out.example.test", "mx.hoster.test"
 ADA = "ada@example.test"
 
 
-def outcomes(found, target):
+def outcomes(result, target):
     """The outcomes and sentences of the steps at one target."""
-    return [(step.outcome, step.detail) for step in found.steps if step.target == target]
+    return [(step.outcome, step.detail) for step in result.steps if step.target == target]
 
 
 def assert_never_called(*servers):
@@ -28,16 +28,16 @@ async def test_records_of_the_domain_name_its_servers(domain):
     domain.record("imaps", MAIL, imap.port)
     domain.record("submissions", OUT, smtp.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert found.mail == MailServers(
+    assert result.mail == MailServers(
         server=f"imaps://{MAIL}:{imap.port}",
         submission=f"smtps://{OUT}:{smtp.port}",
         username=ADA,
         signed_in=True,
     )
     assert (imap.logins, smtp.logins) == ([ADA], [ADA])
-    assert found.confirmations == ()
+    assert result.confirmations == ()
 
 
 async def test_the_first_record_that_answers_wins(domain):
@@ -46,21 +46,21 @@ async def test_the_first_record_that_answers_wins(domain):
     domain.record("imaps", OUT, 1)
     domain.record("imaps", MAIL, good.port, priority=5)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert found.mail.server == f"imaps://{MAIL}:{good.port}"
-    assert outcomes(found, f"imaps://{OUT}:1") == [(StepOutcome.FAILED, connecting.NOT_LISTENING)]
+    assert result.mail.server == f"imaps://{MAIL}:{good.port}"
+    assert outcomes(result, f"imaps://{OUT}:1") == [(StepOutcome.FAILED, connecting.NOT_LISTENING)]
 
 
 async def test_nothing_is_sent_to_a_server_that_dns_alone_names(domain):
     server = await domain.serve("imap", ELSEWHERE)
     domain.record("imaps", ELSEWHERE, server.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert found.mail is None
+    assert result.mail is None
     reason = "mx.hoster.test is not in example.test, and DNS alone names it."
-    assert found.confirmations == (Confirmation(ELSEWHERE, reason),)
+    assert result.confirmations == (Confirmation(ELSEWHERE, reason),)
     assert_never_called(server)
 
     confirmed = await domain.search(confirmed=frozenset({ELSEWHERE}), server="")
@@ -75,9 +75,9 @@ async def test_a_similar_name_is_not_in_the_domain(domain, host):
     server = await domain.serve("imap", host)
     domain.record("imaps", host, server.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert [confirmation.host for confirmation in found.confirmations] == [host]
+    assert [confirmation.host for confirmation in result.confirmations] == [host]
     assert_never_called(server)
 
 
@@ -88,15 +88,15 @@ async def test_the_domains_own_page_vouches_for_a_server_elsewhere(domain):
     domain.web = configuration(imap.port, smtp.port)
     imap.users = smtp.users = {"ada": "ada-secret"}
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert found.mail.server == f"imaps://{ELSEWHERE}:{imap.port}"
-    assert (found.mail.submission, found.mail.username, found.mail.signed_in) == (
+    assert result.mail.server == f"imaps://{ELSEWHERE}:{imap.port}"
+    assert (result.mail.submission, result.mail.username, result.mail.signed_in) == (
         f"smtps://{ELSEWHERE}:{smtp.port}",
         "ada",
         True,
     )
-    assert (imap.logins, smtp.logins, found.confirmations) == (["ada"], ["ada"], ())
+    assert (imap.logins, smtp.logins, result.confirmations) == (["ada"], ["ada"], ())
     assert all("authorization" not in request.headers for request in domain.requests)
     assert all("ada" not in str(request.url) for request in domain.requests)
 
@@ -106,11 +106,11 @@ async def test_the_pages_of_an_internationalized_domain_are_its_own(domain):
     domain.hosts[host] = "127.0.0.1"
     domain.web = lambda _: httpx.Response(404)
 
-    found = await domain.search(email="ada@b\u00fccher.test")
+    result = await domain.search(email="ada@b\u00fccher.test")
 
-    ((outcome, _),) = outcomes(found, f"https://{host}/mail/config-v1.1.xml")
+    ((outcome, _),) = outcomes(result, f"https://{host}/mail/config-v1.1.xml")
     assert outcome == StepOutcome.NOT_FOUND
-    assert found.confirmations == ()
+    assert result.confirmations == ()
     assert [request.url.host for request in domain.requests] == [host]
 
 
@@ -151,10 +151,10 @@ async def test_a_page_leads_neither_to_plain_text_nor_into_this_network(domain, 
     domain.hosts |= {"autoconfig.example.test": "127.0.0.1", "inner.example.test": "10.0.0.1"}
     domain.web = lambda request: httpx.Response(302, headers={"location": location})
 
-    found = await domain.search()
+    result = await domain.search()
 
     url = "https://autoconfig.example.test/mail/config-v1.1.xml"
-    assert [sentence for _, sentence in outcomes(found, url)] == [detail]
+    assert [sentence for _, sentence in outcomes(result, url)] == [detail]
     assert all(request.url.host == "autoconfig.example.test" for request in domain.requests)
 
 
@@ -163,11 +163,11 @@ async def test_a_server_in_this_network_needs_a_confirmation(domain):
     domain.hosts[MAIL] = "10.0.0.1"
     domain.record("imaps", MAIL, server.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
     reason = f"{MAIL} is in the gateway's own network, or not on the internet."
-    assert Confirmation(MAIL, reason) in found.confirmations
-    assert found.mail is None
+    assert Confirmation(MAIL, reason) in result.confirmations
+    assert result.mail is None
     assert_never_called(server)
 
 
@@ -186,12 +186,12 @@ async def test_a_server_without_a_valid_certificate_gets_no_password(
     server = await domain.serve(protocol, MAIL, **serving)
     domain.record("imaps" if protocol == "imap" else "submissions", MAIL, server.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert found.mail is None
+    assert result.mail is None
     if protocol == "smtp":
         sentence = connecting.of_submission(sentence)
-    assert (StepOutcome.FAILED, sentence) in outcomes(found, f"{protocol}s://{MAIL}:{server.port}")
+    assert (StepOutcome.FAILED, sentence) in outcomes(result, f"{protocol}s://{MAIL}:{server.port}")
     assert server.logins == []
     assert b"ada" not in b"".join(server.heard)
 
@@ -207,9 +207,11 @@ async def test_a_server_without_starttls_gets_no_password(domain, protocol, serv
     server = await domain.serve(protocol, MAIL, tls=False)
     domain.record(service, MAIL, server.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert outcomes(found, f"{protocol}://{MAIL}:{server.port}") == [(StepOutcome.FAILED, sentence)]
+    assert outcomes(result, f"{protocol}://{MAIL}:{server.port}") == [
+        (StepOutcome.FAILED, sentence)
+    ]
     assert server.logins == []
 
 
@@ -217,22 +219,22 @@ async def test_a_service_that_the_domain_declines_is_not_guessed_at(domain):
     domain.record("imaps", "", 0)
     domain.record("imap", "", 0)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert not [step for step in found.steps if step.target.startswith("imap")]
-    assert outcomes(found, "_imaps._tcp.example.test") == [
+    assert not [step for step in result.steps if step.target.startswith("imap")]
+    assert outcomes(result, "_imaps._tcp.example.test") == [
         (StepOutcome.NOT_FOUND, "The domain says that it has no such server.")
     ]
-    assert [step for step in found.steps if step.target.startswith("smtp")]  # of another service
+    assert [step for step in result.steps if step.target.startswith("smtp")]  # of another service
 
 
 async def test_the_local_part_is_the_second_user_that_is_tried(domain):
     imap = await domain.serve("imap", MAIL, users={"ada": "ada-secret"})
     domain.record("imaps", MAIL, imap.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert (found.mail.username, found.mail.signed_in) == ("ada", True)
+    assert (result.mail.username, result.mail.signed_in) == ("ada", True)
     assert imap.logins == [ADA, "ada"]
 
 
@@ -241,9 +243,9 @@ async def test_a_wrong_password_is_tried_twice_at_most(domain):
     domain.record("imaps", MAIL, imap.port)
     domain.record("submissions", OUT, smtp.port)
 
-    found = await domain.search(password="wrong")
+    result = await domain.search(password="wrong")
 
-    assert (found.mail.signed_in, found.mail.refused) == (False, True)
+    assert (result.mail.signed_in, result.mail.refused) == (False, True)
     assert (imap.logins, smtp.logins) == ([ADA, "ada"], [])
 
 
@@ -251,9 +253,9 @@ async def test_without_a_password_nobody_logs_in(domain):
     imap = await domain.serve("imap", MAIL)
     domain.record("imaps", MAIL, imap.port)
 
-    found = await domain.search(password=None)
+    result = await domain.search(password=None)
 
-    assert (found.mail.signed_in, found.mail.refused, imap.logins) == (False, False, [])
+    assert (result.mail.signed_in, result.mail.refused, imap.logins) == (False, False, [])
 
 
 async def test_a_submission_server_that_refuses_the_login_is_left_out(domain):
@@ -262,10 +264,10 @@ async def test_a_submission_server_that_refuses_the_login_is_left_out(domain):
     domain.record("imaps", MAIL, imap.port)
     domain.record("submissions", OUT, smtp.port)
 
-    found = await domain.search()
+    result = await domain.search()
 
-    assert (found.mail.signed_in, found.mail.submission) == (True, "")
-    assert outcomes(found, f"smtps://{OUT}:{smtp.port}")[-1] == (
+    assert (result.mail.signed_in, result.mail.submission) == (True, "")
+    assert outcomes(result, f"smtps://{OUT}:{smtp.port}")[-1] == (
         StepOutcome.FAILED,
         "The submission server refused the user name or the password.",
     )
@@ -277,11 +279,11 @@ async def test_a_search_ends_in_time_with_what_it_has(domain):
     domain.record("imaps", MAIL, hanging.port)
     began = time.monotonic()
 
-    found = await domain.search(seconds=0.3)
+    result = await domain.search(seconds=0.3)
 
     assert time.monotonic() - began < 3  # far from the 5 seconds of one server
-    assert (found.is_complete, found.mail) == (False, None)
-    assert found.steps[-1].detail == "The search ended after 0 seconds."
+    assert (result.is_complete, result.mail) == (False, None)
+    assert result.steps[-1].detail == "The search ended after 0 seconds."
 
 
 @pytest.mark.parametrize(
@@ -302,10 +304,10 @@ class TestCalendars:
         domain.web = calendar_server("dav.hoster.test", password="ada-secret")
         domain.hosts["dav.hoster.test"] = "127.0.0.1"
 
-        found = await domain.search(mail=False, calendar=True)
+        result = await domain.search(mail=False, calendar=True)
 
-        assert found.calendar.server == "https://dav.hoster.test/dav"
-        assert (found.calendar.username, found.calendar.signed_in, found.calendar.calendars) == (
+        assert result.calendar.server == "https://dav.hoster.test/dav"
+        assert (result.calendar.username, result.calendar.signed_in, result.calendar.calendars) == (
             ADA,
             True,
             1,
@@ -319,28 +321,28 @@ class TestCalendars:
         domain.hosts |= {"example.test": "127.0.0.1", "dav.hoster.test": "127.0.0.1"}
         domain.web = calendar_server("dav.hoster.test", password="other")
 
-        found = await domain.search(mail=False, calendar=True)
+        result = await domain.search(mail=False, calendar=True)
 
-        assert (found.calendar.signed_in, found.calendar.refused) == (False, True)
+        assert (result.calendar.signed_in, result.calendar.refused) == (False, True)
 
     async def test_dns_alone_does_not_choose_where_the_password_goes(self, domain):
         domain.record("caldavs", "dav.hoster.test", 443)
         domain.hosts["dav.hoster.test"] = "127.0.0.1"
         domain.web = calendar_server("dav.hoster.test", password="ada-secret")
 
-        found = await domain.search(mail=False, calendar=True)
+        result = await domain.search(mail=False, calendar=True)
 
-        assert found.calendar is None
-        assert [confirmation.host for confirmation in found.confirmations] == ["dav.hoster.test"]
+        assert result.calendar is None
+        assert [confirmation.host for confirmation in result.confirmations] == ["dav.hoster.test"]
         assert not any(request.url.host == "dav.hoster.test" for request in domain.requests)
 
     async def test_a_web_site_is_no_calendar_server(self, domain):
         domain.hosts["example.test"] = "127.0.0.1"
         domain.web = lambda request: httpx.Response(200, text="<html>")
 
-        found = await domain.search(mail=False, calendar=True)
+        result = await domain.search(mail=False, calendar=True)
 
-        assert found.calendar is None
+        assert result.calendar is None
         assert not any("authorization" in request.headers for request in domain.requests)
 
 

@@ -179,8 +179,8 @@ async def test_a_forward_includes_the_attachments(writer):
     assert email.body.index("Look:") < email.body.index("Ann Author") < email.body.index("Shall we")
     contents = {}
     for attachment in email.attachments:
-        found = await writer.port.attachment(email.id, attachment.id)
-        async with found.open() as opened:
+        file = await writer.port.attachment(email.id, attachment.id)
+        async with file.open() as opened:
             contents[attachment.name] = b"".join([chunk async for chunk in opened.chunks])
     assert contents["größe.pdf"] == b"%PDF-1.7"
     assert message.replace(b"\n", b"\r\n").strip() in contents["message.eml"]

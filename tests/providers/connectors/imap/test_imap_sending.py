@@ -51,7 +51,7 @@ async def stored(account):
 
 
 def deliveries(postfix, message_id):
-    """How often the server accepted a message for each recipient."""
+    """Return the number of times that the server accepted a message, by recipient."""
     return Counter(to for name, to in postfix.deliveries() if name == message_id)
 
 
@@ -248,8 +248,8 @@ async def test_stored_files_are_sent_piece_by_piece(writer, receiver):
 
     (email,) = await arrived(receiver)
     (attachment,) = email.attachments
-    found = await receiver.port.attachment(email.id, attachment.id)
-    async with found.open() as opened:
+    file = await receiver.port.attachment(email.id, attachment.id)
+    async with file.open() as opened:
         assert b"".join([chunk async for chunk in opened.chunks]) == content
 
 
