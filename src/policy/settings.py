@@ -121,7 +121,7 @@ _CODE = one_of(TaskProvider)
 
 
 def boards(value: object) -> list[dict[str, object]]:
-    """Read `taskBoards`; `allowCreate` is true by default."""
+    """Read `taskBoards`; `allowCreate` is true if it is absent or null."""
     if not isinstance(value, list | tuple) or len(value) > MAX_WORDS:
         raise InvalidSetting(f"It must be a list of at most {MAX_WORDS} objects with a boardId.")
     return [_board(entry) for entry in value]
@@ -133,7 +133,8 @@ def _board(value: object) -> dict[str, object]:
     board: dict[str, object] = {"boardId": _part("boardId", text, value.get("boardId"))}
     if value.get("provider") is not None:
         board["provider"] = _part("provider", task_provider, value["provider"])
-    board["allowCreate"] = _part("allowCreate", boolean, value.get("allowCreate", True))
+    allow_create = value.get("allowCreate")
+    board["allowCreate"] = allow_create is None or _part("allowCreate", boolean, allow_create)
     return board
 
 

@@ -122,9 +122,10 @@ async def test_a_wider_child_is_refused_by_the_name_of_the_member(world, holder,
             ({"name": "x" * 101}, ["name"]),
             ({"settings": []}, ["settings"]),
             ({"quota": {"perHour": -1}}, ["settings.quota"]),
+            ({"expiresAt": "2020-01-01T00:00:00Z"}, ["expiresAt"]),
         ],
     ),
-    ids=["unknown setting", "bad word", "blank", "long", "no object", "quota"],
+    ids=["unknown setting", "bad word", "blank", "long", "no object", "quota", "ended"],
 )
 async def test_invalid_members_are_named(holder, members, fields):
     response = await holder.post(CHILDREN, json={"name": "c", **members})

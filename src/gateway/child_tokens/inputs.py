@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gateway.operations import rules
-from gateway.operations.inputs import Input, Name, Time
+from gateway.operations.inputs import FutureTime, Input, Name
 from gateway.operations.rules import NewRule, RuleKey
 from gateway.operations.validation import validated
 
@@ -14,7 +14,7 @@ from gateway.operations.validation import validated
 class NewChild(Input):
     name: Name
     settings: dict[str, Any] = Field(default_factory=dict)
-    expires_at: Time | None = None
+    expires_at: FutureTime | None = None
     quota: dict[str, Any] = Field(default_factory=dict)
     rules: Annotated[list[NewRule], Field(max_length=1000)] = Field(default_factory=list)
 

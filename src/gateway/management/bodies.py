@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
+from gateway.operations.inputs import REQUEST_BODY
 from gateway.operations.validation import details, invalid
 from policy.refusals import Detail
 from policy.vocabulary import UNKNOWN_NAME, not_known
@@ -26,7 +27,7 @@ def body(
     """Make a dependency that reads the request's body, of at most *limit* bytes, as *model*."""
 
     def validate(raw: bytes) -> Model:
-        return model.model_validate(parse(raw, max_values=max_values))
+        return model.model_validate(parse(raw, max_values=max_values), context=REQUEST_BODY)
 
     async def read(request: Request) -> Model:
         declared = request.headers.get("content-length")

@@ -1,8 +1,19 @@
 """Root models and field types of what operations take: strict, and unknown members are refused."""
 
-from typing import Annotated
+from functools import cache
+from types import NoneType
+from typing import Annotated, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from gateway.store import timestamps
@@ -18,6 +29,36 @@ class Input(BaseModel):
         frozen=True,
         alias_generator=to_camel,
         hide_input_in_errors=True,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, members: object, info: ValidationInfo) -> object:
+        """Read null as absent in a request body (docs/spec/requests.md#json-bodies)."""
+        if info.context is not REQUEST_BODY or not isinstance(members, dict):
+            return members
+        if None not in members.values():
+            return members
+        absent = _absent_if_null(cls)
+        return {
+            name: value
+            for name, value in members.items()
+            if value is not None or name not in absent
+        }
+
+
+# The context of `model_validate` for request bodies. Files of policy are read without it: a null in
+# a file that replaces what is stored is more likely a mistake than a member that is left out.
+REQUEST_BODY = {"source": "request body"}
+
+
+@cache
+def _absent_if_null(model: type[BaseModel]) -> frozenset[str]:
+    """Return the API names of the members that are not required and give null no meaning."""
+    return frozenset(
+        field.alias or name
+        for name, field in model.model_fields.items()
+        if not field.is_required() and NoneType not in get_args(field.annotation)
     )
 
 
@@ -90,6 +131,17 @@ RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Secret = Annotated[str, Field(min_length=1, max_length=16_384), AfterValidator(_printable)]
 Tenant = Annotated[Secret, AfterValidator(_concrete_tenant)]
 Time = Annotated[int, PlainValidator(parse_time, json_schema_input_type=str)]  # milliseconds
+
+
+def _in_future(time: int) -> int:
+    if time <= timestamps.now_ms():
+        raise ValueError("must be in the future")
+    return time
+
+
+# The end of a new token: one that has passed is a mistake, and the token's text would be of no use.
+# A change may set an end that has passed, which ends the token; a file may hold ended tokens.
+FutureTime = Annotated[Time, AfterValidator(_in_future)]
 
 
 def _whole_number(text: object) -> object:

@@ -12,7 +12,7 @@ from gateway.audit.changes import note
 from gateway.auth import token_views, tokens
 from gateway.auth.token_status import Status
 from gateway.operations import resources, rows, views
-from gateway.operations.inputs import Input, Name, Patch, RowId, Time
+from gateway.operations.inputs import FutureTime, Input, Name, Patch, RowId, Time
 from gateway.operations.validation import invalid
 from gateway.store import timestamps
 from gateway.store.tables import AccessToken, CollabRule, Operator
@@ -27,7 +27,7 @@ class NewToken(Input):
     name: Name
     operator_id: str
     resource_ids: ResourceIds
-    expires_at: Time | None = None
+    expires_at: FutureTime | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 
 

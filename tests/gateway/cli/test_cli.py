@@ -102,6 +102,7 @@ def test_failures_have_exit_codes_and_leave_standard_output_alone(accounts, word
             (("--settings", "[]"), 2),
             (("--settings", '{"x": 1}'), 1),
             (("--expires", "soon"), 1),
+            (("--expires", "2020-01-01"), 1),
             (("--resource", "7"), 1),
         ],
     ),
