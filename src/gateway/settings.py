@@ -136,7 +136,8 @@ class Settings(BaseSettings):
         default=32,
         ge=1,
         description="How many requests a worker answers at the same time, besides those that have "
-        "waited for upstream, or for a slow reader, for a second.",
+        "waited for upstream, or for a slow reader, for a second. Eight times as many while they "
+        "mostly wait for upstream.",
     )
     max_queued: int = Field(
         default=512,

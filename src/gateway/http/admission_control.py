@@ -4,12 +4,14 @@ Admission control: a bounded number of concurrent requests per worker, a short q
 Under overload, admitted requests are answered in time and the rest is refused at once. A request
 takes a slot when its body has arrived, so slow senders hold none. A request that waits long for a
 slow upstream or a slow reader gives up its slot and goes on without one, so one hanging mailbox
-does not block a worker. See docs/adr/0017-load-shedding.md and docs/spec/errors.md#overload.
+does not block a worker. Most requests wait for upstream most of the time, so there are more slots
+while the requests in them have little work. See docs/adr/0017-load-shedding.md and
+docs/spec/errors.md#overload.
 """
 
 import asyncio
 from collections import deque
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from starlette.types import Message, Receive, Scope
 
@@ -25,6 +27,8 @@ MIN_QUEUE_SECONDS = 0.05  # however long responses take
 OVERLOAD_SECONDS = 0.1  # wait in the queue that shows an overload: newest first from here on
 SLOT_SECONDS = 1.0  # after which a request may be waiting for a slow peer and gives up its slot,
 PROGRESS_SHARE = 0.5  # unless this share of the slots was released meanwhile: all are slow then
+OVERCOMMIT_PER_SLOT = 7  # slots beyond the regular ones, for requests that mostly wait
+OVERCOMMIT_SECONDS = 0.05  # of the event loop's time that all admitted requests may need then
 DETACHED_PER_SLOT = 16  # requests without a slot, at most; each holds about 30 kB
 _SMOOTHING = 1 / 32  # weight of one release in the mean time between releases
 BODILESS_METHODS = frozenset({"GET", "HEAD"})
@@ -43,11 +47,22 @@ class AdmissionControl:
     """
     The slots of one worker: *active* of them, and a queue of at most *queued* requests.
 
+    There are *overcommit* more slots while the work of all admitted requests, as it is known from
+    earlier requests of their callers, would keep the event loop busy for `OVERCOMMIT_SECONDS` at
+    most: they wait for upstreams, and the worker is free.
+
     The queue is first in, first out while waits are short. Under overload the newest request goes
     first: in order, every admitted request would have waited as long as the refused ones.
     """
 
-    def __init__(self, active: int, queued: int, observe_wait: ObserveWait | None = None) -> None:
+    def __init__(
+        self,
+        active: int,
+        queued: int,
+        observe_wait: ObserveWait | None = None,
+        *,
+        overcommit: int = 0,
+    ) -> None:
         """
         Make the slots.
 
@@ -55,40 +70,52 @@ class AdmissionControl:
             active: The number of slots.
             queued: The number of requests that may wait for one.
             observe_wait: Called after each wait in the queue.
+            overcommit: The number of further slots, for requests that have little work.
         """
-        self._active = self._free = active
+        self._active = active
+        self._most = active + overcommit
+        self._taken = 0
+        self._work = 0.0  # seconds that the requests in the slots will keep the loop busy
         self._queued = queued
         self._observe_wait = observe_wait
         self._pace = _Pace()
-        self._waiting: dict[asyncio.Future[bool], float] = {}  # since when, oldest first
+        self._waiting: dict[asyncio.Future[bool], _Wait] = {}  # oldest first
         self._detached = 0
         self.slots: dict[Slot, float] = {}  # when each is looked at, the next first
         self.timer: asyncio.TimerHandle | None = None
         self.completed = 0  # requests that kept their slot to the end
 
-    def acquire_free(self) -> bool:
-        """Take a slot if one is free; requests wait only while none is."""
-        if not self._free:
+    def acquire_free(self, work: float = 0.0) -> bool:
+        """
+        Take a slot for *work* seconds of the event loop's time if one is free and nobody waits.
+
+        Returns:
+            Whether it was taken.
+        """
+        if self._waiting or not self._has_room(work):
             return False
-        self._free -= 1
+        self._taken += 1
+        self._work += work
         return True
 
-    async def acquire(self) -> bool:
+    async def acquire(self, work: float = 0.0) -> bool:
         """Take a slot, waiting for it in the queue; False when the queue is full or too slow."""
-        if self.acquire_free():
+        if self.acquire_free(work):
             return True
         if len(self._waiting) >= self._queued:
             return False
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
-        self._waiting[turn] = began = loop.time()
+        began = loop.time()
+        self._waiting[turn] = _Wait(began, work)
         timer = loop.call_later(self._queue_seconds(), self._give_up, turn)
         try:
             admitted = await turn
         except asyncio.CancelledError:
-            self._waiting.pop(turn, None)
-            if turn.done() and not turn.cancelled() and turn.result():
-                self._free_slot()  # it was granted too late
+            if self._waiting.pop(turn, None) is not None:
+                self._admit_waiting()  # the next one may have less work
+            elif turn.done() and not turn.cancelled() and turn.result():
+                self._free_slot(work)  # it was granted too late
             raise
         finally:
             timer.cancel()
@@ -96,81 +123,106 @@ class AdmissionControl:
             self._observe_wait(loop.time() - began, admitted=admitted)
         return admitted
 
-    def _free_slot(self) -> None:
-        """Give the slot to the next waiter, or mark it as free."""
+    def _has_room(self, work: float) -> bool:
+        """Return whether there is a slot for *work* seconds of the event loop's time."""
+        if self._taken < self._active:
+            return True
+        return self._taken < self._most and self._work + work <= OVERCOMMIT_SECONDS
+
+    def _free_slot(self, work: float) -> None:
+        """Release a slot, and give free slots to the next waiters."""
+        self._taken -= 1
+        self._work = self._work - work if self._taken else 0.0  # no rounding errors add up
+        if self._waiting:
+            self._admit_waiting()
+        else:
+            self._pace.reset()
+
+    def _admit_waiting(self) -> None:
         while self._waiting:
             turn, now = self._next()
+            work = self._waiting[turn].work
+            if not self._has_room(work):
+                return
+            del self._waiting[turn]
             if not turn.done():  # else it was cancelled
+                self._taken += 1
+                self._work += work
                 turn.set_result(True)
                 self._pace.record_release(now)
-                return
-        self._free += 1
-        self._pace.reset()
 
-    def detach(self, completed_before: int) -> bool:
+    def detach(self, completed_before: int, work: float = 0.0) -> bool:
         """
         Release the slot of a request that goes on without one.
 
         Args:
             completed_before: `completed` when the request last took its slot or asked.
+            work: What the slot was taken for.
 
         Returns:
             False, and the slot is kept, when too many requests are detached already, or when other
             requests completed meanwhile: the worker itself is slow then, not a peer.
         """
-        progressing = self.completed - completed_before >= PROGRESS_SHARE * self._active
+        slots = max(self._active, self._taken)
+        progressing = self.completed - completed_before >= PROGRESS_SHARE * slots
         if progressing or self._detached >= DETACHED_PER_SLOT * self._active:
             return False
-        self._detached += 1
-        self._free_slot()
+        self.detach_idle(work)
         return True
 
-    def detach_idle(self) -> None:
+    def detach_idle(self, work: float) -> None:
         """Release the slot of a request that only waits until it is answered."""
         self._detached += 1
-        self._free_slot()
+        self._free_slot(work)
 
-    def release(self, *, detached: bool) -> None:
-        """End a request; a *detached* one holds no slot."""
+    def release(self, work: float = 0.0, *, detached: bool) -> None:
+        """End a request, whose slot was taken for *work*; a *detached* one holds no slot."""
         if detached:
             self._detached -= 1
             return
         self.completed += 1
-        if self._waiting or self._pace.last is not None:
-            self._free_slot()
-        else:
-            self._free += 1
+        self._free_slot(work)
 
     def _next(self) -> tuple[asyncio.Future[bool], float]:
-        """Remove the next waiter from the queue; return it and the time."""
-        turn, since = next(iter(self._waiting.items()))
+        """Return the next waiter of the queue, and the time."""
+        turn, wait = next(iter(self._waiting.items()))
         now = turn.get_loop().time()
-        if now - since >= OVERLOAD_SECONDS:
+        if now - wait.since >= OVERLOAD_SECONDS:
             turn = next(reversed(self._waiting))
-        del self._waiting[turn]
         return turn, now
 
     def _queue_seconds(self) -> float:
         """Return how long a request may wait and still be answered in time at the present pace."""
-        left = ANSWER_SECONDS - self._active * self._pace.seconds
+        left = ANSWER_SECONDS - max(self._active, self._taken) * self._pace.seconds
         return min(MAX_QUEUE_SECONDS, max(MIN_QUEUE_SECONDS, left))
 
     def _give_up(self, turn: asyncio.Future[bool]) -> None:
-        if self._waiting.pop(turn, None) is not None and not turn.done():
+        if self._waiting.pop(turn, None) is None:
+            return
+        if not turn.done():
             turn.set_result(False)
+        self._admit_waiting()  # the next one may have less work
+
+
+class _Wait(NamedTuple):
+    """Since when a request waits, and for how much work, in seconds."""
+
+    since: float
+    work: float
 
 
 class Slot:
     """
-    The slot of one admitted request, until it is released.
+    The slot of one admitted request, taken for *work* seconds, until it is released.
 
     All slots of a worker share one timer: nearly every slot is released before its turn.
     """
 
-    __slots__ = ("_admission", "_completed_before", "_detached", "_loop")
+    __slots__ = ("_admission", "_completed_before", "_detached", "_loop", "_work")
 
-    def __init__(self, admission: AdmissionControl) -> None:
+    def __init__(self, admission: AdmissionControl, work: float = 0.0) -> None:
         self._admission = admission
+        self._work = work
         self._detached = False
         self._loop = loop = asyncio.get_running_loop()
         self._completed_before = admission.completed
@@ -181,18 +233,18 @@ class Slot:
     def release(self) -> None:
         """End the request, and release the slot if it is still held."""
         self._admission.slots.pop(self, None)
-        self._admission.release(detached=self._detached)
+        self._admission.release(self._work, detached=self._detached)
 
     def give_up(self) -> None:
         """Go on without the slot; the request only waits from now on."""
         if not self._detached:
             self._admission.slots.pop(self, None)
             self._detached = True
-            self._admission.detach_idle()
+            self._admission.detach_idle(self._work)
 
     def detach(self) -> None:
         """Give the slot up, if that helps, or look again later."""
-        self._detached = self._admission.detach(self._completed_before)
+        self._detached = self._admission.detach(self._completed_before, self._work)
         if not self._detached:
             self._completed_before = self._admission.completed
             self._admission.slots[self] = self._loop.time() + SLOT_SECONDS

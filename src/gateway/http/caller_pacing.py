@@ -146,15 +146,20 @@ class _Account:
 
 
 class Visit(Meter):
-    """A request that has begun, and the time that it used."""
+    """
+    A request that has begun, and the time that it used.
 
-    __slots__ = ("_pacing", "_reserved")
+    Attributes:
+        reserved: Seconds that it is expected to use: the mean of its caller's requests.
+    """
+
+    __slots__ = ("_pacing", "reserved")
 
     def __init__(self, pacing: "CallerPacing", account: _Account, reserved: float) -> None:
         self.account: _Account = account
         self.seconds = 0.0
         self._pacing = pacing
-        self._reserved = reserved
+        self.reserved = reserved
 
     def measure(self, work: Coroutine[Any, Any, None]) -> Metered:
         """Measure *work*, and the tasks that it starts, while it is awaited by this task."""
@@ -163,7 +168,7 @@ class Visit(Meter):
 
     def end(self) -> None:
         """Give back what was reserved for the request."""
-        self._pacing.end(self.account, self.seconds, self._reserved)
+        self._pacing.end(self.account, self.seconds, self.reserved)
 
 
 class CallerPacing:

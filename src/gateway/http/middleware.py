@@ -199,10 +199,11 @@ class CommonMiddleware:
             await self._refuse(scope, Overloaded(), send)
             return
         try:
-            if not (self._admission.acquire_free() or await self._admission.acquire()):
+            work, admission = visit.reserved, self._admission
+            if not (admission.acquire_free(work) or await admission.acquire(work)):
                 await self._refuse(scope, Overloaded(), send)
                 return
-            current.slot = slot = Slot(self._admission)
+            current.slot = slot = Slot(admission, work)
             try:
                 await visit.measure(self.app(scope, receive, send))
             finally:
