@@ -32,7 +32,7 @@ from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
 from gateway.http import api_descriptions, caller_pacing, client_addresses, graphql_endpoint, health
 from gateway.http import connection_limits as limits
-from gateway.http.admission_control import OVERCOMMIT_PER_SLOT, AdmissionControl
+from gateway.http.admission_control import AdmissionControl
 from gateway.http.attachment_links import AttachmentLinks
 from gateway.http.dispatch import Dispatcher
 from gateway.http.documents import explain
@@ -159,11 +159,8 @@ def assemble(
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
-        admission=AdmissionControl(
-            settings.max_active,
-            settings.max_queued,
-            base.metrics.observe_queue,
-            overcommit=OVERCOMMIT_PER_SLOT * settings.max_active,
+        admission=AdmissionControl.of_worker(
+            settings.max_active, settings.max_queued, base.metrics.observe_queue
         ),
         draining=lambda: lifecycle.draining,
         metrics=base.metrics,

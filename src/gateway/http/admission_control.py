@@ -11,7 +11,7 @@ docs/spec/errors.md#overload.
 
 import asyncio
 from collections import deque
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from starlette.types import Message, Receive, Scope
 
@@ -84,6 +84,11 @@ class AdmissionControl:
         self.slots: dict[Slot, float] = {}  # when each is looked at, the next first
         self.timer: asyncio.TimerHandle | None = None
         self.completed = 0  # requests that kept their slot to the end
+
+    @classmethod
+    def of_worker(cls, active: int, queued: int, observe_wait: ObserveWait) -> Self:
+        """Make the slots of a worker, with further ones for requests that mostly wait."""
+        return cls(active, queued, observe_wait, overcommit=OVERCOMMIT_PER_SLOT * active)
 
     def acquire_free(self, work: float = 0.0) -> bool:
         """
