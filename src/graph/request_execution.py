@@ -13,7 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import orjson
@@ -70,6 +70,7 @@ class HttpResponse:
     error_status: int | None = None
 
 
+Value = TypeVar("Value")
 RunOperation = Callable[[], Awaitable[HttpResponse]]
 RunOnce = Callable[[Operation, Context, RunOperation], Awaitable[HttpResponse]]
 
@@ -219,12 +220,29 @@ async def _read(body: bytes | Refusal, saved: SavedTexts | None) -> GraphQLReque
         return without_frames(problem)
 
 
+async def read_unrun(
+    body: bytes | Refusal, context: Context, saved: SavedTexts | None
+) -> GraphQLRequest:
+    """
+    Read the body of a request that describes its document and does not run it.
+
+    A text is the caller's own. Of a `documentId` the token must be able to run the document, or the
+    answer would tell what is in it.
+
+    Raises:
+        Refusal: The body is no request, there is no such document, or the token may not run it.
+    """
+    request = await _read(body, saved)
+    is_text = isinstance(request, GraphQLRequest) and request.document_id is None
+    allowed = request if is_text else await _limited(request, request, context, saved)
+    if isinstance(allowed, Refusal):
+        raise allowed
+    return allowed
+
+
 async def _limited(
-    prepared: "_Prepared | GraphQLError | Refusal",
-    request: GraphQLRequest | Refusal,
-    context: Context,
-    saved: SavedTexts | None,
-) -> "_Prepared | GraphQLError | Refusal":
+    prepared: Value, request: GraphQLRequest | Refusal, context: Context, saved: SavedTexts | None
+) -> Value | Refusal:
     """Return *prepared*, or the refusal of a token that is limited to saved documents."""
     if not context.caller.limits_documents:
         return prepared

@@ -5,17 +5,18 @@ It answers what the call itself answers with `Prefer: graphql`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import unquote
 
 from starlette.types import Message, Scope
 
 from policy.vocabulary import not_known
 from rest_compat import errors
 from rest_compat.ports import CallObserver, Problem, RequestEntry
-from rest_compat.request import RestRequest, invalid_parameter
+from rest_compat.request import RestRequest, invalid_parameter, path_segments
 from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
 
-_PREFIXES = ("/api/access/", "/api/saved/", "/internal/api/access/")
+_PREFIXES = (("api", "access"), ("api", "saved"), ("internal", "api", "access"))
 _METHODS = ("GET", "POST", "PATCH", "DELETE")
 _OWN_PATH = "/graphql-of"
 
@@ -52,6 +53,10 @@ class GraphqlOfResponder:
             )
         except Problem as refusal:
             return self.refuse(refusal, request.scope)
+        try:
+            self._entry.check_document(admitted, ())
+        except Problem as refusal:
+            problem = refusal
         response = self.refuse(problem, request.scope)
         if self._observer is not None:
             self._observer(admitted, None, response, problem)
@@ -80,11 +85,11 @@ def _named_call(request: RestRequest) -> RestRequest:
     path, _, query = request.query.get("path", ("",))[0].partition("?")
     if method not in _METHODS:
         raise invalid_parameter("method", f"must be one of {', '.join(_METHODS)}")
-    if not path.startswith(_PREFIXES) or path == GraphqlOfResponder.endpoint.path:
-        known = "/api/access/ or /api/saved/"
-        raise invalid_parameter("path", f"must be the path of a call below {known}")
     if not f"{path}{query}".isascii():
         raise invalid_parameter("path", "must be percent-encoded")
+    if not _is_path_of_call(path):
+        known = "/api/access/ or /api/saved/"
+        raise invalid_parameter("path", f"must be the path of a call below {known}")
     body = request.query.get("body", ("",))[0].encode()
     passed_on = [
         (name, value)
@@ -99,7 +104,7 @@ def _named_call(request: RestRequest) -> RestRequest:
     scope = {
         **request.scope,
         "method": method,
-        "path": path,
+        "path": unquote(path),
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [*passed_on, *own],
@@ -109,3 +114,15 @@ def _named_call(request: RestRequest) -> RestRequest:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return RestRequest(scope, receive)
+
+
+def _is_path_of_call(path: str) -> bool:
+    """Return whether a path is below a prefix and not this call's own, however it is encoded."""
+    if not path.startswith("/"):
+        return False
+    segments = path_segments({"raw_path": path.encode()})
+    if segments == path_segments({"raw_path": GraphqlOfResponder.endpoint.path.encode()}):
+        return False
+    return any(
+        len(segments) > len(prefix) and segments[: len(prefix)] == prefix for prefix in _PREFIXES
+    )

@@ -58,6 +58,30 @@ async def test_a_document_id_runs_the_text_of_the_document(world):
         assert gone.status_code == 404
 
 
+async def test_the_call_of_a_saved_document_is_named_by_its_id(world):
+    async def rest_of(client, **body):
+        return await client.post("/graphql/rest-of", json=body)
+
+    async with world.client(await world.token({})) as client:
+        for document_id in (digest(LIST), f"sha256:{digest(LIST)}"):
+            by_id = await rest_of(client, documentId=document_id, variables={"limit": 2})
+            by_text = await rest_of(client, query=LIST, variables={"limit": 2})
+            assert (by_id.status_code, by_id.content) == (200, by_text.content)
+        unknown = await rest_of(client, documentId=digest("{}"))
+        assert (unknown.status_code, unknown.json()["error"]) == (404, "DOCUMENT_NOT_FOUND")
+        both = await rest_of(client, documentId=digest(LIST), query=LIST)
+        assert (both.status_code, both.json()["error"]) == (400, "VALIDATION_ERROR")
+
+    async with world.client(await world.token({"documents": ["inbox"]})) as client:
+        assert (await rest_of(client, documentId=digest(LIST))).status_code == 200
+        assert (await rest_of(client, query=SELF)).status_code == 200  # its own text
+        there, unknown = [
+            without_id(await rest_of(client, documentId=digest(text))) for text in (SELF, "{}")
+        ]
+        assert there == unknown
+        assert (there[0], there[1]["error"]) == (403, "DOCUMENT_NOT_ALLOWED")
+
+
 @pytest.mark.parametrize("documents", slow_but(["saved"], ["saved", ["inbox"]]))
 async def test_a_limited_token_runs_saved_documents_only(world, documents):
     async with world.client(await world.token({"documents": documents})) as client:
@@ -101,6 +125,9 @@ async def test_a_limited_token_runs_saved_documents_only(world, documents):
             assert {"layer": "document", "outcome": "refused"} in field["layers"]
         prefer = await client.get(MESSAGES, headers={"Prefer": "graphql"})
         assert prefer.status_code == 403
+        for path in (MESSAGES, "/api/operators", "/api/access/graphql-of"):
+            named = await client.get("/api/access/graphql-of", params={"path": path})
+            assert (named.status_code, named.json()["error"]) == (403, "DOCUMENT_NOT_ALLOWED")
         assert world.calls() == []
 
 

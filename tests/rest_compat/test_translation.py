@@ -367,6 +367,10 @@ def test_arguments_may_be_literals_and_variables(world):
         ("?method=PUT&path=/api/access/email/messages", 400, "INVALID_PARAMETER"),
         ("?path=/api/operators", 400, "INVALID_PARAMETER"),
         ("?path=/api/access/graphql-of", 400, "INVALID_PARAMETER"),
+        ("?path=/api/access/%2567raphql-of%3Fpath=/api/access/token", 400, "INVALID_PARAMETER"),
+        ("?path=/api/%2561ccess/graphql%252Dof%3Fpath=/api/access/token", 400, "INVALID_PARAMETER"),
+        ("?path=other/api/access/token", 400, "INVALID_PARAMETER"),
+        ("?path=/api/access%252Ftoken", 400, "INVALID_PARAMETER"),
         ("", 400, "INVALID_PARAMETER"),
         ("?path=/api/access/nothing", 404, "NOT_FOUND"),
         ("?path=/api/access/email/messages%3Flimit%3Dx", 400, "INVALID_PARAMETER"),
@@ -378,6 +382,17 @@ def test_what_names_no_call_is_refused(world, path, status, error):
     answer = caller.call("GET", f"/api/access/graphql-of{path}")
 
     assert (answer.status_code, answer.json()["error"]) == (status, error)
+
+
+def test_a_path_is_compared_as_the_router_reads_it(world):
+    caller = Caller(world, {})
+    plain, encoded = (
+        caller.call("GET", f"/api/access/graphql-of?path={path}").json()
+        for path in ("/api/access/token", "/api/%2561ccess/t%256Fken")
+    )
+
+    assert encoded == plain
+    assert plain["operationName"] == "GetAccessToken"
 
 
 @pytest.mark.parametrize("path", ["/api/access/graphql-of", "/graphql/rest-of"])

@@ -17,9 +17,10 @@ from graph.documents.cost_limits import MAX_BYTES_WITH_FILES
 from graph.documents.operations import Graph
 from graph.request_execution import (
     NO_SURFACE_COST,
+    GraphQLRequest,
     HttpResponse,
     RunOnce,
-    read_request,
+    read_unrun,
     refusal_response,
     respond,
 )
@@ -74,7 +75,7 @@ def rest_of(entry: RequestEntry, graph: Graph, base_url: str) -> GraphQLHandler:
         body = await read_whole_body(request)
         status = 500
         try:
-            answer = _rest_call(graph, base_url, body)
+            answer = _rest_call(graph, base_url, await read_unrun(body, context, entry.saved))
             status = 200
         except Refusal as refusal:
             denial = errors.denial(refusal, surface=None)
@@ -88,16 +89,13 @@ def rest_of(entry: RequestEntry, graph: Graph, base_url: str) -> GraphQLHandler:
     return run
 
 
-def _rest_call(graph: Graph, base_url: str, body: bytes | Refusal) -> dict[str, Any]:
+def _rest_call(graph: Graph, base_url: str, request: GraphQLRequest) -> dict[str, Any]:
     """
-    Return the REST call of the document in *body*, or what prevents it.
+    Return the REST call of the document of *request*, or what prevents it.
 
     Raises:
-        Refusal: The body holds no valid document, or its variables do not fit.
+        Refusal: The document is invalid, or its variables do not fit.
     """
-    if isinstance(body, Refusal):
-        raise body
-    request = read_request(body)
     try:
         document = graph.parse(request.query)
         graph.choose_operation(document, request.operation)

@@ -10,6 +10,7 @@ from rest_compat.openapi.schema_values import JsonSchema
 TAG = "GraphQL", "Questions about GraphQL documents."
 REST_OF = "/graphql/rest-of"  # answers tokens that are limited to saved documents too
 _STATUSES = (400, 401, 408, 413, 429, 500, 503)
+_STATUSES_OF_ID = (403, 404)  # a `documentId` that the token may not run, or of no document
 _TEXT: JsonSchema = {"type": "string"}
 _TEXT_OR_NULL: JsonSchema = {"type": ["string", "null"]}
 
@@ -55,12 +56,18 @@ SCHEMAS: Mapping[str, JsonSchema] = MappingProxyType(
         "GraphqlDocument": {
             "type": "object",
             "properties": {
-                "query": _TEXT,
+                "query": {**_TEXT, "description": "The document; required without `documentId`."},
+                "documentId": {
+                    **_TEXT_OR_NULL,
+                    "description": (
+                        "SHA-256 of the text of a saved document in 64 hexadecimal digits, in "
+                        "place of `query`."
+                    ),
+                },
                 "variables": {"type": ["object", "null"]},
                 "operationName": _TEXT_OR_NULL,
                 "extensions": {"type": ["object", "null"]},
             },
-            "required": ["query"],
         },
         "RestCall": _REST_CALL,
         "RestOfDocument": _closed(
@@ -174,7 +181,7 @@ def paths() -> dict[str, dict[str, JsonSchema]]:
                     },
                     **{
                         str(status): {"$ref": f"#/components/responses/{ERROR}{status}"}
-                        for status in _STATUSES
+                        for status in (*_STATUSES, *(_STATUSES_OF_ID if path == REST_OF else ()))
                     },
                 },
             }
