@@ -1,7 +1,7 @@
 """
 Changes of files, folders and permissions.
 
-See docs/spec/upstream/microsoft-files.md#file-operations and docs/spec/collab.md#lost-answers.
+See docs/spec/upstream/microsoft-files.md#file-operations and docs/spec/collab.md#lost-responses.
 """
 
 from collections.abc import Mapping
