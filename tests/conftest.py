@@ -8,7 +8,6 @@ import re
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
+from msgspec.structs import replace
 
 import gateway  # noqa: F401 - replaces sqlite3 by the packaged driver before a test imports it
 

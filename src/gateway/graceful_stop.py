@@ -11,10 +11,10 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import FrameType
 from typing import Self
 
+import msgspec
 import uvicorn
 from uvicorn.supervisors import multiprocess
 
@@ -22,8 +22,7 @@ from gateway.http.protocol import GuardedProtocol
 from gateway.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True):
     """
     The times that a server takes to stop.
 

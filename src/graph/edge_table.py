@@ -7,13 +7,13 @@ there is about an edge. See docs/adr/0022-edges-are-root-fields-with-arguments-f
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
     """
     One edge.
 
@@ -37,11 +37,11 @@ class Edge:
     coordinate: str
     root: str
     arguments: Mapping[str, str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = msgspec.field(default_factory=dict)
     needs: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
     member: str | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = msgspec.field(default_factory=dict)
     compared: tuple[str, ...] = ()
     description: str
 

@@ -6,7 +6,6 @@ mask hides is left out of the effect; recipients become a count. See docs/spec/d
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -48,8 +47,7 @@ class Signer(Protocol):
         """Return whether `sign` made *signature* for *payload* and *context*."""
 
 
-@dataclass(slots=True, kw_only=True)
-class EffectRequest:
+class EffectRequest(msgspec.Struct, kw_only=True):
     """
     A request whose effect matters.
 
@@ -64,8 +62,7 @@ class EffectRequest:
     effect: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOperation:
+class WriteOperation(msgspec.Struct, frozen=True, kw_only=True):
     """
     A mutation.
 

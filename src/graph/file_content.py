@@ -4,9 +4,9 @@ import base64
 import binascii
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import NewType, Protocol, cast
 
+import msgspec
 import strawberry
 from graphql import GraphQLError
 
@@ -37,8 +37,7 @@ class UploadBody(Protocol):
         """Yield the bytes; raises `read_error`."""
 
 
-@dataclass(frozen=True, slots=True)
-class InlineBody:
+class InlineBody(msgspec.Struct, frozen=True):
     """A small file whose bytes are in the variables."""
 
     content: bytes

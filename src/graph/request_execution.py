@@ -11,13 +11,13 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 import orjson
 from graphql import GraphQLError
+from msgspec.structs import replace
 
 from graph import errors
 from graph.context import Context
@@ -52,8 +52,7 @@ NO_SURFACE_COST: Mapping[str, int] = {"graphql": 1}
 Admit = Callable[[Mapping[str, int]], Awaitable[Context]]
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+class HttpResponse(msgspec.Struct, frozen=True):
     """
     The HTTP response to a GraphQL request.
 
@@ -66,7 +65,7 @@ class HttpResponse:
     status: int
     body: bytes
     content_type: str = JSON_TYPE
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     error_status: int | None = None
 
 
@@ -85,8 +84,7 @@ class SavedTexts(Protocol):
         """Return the names of the documents that have one text."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphQLRequest:
+class GraphQLRequest(msgspec.Struct, frozen=True):
     """The body of a request."""
 
     query: str
@@ -97,8 +95,7 @@ class GraphQLRequest:
     document_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(msgspec.Struct, frozen=True):
     """A request that may run once it is charged."""
 
     request: GraphQLRequest

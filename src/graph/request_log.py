@@ -1,7 +1,6 @@
 """Notes on a request for the decision log: its root fields and edges, and what denied them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import graphql
@@ -26,8 +25,7 @@ _RESOURCE_ARGUMENTS = (
 WHOLE_REQUEST = ""  # the key of a denial of the whole request; no response key is empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Denial:
+class Denial(msgspec.Struct, frozen=True, kw_only=True):
     """
     The refusal or failure of a root field, or of the whole request.
 
@@ -41,8 +39,7 @@ class Denial:
     rule_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationField:
+class OperationField(msgspec.Struct, frozen=True, kw_only=True):
     """
     One root field or edge of an operation.
 

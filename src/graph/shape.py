@@ -9,10 +9,10 @@ executed against the whole schema.
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
+import msgspec
 import strawberry
 from graphql import (
     GraphQLArgument,
@@ -52,8 +52,7 @@ class Masked:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(msgspec.Struct, frozen=True):
     """
     All of a token that its shape depends on, as coordinates of the schema.
 

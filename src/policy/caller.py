@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import msgspec
+
 from policy import containment, describe, gates
 from policy.gates import Connection
 from policy.grants import Grant, TokenQuota
@@ -26,8 +28,7 @@ MAX_ANCESTORS = 3  # docs/spec/child-tokens.md#limits
 NOTHING_ALLOWED = RuleSet.compile((), allow_by_default=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenPolicy:
+class TokenPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The own policy of one token; *settings* are stored, *grant* and *rules* read from them."""
 
     token_id: int
@@ -43,8 +44,7 @@ class Ancestor(NamedTuple):
     quota: TokenQuota
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectivePolicy:
+class EffectivePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """
     Policy of a token, narrowed by its ancestors' (docs/spec/child-tokens.md).
 

@@ -1,13 +1,13 @@
 """The saved documents that a token may run (docs/spec/saved-documents.md#token-settings)."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 ANY, SAVED = "any", "saved"
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentRules:
+class DocumentRules(msgspec.Struct, frozen=True):
     """
     A limit to saved documents; a token without one runs every call and every document.
 

@@ -12,6 +12,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypedDict, TypeVar
 
+import msgspec
+
 from policy import vocabulary
 from policy.documents import DocumentRules, read_documents
 from policy.recipients import RecipientRules, read_rules
@@ -21,8 +23,7 @@ from policy.settings import DEFAULTS, READERS, InvalidSetting
 Word = TypeVar("Word", bound=StrEnum)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardScope:
+class BoardScope(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of `taskBoards`; *provider* None means any provider that has the board."""
 
     board_id: str
@@ -30,8 +31,7 @@ class BoardScope:
     allow_create: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenQuota:
+class TokenQuota(msgspec.Struct, frozen=True, kw_only=True):
     """Requests of the token per rolling window; None means no limit."""
 
     per_minute: int | None = None

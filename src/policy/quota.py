@@ -1,18 +1,18 @@
 """Rolling windows that calls are charged to, and the port of the counter (docs/spec/limits.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from policy.grants import TokenQuota
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """At most *limit* requests in any *seconds* seconds."""
 
     limit: int

@@ -8,8 +8,9 @@ passes only where everyone may be written to.
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 EVERYONE = "*"
 MAX_ADDRESS = 320  # characters; checked first, because IDNA takes quadratic time
@@ -37,8 +38,7 @@ class Recipient(NamedTuple):
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientRules:
+class RecipientRules(msgspec.Struct, frozen=True):
     """The setting `recipientRules`; patterns are in normal form."""
 
     allow: frozenset[str]

@@ -30,9 +30,10 @@ decides the status. Codes are specified in docs/spec/errors.md#codes-and-statuse
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
+
+import msgspec
 
 from policy.counts import counted
 from policy.recipients import Recipient
@@ -48,8 +49,7 @@ from policy.vocabulary import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     """A detail of a 400: the dotted path of the field ("to[0].email") and what is wrong with it."""
 
     field: str

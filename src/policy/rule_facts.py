@@ -1,8 +1,9 @@
 """`Facts` about one resource, and the stored `Rule` that is matched with them."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from policy.vocabulary import RuleAction, RuleType
 
@@ -22,8 +23,7 @@ ROOT = "root"  # a library's root folder in folder rules; docs/spec/rules.md#lib
 ItemKey = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A stored rule; *pattern* is in raw form (see `policy.patterns`)."""
 
     id: int
@@ -32,8 +32,7 @@ class Rule:
     action: RuleAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """
     Facts about one resource. None or empty: it has none. UNKNOWN: upstream did not report it.
 

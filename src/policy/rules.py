@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 
+import msgspec
+
 from policy.rule_facts import Facts, Rule
 from policy.rule_index import CONTAINER_TYPES, MATCHERS, RuleIndex
 from policy.vocabulary import RuleAction, RuleType
@@ -39,8 +41,7 @@ class Disclosure(Enum):
     UNDISCLOSED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """
     Result of matching a resource against the rules.
 

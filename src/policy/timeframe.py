@@ -5,8 +5,9 @@ All times are aware, UTC; ranges are half-open. Specified in docs/spec/calendar.
 docs/spec/calendar.md#default-range.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+
+import msgspec
 
 from policy.grants import Grant
 from policy.refusals import InvalidInput
@@ -17,8 +18,7 @@ EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # one day of room for time zone arithm
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
+class TimeRange(msgspec.Struct, frozen=True):
     """Half-open range from *start* to *end*; empty when *end* is not after *start*."""
 
     start: datetime

@@ -1,10 +1,9 @@
 """Wildcards: patterns in which `*` stands for any characters, also for none."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Wildcard:
+class Wildcard(msgspec.Struct, frozen=True):
     """
     A wildcard pattern; wildcards of the same pattern are equal.
 

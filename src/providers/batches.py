@@ -7,8 +7,9 @@ docs/spec/upstream/errors-and-throttling.md#failed-parts-of-a-batch.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from providers.failures import Throttled
 from providers.http.attempt import Classify
@@ -20,8 +21,7 @@ T = TypeVar("T")
 GONE_STATUSES = (404, 410)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchReader(Generic[T]):
+class BatchReader(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """
     Reader of one kind of object.
 

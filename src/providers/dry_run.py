@@ -8,7 +8,8 @@ connector says that it is none, so a dry run may end too early, but never writes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+import msgspec
 
 from providers.write_fence import current_fence
 from providers.write_previews import current_preview
@@ -16,8 +17,7 @@ from providers.write_previews import current_preview
 READ_METHODS = ("GET", "HEAD")
 
 
-@dataclass(slots=True)
-class DryRun:
+class DryRun(msgspec.Struct):
     """Outcome of a dry run: *ended* is True when it reached a write."""
 
     ended: bool = False

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, cast
+
+import msgspec
 
 from providers.failures import Broken, ProviderFailure, Throttled, TimedOut, without_frames
 from providers.http.time_limit import TimeLimit
@@ -14,8 +15,7 @@ CONNECTION_TIMEOUT_SECONDS = 15.0  # of each connection's call; docs/spec/email.
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionWarning:
+class ConnectionWarning(msgspec.Struct, frozen=True):
     """A connection that failed, and why; *part* names the part of it that failed, if not all."""
 
     connection: ConnectionInfo

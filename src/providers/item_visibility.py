@@ -6,9 +6,10 @@ The rules: docs/spec/tasks.md#derived-fields and docs/spec/masks.md#task-columns
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from providers.records.tasks import TaskColumn, TaskColumnValue
 
@@ -17,8 +18,7 @@ DERIVED = frozenset({"status", "priority", "assignees", "due_date", "labels", "d
 COMPUTED = DERIVED | {"name", "created_at", "updated_at", "sub_items"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(msgspec.Struct, frozen=True, kw_only=True):
     """
     A column as a connector knows it.
 
@@ -50,8 +50,7 @@ class Column:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """
     Value of an item in a column, as a connector knows it.
 

@@ -6,8 +6,9 @@ once, in time linear in its length.
 """
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 MAX_TEXT = 200_000  # characters of a text that are read
 MAX_ADDRESSES = 20  # files, and task items, of a text
@@ -30,8 +31,7 @@ _ITEMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ItemAddress:
+class ItemAddress(msgspec.Struct, frozen=True):
     """The web address of a task item, and the provider and id that it names."""
 
     url: str
@@ -39,8 +39,7 @@ class ItemAddress:
     item_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(msgspec.Struct, frozen=True):
     """
     The addresses in a text, in order, each once.
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -87,8 +86,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     masked_by: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
-class WritePreview:
+class WritePreview(msgspec.Struct, kw_only=True):
     """
     Preview of one write, filled in by everybody on its way.
 
@@ -118,7 +116,7 @@ class WritePreview:
     changes: tuple[Change, ...] = ()
     taken_names: tuple[str, ...] = ()
     basis: tuple[Any, ...] = ()
-    result: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = msgspec.field(default_factory=dict)
     connection: int | None = None
     confirmed: bool = False
 

@@ -1,8 +1,8 @@
 """Calls that describe what the token in use can do; no GraphQL document answers them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from starlette.types import Scope
 
 from rest_compat import errors
@@ -12,8 +12,7 @@ from rest_compat.responses import RestResponse
 from rest_compat.table import Endpoint, access
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(msgspec.Struct, frozen=True, kw_only=True):
     """
     A description below `/api/access`.
 

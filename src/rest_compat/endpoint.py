@@ -7,12 +7,13 @@ parameters and body, then the graph (docs/spec/requests.md#order-of-checks). A P
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from rest_compat import contents, errors, ports

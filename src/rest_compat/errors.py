@@ -6,11 +6,12 @@ which members of a result object an error body has, and its headers (docs/spec/e
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import orjson
+from msgspec.structs import replace
 
 from policy.vocabulary import Code, Surface
 from rest_compat.ports import Problem
@@ -23,8 +24,7 @@ MAX_MESSAGE = 300  # characters
 CHALLENGE = 'Bearer error="invalid_token"'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultObject:
+class ResultObject(msgspec.Struct, frozen=True, kw_only=True):
     """
     The error members of a result object.
 
@@ -35,10 +35,10 @@ class ResultObject:
         constants: Members that have the same value in every response.
     """
 
-    renamed_codes: Mapping[Code, str] = field(default_factory=dict)
+    renamed_codes: Mapping[Code, str] = msgspec.field(default_factory=dict)
     known_codes: frozenset[str] | None = None
     has_code: bool = True
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def members(self, *, code: Code, error: str | None, message: str) -> dict[str, Any]:
         """Return the members of this object that say something in an error body."""

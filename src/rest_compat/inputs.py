@@ -7,10 +7,10 @@ path (`to[0].email`). Null for an optional member counts as absent
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import graphql
+import msgspec
 
 from policy.vocabulary import not_known
 from rest_compat.body import invalid_body
@@ -34,11 +34,10 @@ def coerce_input(value: Any, kind: graphql.GraphQLInputType) -> Any:
     return coerced
 
 
-@dataclass(slots=True)
-class _Check:
+class _Check(msgspec.Struct):
     """Walk over a body that collects (path, what is wrong) of every wrong member."""
 
-    problems: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[tuple[str, str]] = msgspec.field(default_factory=list)
 
     def value(self, value: Any, kind: graphql.GraphQLInputType, path: str) -> Any:
         if isinstance(kind, graphql.GraphQLNonNull):

@@ -6,16 +6,16 @@ runs, so that a crash cannot lose the fact that a message may have been sent
 (docs/spec/idempotency.md#crash-and-lease).
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from rest_compat.responses import RestResponse
 
 KEY_HEADER = "idempotency-key"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """
     A call that a client wants to happen once.
 
@@ -39,8 +39,7 @@ class Intent:
     former_fingerprint: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """
     The exclusive right to run an intent.
 
@@ -59,8 +58,7 @@ class Attempt:
     draft: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
     """The intent was carried out before, with this response."""
 
     response: RestResponse

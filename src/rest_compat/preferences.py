@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from policy.vocabulary import Code
 from rest_compat.errors import problem
@@ -13,8 +14,7 @@ _DIGEST = re.compile(r"[\x21-\x7e]{1,255}")
 _SWITCHES = frozenset({"dry-run", "graphql", "cost"})  # preferences without a value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     """
     Preferences of the caller (docs/spec/requests.md#preferences).
 

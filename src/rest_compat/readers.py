@@ -6,9 +6,10 @@ value is needed. So a replay never parses, and a streamed body can pass itself o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
+
+import msgspec
 
 from rest_compat.body import MAX_BODY, parse, read_body
 from rest_compat.inputs import coerce_input
@@ -69,15 +70,14 @@ class BodyReader(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class JsonBody:
+class JsonBody(msgspec.Struct, frozen=True):
     """A JSON body, held in memory."""
 
     fingerprint: bytes
     variable: Variable
     read_error: Exception | None = None
     digest: bytes = b""
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     async def drain(self) -> None:
         """Do nothing: the whole body was read."""
@@ -87,8 +87,7 @@ class JsonBody:
         return coerce_input(parse(self.fingerprint), self.variable.type)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonReader:
+class JsonReader(msgspec.Struct, frozen=True):
     """Reads the whole body into memory, at most *limit* bytes."""
 
     limit: int

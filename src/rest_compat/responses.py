@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
 import msgspec
 from starlette.types import Send
@@ -10,8 +9,7 @@ from starlette.types import Send
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(msgspec.Struct, frozen=True):
     """
     A body that is passed on as it arrives.
 

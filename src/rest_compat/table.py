@@ -7,10 +7,13 @@ response is the document's root field, aliased `result`. The rows are specified 
 docs/spec/email.md#routes, calendar.md#routes, tasks.md#endpoints and collab.md#endpoints.
 """
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypedDict, Unpack
+
+import msgspec
+from msgspec.structs import replace
 
 from policy.vocabulary import Surface
 from rest_compat.ports import RateBucket
@@ -22,8 +25,7 @@ def _nothing() -> Mapping[str, str]:
     return NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """
     One documented call.
 
@@ -54,10 +56,10 @@ class Endpoint:
     bucket: RateBucket
     status: int = 200
     result: str | None = None
-    aliases: Mapping[str, str] = field(default_factory=_nothing)
+    aliases: Mapping[str, str] = msgspec.field(default_factory=_nothing)
     required: tuple[str, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=_nothing)
-    codes: Mapping[str, str] = field(default_factory=_nothing)
+    headers: Mapping[str, str] = msgspec.field(default_factory=_nothing)
+    codes: Mapping[str, str] = msgspec.field(default_factory=_nothing)
     body: str = "json"
     streams: bool = False
     summary: str | None = None
@@ -68,7 +70,7 @@ class Endpoint:
             self,
             path=mount + self.path,
             prefix=mount + self.prefix,
-            bucket=replace(self.bucket, mount=mount),
+            bucket=dataclasses.replace(self.bucket, mount=mount),
         )
 
 
@@ -86,8 +88,7 @@ class Columns(TypedDict, total=False):
     summary: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefix:
+class Prefix(msgspec.Struct, frozen=True, kw_only=True):
     """The columns that all rows of one surface share."""
 
     path: str

@@ -10,7 +10,6 @@ task was killed, which tasks the last gateway finished, and the faults of the de
 """
 
 import asyncio
-import dataclasses
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
 from sqlalchemy import Engine, event, text
 
 from gateway.app import Gateway, assemble
@@ -78,7 +78,7 @@ def hurry() -> None:
 
         names.add(self.name)
         await run(
-            dataclasses.replace(
+            structs.replace(
                 self,
                 work=work,
                 pause_seconds=PAUSE_SECONDS,

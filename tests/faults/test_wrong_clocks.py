@@ -1,7 +1,6 @@
 """A process with a wrong clock takes nothing over and deletes nothing; it does not start either."""
 
 import asyncio
-import dataclasses
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import pytest_asyncio
 from clocked_process import INTENT, KEYRING, LEASE
 from database_servers import postgres_server
 from fake_clock import faked_clock
+from msgspec import structs
 from sqlalchemy import text
 
 from gateway.audit.decision import Decision
@@ -101,7 +101,7 @@ async def test_a_wrong_clock_takes_nothing_over_and_deletes_nothing(database, of
 async def test_what_a_wrong_clock_leased_for_a_day_is_free(database):
     """A process whose clock was a day ahead was killed; earlier versions stored leases by it."""
     idempotency, leases = IdempotencyStore(database, KEYRING), Leases(database)
-    attempt = await idempotency.begin(dataclasses.replace(INTENT, key="far"))
+    attempt = await idempotency.begin(structs.replace(INTENT, key="far"))
     tomorrow = now_ms() + 86_400_000
     async with database.writing() as session:
         connection = await session.connection()
@@ -114,7 +114,7 @@ async def test_what_a_wrong_clock_leased_for_a_day_is_free(database):
 
     async with asyncio.timeout(10), leases.hold("refresh:6"):
         assert await leases.take_turn("hourly sweep", 3600)
-    retry = await idempotency.begin(dataclasses.replace(INTENT, key="far"))
+    retry = await idempotency.begin(structs.replace(INTENT, key="far"))
     assert (retry.number, retry.maybe_sent) == (attempt.number + 1, True)
 
 

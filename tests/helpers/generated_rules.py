@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+import msgspec
+
 from policy.rule_facts import UNKNOWN, Facts, Rule
 from policy.vocabulary import RuleAction, RuleType
 
@@ -97,7 +99,7 @@ def facts(thing: Thing, parents: Mapping[tuple[str, str], str]) -> Facts:
 def lose(known: Facts, *names: str) -> Facts:
     """Forget some facts."""
     changes = dict.fromkeys(names, UNKNOWN)
-    return replace(known, **changes)
+    return msgspec.structs.replace(known, **changes)
 
 
 def parents_of(things: Sequence[Thing]) -> Mapping[tuple[str, str], str]:

@@ -1,11 +1,12 @@
 """Remedies for refused calls: the narrowest changes, and how they are applied."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from policy import timeframe
 from policy.grants import DEFAULTS, Grant, validate

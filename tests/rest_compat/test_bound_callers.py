@@ -5,10 +5,10 @@ import random
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from types import FunctionType
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.http.entry import RequestEntry
 from gateway.ratelimit.windows import UnlimitedCounter

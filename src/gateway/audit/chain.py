@@ -8,9 +8,9 @@ verified by their seals (`gateway.audit.seals`).
 """
 
 import secrets
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 import orjson
 
 from gateway.audit.decision import Decision
@@ -21,8 +21,7 @@ CONTEXT = b"decision"
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """The position of a row in its chain, counted from 1, and its signature."""
 
     chain: str
@@ -62,8 +61,7 @@ class Fault(StrEnum):
     MISSING = "missing"  # rows before this one are missing
 
 
-@dataclass(frozen=True, slots=True)
-class ChainFault:
+class ChainFault(msgspec.Struct, frozen=True):
     """
     A fault at the row with *number* in *chain*, or at some rows from there to *last*.
 

@@ -11,9 +11,9 @@ import pwd
 import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import text
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -82,8 +82,7 @@ def act_at_the_command_line() -> None:
     actor.set(Actor(name[:100], EntryPoint.COMMAND_LINE, str(uuid.uuid4())))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeLog:
+class ChangeLog(msgspec.Struct, frozen=True, kw_only=True):
     """
     Stores the rows of noted changes. One per process.
 

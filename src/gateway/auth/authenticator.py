@@ -16,12 +16,13 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import orjson
+from msgspec.structs import replace
 
 from gateway.auth import token_format, token_validity
 from gateway.auth.token_lookup import Row, RowReader
@@ -78,14 +79,12 @@ ReconnectLinker = Callable[[ConnectionInfo], str | None]
 UseRecorder = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled(TokenPolicy):
+class _Compiled(TokenPolicy, frozen=True, kw_only=True):
     other_changes: int  # changes of the policy that did more than add an automatic rule
     last_rule: int | None  # the highest id of a rule in *rules*; None: they cannot be extended
 
 
-@dataclass(slots=True)
-class _KnownCaller:
+class _KnownCaller(msgspec.Struct):
     """
     A caller, and the rows that it was built from.
 

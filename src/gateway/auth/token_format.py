@@ -9,7 +9,8 @@ import hashlib
 import re
 import secrets
 import zlib
-from dataclasses import dataclass
+
+import msgspec
 
 PREFIX = "agw_"
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -22,8 +23,7 @@ _PATTERN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedToken:
+class GeneratedToken(msgspec.Struct, frozen=True):
     """A new token: its text, to be shown once, and its stored digest and key id."""
 
     text: str

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -38,8 +38,7 @@ if TYPE_CHECKING:  # imported when the first child token is made
 MAX_CHILDREN = 100  # living ones of one token
 
 
-@dataclass(frozen=True, slots=True)
-class ChildTokenStore:
+class ChildTokenStore(msgspec.Struct, frozen=True):
     """The child tokens of every token. One per process."""
 
     database: Database
@@ -49,8 +48,7 @@ class ChildTokenStore:
         return ChildTokensOfCaller(self.database, caller.token_id)
 
 
-@dataclass(frozen=True, slots=True)
-class ChildTokensOfCaller:
+class ChildTokensOfCaller(msgspec.Struct, frozen=True):
     """`graph.child_token_port.ChildTokens` over the database."""
 
     database: Database

@@ -16,10 +16,11 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import msgspec
 
 from gateway.connections import rows as connection_rows
 from gateway.connections.credentials import ConnectionCredentials, CredentialRepository
@@ -84,8 +85,7 @@ class _Ports(Generic[Port_co]):
 API_ACCESS_REFUSED = "The provider refused the API token: it is wrong, expired or revoked."
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionTestResult:
+class ConnectionTestResult(msgspec.Struct, frozen=True):
     """
     Result of a connection test.
 
@@ -322,8 +322,7 @@ class Accounts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Logins:
+class _Logins(msgspec.Struct, frozen=True):
     """The logins in the credentials of connections; implements `providers.imap.logins.Logins`."""
 
     repository: CredentialRepository

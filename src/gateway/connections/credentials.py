@@ -11,10 +11,10 @@ import logging
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 import orjson
 
 from gateway.auth.token_lookup import Row, RowReader
@@ -335,8 +335,7 @@ class _Password:
         return self._token
 
 
-@dataclass(slots=True)
-class _ConnectionStore:
+class _ConnectionStore(msgspec.Struct):
     """The row of one connection as a `CredentialStore`; *version* is the last loaded one."""
 
     repository: CredentialRepository

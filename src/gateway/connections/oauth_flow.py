@@ -9,9 +9,9 @@ docs/spec/management.md#reconnecting-an-account.
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 from sqlalchemy import select
 from sqlmodel import col, delete
@@ -51,8 +51,7 @@ class ConsentFailed(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class PendingConsent:
+class PendingConsent(msgspec.Struct, frozen=True):
     """A consent that was begun: the URL to open, and its expiry in milliseconds."""
 
     authorize_url: str

@@ -1,8 +1,9 @@
 """Scopes and parameters of the providers' consent pages."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from providers.oauth.token_endpoint import OFFLINE_BY_ACCESS_TYPE, OFFLINE_BY_SCOPE
 
@@ -86,8 +87,7 @@ _WIDER: Mapping[str, frozenset[str]] = MappingProxyType(
 _ALL_OF_PROJECTS = "default"  # Asana's scope for whatever the user may do
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationServer:
+class AuthorizationServer(msgspec.Struct, frozen=True, kw_only=True):
     """
     The authorization endpoint of a provider, and the client to use there.
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -69,8 +70,7 @@ class PendingRevocation:
     known: Revocation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentRevoker:
+class ConsentRevoker(msgspec.Struct, frozen=True):
     """Revokes consents of removed connections."""
 
     keyring: Keyring

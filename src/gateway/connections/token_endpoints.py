@@ -1,9 +1,10 @@
 """OAuth endpoints and clients of the providers, by deployment settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from gateway.connections.oauth_servers import SANDBOX_CLIENT, AuthorizationServer
 from gateway.provider_settings import SANDBOX_PATHS
@@ -35,8 +36,7 @@ _READ_ADDRESSES: Mapping[tuple[str, str], Callable[[Upstream], Awaitable[tuple[s
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SignedInAccount:
+class SignedInAccount(msgspec.Struct, frozen=True):
     """
     The account that signed in.
 

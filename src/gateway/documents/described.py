@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import msgspec
 import orjson
 from graphql import GraphQLSchema
 
@@ -29,8 +29,7 @@ _Key = tuple[GraphQLSchema, DocumentRules | None]
 _Text = tuple[SavedDocument, str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(msgspec.Struct, frozen=True):
     """Whether a shape has all of a document; *surface* is the first of root field and edges."""
 
     is_usable: bool

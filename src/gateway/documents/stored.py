@@ -9,7 +9,8 @@ and prepared for its first request. No other request reads anything of it.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gateway.auth.token_lookup import Row, RowReader
 from gateway.documents import checks
@@ -30,8 +31,7 @@ _TEXTS = (
 _TEXT = "SELECT text FROM saved_documents WHERE id = :id AND digest = :digest"
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentList:
+class DocumentList(msgspec.Struct, frozen=True):
     """
     The documents under one revision.
 

@@ -7,7 +7,6 @@ token, with a rotation of the token, and with whatever the token may not do any 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from urllib.parse import quote
@@ -53,8 +52,7 @@ class InvalidLink(ValueError):
     """Not a link of this gateway, or expired."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentLinks:
+class AttachmentLinks(msgspec.Struct, frozen=True):
     """Makes and opens links. One per process."""
 
     keyring: Keyring

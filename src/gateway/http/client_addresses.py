@@ -6,9 +6,9 @@ See docs/spec/limits.md#client-address: forwarded addresses are trusted from pro
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 from starlette.types import Scope
 
 from gateway.http.middleware import RequestState
@@ -100,8 +100,7 @@ def _address_key(address: Address) -> str:
     return str(ipaddress.ip_network((int(address), _IPV6_PREFIX), strict=False))
 
 
-@dataclass(frozen=True, slots=True)
-class AddressLimits:
+class AddressLimits(msgspec.Struct, frozen=True):
     """
     The rate limits of client addresses.
 

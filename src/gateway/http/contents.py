@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from graph import errors
 from graph.context import Context
@@ -11,8 +12,7 @@ from providers.failures import Missing, ProviderFailure
 from rest_compat import ports
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedContent:
+class OpenedContent(msgspec.Struct, frozen=True):
     """An opened file; see `rest_compat.ports.Content`."""
 
     name: str

@@ -1,11 +1,11 @@
 """POST /graphql over HTTP, and POST /graphql/rest-of, which names the REST call of a document."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import orjson
 from graphql import GraphQLError, GraphQLSyntaxError
+from msgspec.structs import replace
 
 from gateway.http.documents.cost_report import report_cost
 from gateway.http.entry import RequestEntry

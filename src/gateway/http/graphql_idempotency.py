@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import orjson
 from graphql import FieldNode, OperationDefinitionNode, parse
+from msgspec.structs import replace
 
 from gateway.http.entry import AdmittedRequest, RequestEntry
 from graph.context import Context
@@ -27,8 +28,7 @@ PATH = "/graphql"
 Rows = Mapping[str, Endpoint]
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotentMutation:
+class IdempotentMutation(msgspec.Struct, frozen=True):
     """
     A request and its `Idempotency-Key`, if any; see docs/spec/idempotency.md#graphql.
 

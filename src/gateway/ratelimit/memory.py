@@ -8,7 +8,8 @@ count: it falls back on them when the shared count is lost, and adds them to it 
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from gateway.ratelimit.windows import MICROSECONDS, UNLIMITED, WindowState, accepted, judge
 from policy.quota import Charge, RateLimitResult, Window
@@ -16,8 +17,7 @@ from policy.quota import Charge, RateLimitResult, Window
 _SWEEP_SECONDS = 60.0  # between searches for logs without requests
 
 
-@dataclass(slots=True)
-class HitLog:
+class HitLog(msgspec.Struct):
     """
     The requests of one key, oldest first; those out of every window are dropped now and then.
 
@@ -33,8 +33,8 @@ class HitLog:
     windows: tuple[Window, ...] = ()
     span: int = 0
     synced: int = -1
-    moments: list[int] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    moments: list[int] = msgspec.field(default_factory=list)
+    names: list[str] = msgspec.field(default_factory=list)
 
     def states(self, charge: Charge, now: int, processes: int) -> list[WindowState]:
         """Return the windows of *charge* at *now*; each of *processes* has an equal part of one."""

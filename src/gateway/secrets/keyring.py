@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -29,8 +29,7 @@ class WeakSecret(ValueError):
     """A secret key is missing or too short."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(msgspec.Struct, frozen=True):
     id: bytes
     rows: AESGCM
     tokens: AESGCM

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from gateway.store.database import StorageUnavailable
 
@@ -42,8 +43,7 @@ class BackgroundJobs:
 last_runs: dict[str, bool] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodicTask:
+class PeriodicTask(msgspec.Struct, frozen=True, kw_only=True):
     """
     Work that is run again and again while the process serves.
 

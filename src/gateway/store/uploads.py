@@ -8,7 +8,6 @@ sent: neither holds a file in memory. They are in the database, so that any proc
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, update
@@ -240,8 +239,7 @@ class UploadStore:
             yield chunk
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUploads:
+class TokenUploads(msgspec.Struct, frozen=True):
     """The files of one token."""
 
     uploads: UploadStore

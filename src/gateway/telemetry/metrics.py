@@ -9,10 +9,10 @@ import os
 import platform
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import prometheus_client as prometheus
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -34,8 +34,7 @@ Mode = Literal["livesum", "livemin", "mostrecent"]  # how the values of several 
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Family(msgspec.Struct, frozen=True, kw_only=True):
     """A metric as scrapers see it; a histogram without the suffixes of its series."""
 
     name: str

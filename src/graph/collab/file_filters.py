@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from policy.caller import Caller
 from policy.refusals import InvalidInput
@@ -44,8 +46,7 @@ _DOMAIN = re.compile(r"""@\w[^\s@"*]*""")
 _METADATA = (CollabField.DESCRIPTION, CollabField.OWNERS, CollabField.FIELD_VALUES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """The caller's filters; an empty text is no filter."""
 
     q: str | None

@@ -1,9 +1,9 @@
 """Root mutations of files: upload, create a folder, rename, move, delete."""
 
-from dataclasses import replace
 from typing import Annotated, cast
 
 import strawberry
+from msgspec.structs import replace
 
 from graph import file_content
 from graph.collab import changes, ids, inputs, previews

@@ -1,11 +1,11 @@
 """Root queries about list items: the items of a list, and one item."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 import strawberry
+from msgspec.structs import replace
 
 from graph.collab import ids
 from graph.collab.failures import auth_warnings, translate_failures

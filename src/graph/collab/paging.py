@@ -1,9 +1,10 @@
 """Pages of visible entries: filled from upstream pages, or cut from a listing read as a whole."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Generic, TypeVar
+
+import msgspec
 
 from graph import page_tokens
 from graph.context import Context
@@ -16,8 +17,7 @@ T = TypeVar("T")
 SortKey = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class VisiblePage(Generic[T]):
+class VisiblePage(msgspec.Struct, Generic[T], frozen=True):
     """
     A page of visible entries.
 

@@ -6,7 +6,8 @@ columns of its row either.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from graph.collab.file_names import find_name_problem, types_by_name
 from graph.collab.visibility.access import AccessChecker, AccessibleFile, AccessibleRow

@@ -6,8 +6,10 @@ hits alone, so that its answer is the same whatever is hidden: docs/spec/collab.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from graph.collab.visibility.access import AccessChecker
 from policy.vocabulary import RuleType
@@ -28,8 +30,7 @@ Key = TypeVar("Key")
 Resource = TypeVar("Resource")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundHits:
+class FoundHits(msgspec.Struct, frozen=True, kw_only=True):
     """
     Visible hits, upstream's best first.
 

@@ -1,12 +1,12 @@
 """Root queries about sites, their libraries and lists."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
 import msgspec
 import strawberry
+from msgspec.structs import replace
 
 from graph.collab import ids, types
 from graph.collab.failures import auth_warnings, translate_failures

@@ -6,10 +6,10 @@ and a half times the need of the standard introspection query.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import graphql
+import msgspec
 
 from graph.documents import comparisons, cost_walker
 from graph.documents.field_cost import Condition, FieldCost
@@ -28,8 +28,7 @@ MAX_UPSTREAM = 20  # root fields and edges that call a provider
 MAX_COMPARISONS = 12_000  # steps of validation that compare repeated fields and fragments
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationCost:
+class OperationCost(msgspec.Struct, frozen=True, kw_only=True):
     """
     The cost of one operation of a document.
 

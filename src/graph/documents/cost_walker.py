@@ -6,11 +6,12 @@ spread; sums stop at a ceiling.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import graphql
+import msgspec
+from msgspec.structs import replace
 
 from graph.documents.field_cost import Condition, FieldCost, conditions_of
 from graph.edges import edge_of
@@ -35,8 +36,7 @@ _INTROSPECTION_LISTS: Mapping[str, int] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FragmentSpread:
+class FragmentSpread(msgspec.Struct, frozen=True):
     """A fragment spread among root fields; its fields run when all of *conditions* hold."""
 
     name: str

@@ -1,17 +1,17 @@
 """The cost of one root field or edge, and the conditions under which it runs."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import graphql
+import msgspec
+from msgspec.structs import replace
 
 from policy.vocabulary import Surface
 
 MIN_LISTING = 100  # objects that an edge to a list counts as, at least
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """
     A @skip or @include: holds when *value* is *expected*.
 
@@ -41,8 +41,7 @@ def conditions_of(directives: Iterable[graphql.DirectiveNode] | None) -> Iterato
                 yield Condition(expected, argument.value.name.value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldCost:
+class FieldCost(msgspec.Struct, frozen=True, kw_only=True):
     """
     The cost of one root field or edge.
 

@@ -31,8 +31,7 @@ from policy.vocabulary import Operation as Flag
 from providers.failures import without_frames
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """
     One variable of an operation.
 

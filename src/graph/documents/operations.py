@@ -7,9 +7,9 @@ kept in bounded caches.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 import graphql
+import msgspec
 from graphql.validation.rules import overlapping_fields_can_be_merged as overlapping_fields
 
 from graph.documents.cost_limits import (
@@ -45,8 +45,7 @@ class InvalidDocument(ValueError):
     """An internal document is not valid; the message says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """
     A caller's document: parsed and measured.
 
@@ -61,7 +60,7 @@ class Document:
     costs: Mapping[str | None, OperationCost]
     validation_errors: tuple[graphql.GraphQLError, ...] | None = None
     cached: bool = False
-    operations: dict[str | None, Operation] = field(default_factory=dict)
+    operations: dict[str | None, Operation] = msgspec.field(default_factory=dict)
 
 
 class Graph:

@@ -1,7 +1,8 @@
 """Problems of an input, and text that no header may hold."""
 
 import re
-from dataclasses import dataclass, field
+
+import msgspec
 
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
@@ -10,11 +11,10 @@ from policy.vocabulary import Code
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(msgspec.Struct):
     """The problems of an input, which are reported together."""
 
-    details: list[Detail] = field(default_factory=list)
+    details: list[Detail] = msgspec.field(default_factory=list)
 
     def add(self, path: str, message: str) -> None:
         self.details.append(Detail(path, message))

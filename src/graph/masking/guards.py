@@ -10,11 +10,11 @@ diff of the committed schema.
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Optional, ParamSpec, TypeVar, cast
 
+import msgspec
 import strawberry
 from graphql import GraphQLField, GraphQLSchema
 from strawberry.schema_directive import Location
@@ -47,8 +47,7 @@ class Requires:
     setting: str | None = strawberry.UNSET
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True, eq=False):
     """
     The surface and the operations that a root field requires of the token.
 
@@ -70,9 +69,9 @@ class Requirement:
     surface: Surface | None
     operations: tuple[Operation, ...] = ()
     max_limit: int = 1
-    member_operations: Mapping[str, Operation] = field(default_factory=dict)
-    revealing: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
-    searching: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    member_operations: Mapping[str, Operation] = msgspec.field(default_factory=dict)
+    revealing: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
+    searching: Mapping[str, tuple[Field, ...]] = msgspec.field(default_factory=dict)
     reveals: tuple[Field, ...] = ()
     shows: tuple[Field, ...] = ()
     creates_children: bool = False

@@ -1,7 +1,8 @@
 """Previews of task writes (`providers.write_previews`): values as the token's queries show them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from graph.context import Info
 from graph.tasks import read_arguments, routing

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from providers.dry_run import dry_run
 from providers.failures import ProviderFailure
@@ -31,8 +32,7 @@ class Outcome(StrEnum):
     BY_HAND = "by-hand"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """
     The result of one check.
 
@@ -50,24 +50,21 @@ class Finding:
 Observation = tuple[Outcome, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(msgspec.Struct, frozen=True):
     """The account that is checked."""
 
     upstream: "Upstream"
     info: ConnectionInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """A check: its name, and what reads the account and judges the answer."""
 
     item: str
     observe: Callable[[Account], Awaitable[Observation]]
 
 
-@dataclass(frozen=True, slots=True)
-class ByHand:
+class ByHand(msgspec.Struct, frozen=True):
     """A check that changes something: *detail* says what a person does and should see."""
 
     item: str

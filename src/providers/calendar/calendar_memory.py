@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from providers.http.events import shared_lookup
 from providers.records.calendar import Calendar
@@ -10,8 +11,7 @@ from providers.records.calendar import Calendar
 RECENT_SECONDS = 60.0
 
 
-@dataclass(slots=True)
-class CalendarMemory:
+class CalendarMemory(msgspec.Struct):
     """
     The list of the calendars of one account, as upstream told it.
 

@@ -7,8 +7,9 @@ The rules: docs/spec/calendar.md#listing-calendars and #calendar-filter.
 import asyncio
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from operator import attrgetter
+
+import msgspec
 
 from providers.failures import ProviderFailure, without_frames
 from providers.fanout import ConnectionWarning, combined_failure, gather_results, with_timeout
@@ -22,8 +23,7 @@ CALENDARS = "calendars"
 Connection = tuple[ConnectionInfo, CalendarPort]
 
 
-@dataclass(frozen=True, slots=True)
-class CalendarSource:
+class CalendarSource(msgspec.Struct, frozen=True):
     """A calendar, and the port that reads it."""
 
     calendar_id: int

@@ -9,8 +9,9 @@ left out and reported, never treated as empty.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from providers import fanout
 from providers.calendar import event_matching, event_reading, freebusy
@@ -37,16 +38,14 @@ _TOGETHER_SHARE = 0.4
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarList:
+class CalendarList(msgspec.Struct, frozen=True, kw_only=True):
     """Calendars in id order. *warnings*: the accounts whose calendars are missing."""
 
     calendars: tuple[NamedCalendar, ...]
     warnings: tuple[fanout.ConnectionWarning, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreeBusyList:
+class FreeBusyList(msgspec.Struct, frozen=True, kw_only=True):
     """Calendars in id order. *warnings*: accounts and calendars that are missing."""
 
     calendars: tuple[FreeBusyCalendar, ...]

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise, repeat, starmap
 from operator import eq, itemgetter
 from typing import NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from providers import fanout
@@ -46,8 +46,7 @@ _Calendar = CalendarSource | EventCalendar
 _Match = tuple[datetime, str, Event, _Calendar]  # start, public id, event with native id, calendar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventPage:
+class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     """
     Result of `MergedCalendars.events`.
 

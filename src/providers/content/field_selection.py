@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+import msgspec
 
 from providers.records.collab import Column
 
@@ -14,8 +15,7 @@ _UNLISTED_KEYS_OF_FILES = ("LinkFilenameNoMenu",)
 _MAX_SELECT = 8000  # characters of names in one query
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSelection:
+class FieldSelection(msgspec.Struct, frozen=True):
     """
     The requested part of an item's values.
 

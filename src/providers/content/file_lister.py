@@ -42,8 +42,7 @@ SearchFiles: TypeAlias = Callable[
 Rank: TypeAlias = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _SortedListing:
+class _SortedListing(msgspec.Struct, frozen=True):
     """A listing that was read whole, in order."""
 
     ranked: Sequence[tuple[Rank, records.File]]
@@ -198,8 +197,7 @@ def _is_between(time: datetime | None, after: datetime | None, before: datetime 
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True)
-class _Descending:
+class _Descending(msgspec.Struct, frozen=True):
     """A text that sorts in descending order."""
 
     text: str

@@ -9,7 +9,6 @@ values, does not match. The protocol is docs/spec/rules.md#after-a-crash.
 import hashlib
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -67,8 +66,7 @@ class RowFingerprint(msgspec.Struct, frozen=True, kw_only=True, tag="row"):
 Fingerprint: TypeAlias = FileFingerprint | RowFingerprint
 
 
-@dataclass(frozen=True, slots=True)
-class TimeWindow:
+class TimeWindow(msgspec.Struct, frozen=True):
     """The time of a creation: from the intent to the last time its maker can have acted, UTC."""
 
     since: datetime

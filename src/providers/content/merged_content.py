@@ -7,7 +7,8 @@ docs/spec/collab.md#connections. Sites, files and lists are in `merged_sites`, `
 """
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from providers.content.merged_files import MergedFiles
 from providers.content.merged_lists import MergedLists

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import cached_property, partial
+
+from msgspec.structs import replace
 
 from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors

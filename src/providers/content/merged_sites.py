@@ -1,8 +1,9 @@
 """Sites and libraries of all connections, and what `MergedContent` remembers during a request."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
 
 from providers.content.ancestors import AncestorCache
 from providers.content.routing import ConnectionRouter, Connections
@@ -21,8 +22,7 @@ FEW_DRIVES = 20  # one upstream call each
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class MergedResult(Generic[T]):
+class MergedResult(msgspec.Struct, Generic[T], frozen=True):
     """The items of all connections together, and the connections that did not answer."""
 
     items: tuple[T, ...]

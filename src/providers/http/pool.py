@@ -11,10 +11,10 @@ import socket
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from ssl import SSLContext
 
 import httpx
+import msgspec
 
 from providers.http.connection import Connection
 from providers.http.proxies import Proxy, open_tunnel
@@ -25,8 +25,7 @@ _IPV4_AT_THE_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1:
 _CLOSING_SECONDS = 2.0  # for the sockets to close, which takes a few rounds of the loop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """
     Address of a server.
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment
 
 import httpx
+import msgspec
 
 _OPENED = re.compile(rb"HTTP/1\.[01] 2\d\d\b")
 _MAX_HEAD_BYTES = 16 * 1024  # of a proxy's answer
@@ -62,8 +63,7 @@ class Proxy:
         return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proxies:
+class Proxies(msgspec.Struct, frozen=True, kw_only=True):
     """
     The proxy of calls over TLS, and the hosts that are called without it.
 

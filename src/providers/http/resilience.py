@@ -9,8 +9,9 @@ import asyncio
 import math
 import time
 from collections import deque
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from providers.failures import Throttled, Unreachable
 from providers.http.retry_after import MAX_SECONDS
@@ -44,8 +45,7 @@ class CircuitOpen(Unreachable):
     """The circuit breaker is open: upstream has failed too often to be called now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(msgspec.Struct, frozen=True):
     """Permission to make one call; its outcome must be reported once."""
 
     generation: int

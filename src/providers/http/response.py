@@ -1,7 +1,6 @@
 """Responses of upstreams: whole, or with a body that is still arriving."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -37,8 +36,7 @@ class Response(msgspec.Struct, frozen=True):
             raise Broken from None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamedResponse:
+class StreamedResponse(msgspec.Struct, frozen=True):
     """
     A response whose body is read as it arrives.
 

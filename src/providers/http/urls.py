@@ -6,12 +6,12 @@ The rules are those of docs/spec/reliability.md#id-injection and #server-side-re
 
 import ipaddress
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
 import httpx
+import msgspec
 
 from providers.failures import Broken, Missing
 
@@ -55,8 +55,7 @@ class SharedParams(tuple[tuple[str, str], ...]):  # noqa: SLOT001 - it keeps its
         return _encoded(self)
 
 
-@dataclass(frozen=True, slots=True)
-class BaseUrl:
+class BaseUrl(msgspec.Struct, frozen=True):
     """
     Base URL of an upstream.
 

@@ -6,12 +6,13 @@ arrives between two pages, or when a mailbox fails on one: docs/spec/email.md#me
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from providers import fanout, ids
 from providers.dry_run import in_dry_run
@@ -188,7 +189,9 @@ class MergedMailbox:
 
         async def write(pair: Pair, native: str) -> mail_records.SentMessage:
             info, port = pair
-            return await port.reply(native, replace(reply, attempt=_bound(reply.attempt, info)))
+            return await port.reply(
+                native, dataclasses.replace(reply, attempt=_bound(reply.attempt, info))
+            )
 
         with delivery.time_limit(reply.files):
             return await self._write(email_id, write, attempt=reply.attempt, report_read_only=True)
@@ -335,7 +338,7 @@ def _bound(attempt: mail.SendAttempt, info: ConnectionInfo) -> mail.SendAttempt:
     async def store_draft(draft_id: str | None) -> None:
         await attempt.store(None if draft_id is None else f"{info.id}:{draft_id}")
 
-    return replace(
+    return dataclasses.replace(
         attempt,
         message_id=delivery.full_message_id(attempt.message_id, info.account_email),
         draft_id=attempt.draft_id and attempt.draft_id.partition(":")[2],

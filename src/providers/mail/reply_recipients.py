@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+import msgspec
 
 from providers.ports.mail import HiddenReplyRecipients, NoReplyRecipient, Reply
 from providers.records.mail import Participant
@@ -13,8 +14,7 @@ People = Sequence[Participant]
 RECIPIENT_FIELDS = ("from", "to", "cc")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OriginalPeople:
+class OriginalPeople(msgspec.Struct, frozen=True, kw_only=True):
     """
     The people whom the original of a reply names, with addresses that can be written to.
 

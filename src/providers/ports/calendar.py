@@ -9,7 +9,6 @@ unless it says so.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -39,8 +38,7 @@ class Span(NamedTuple):
         return start < self.end and (end > self.start or start >= self.start)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventQuery:
+class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of events. All parts are ANDed; None and empty restrict nothing.
 
@@ -81,8 +79,7 @@ class EventName(NamedTuple):
     event: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventList:
+class EventList(msgspec.Struct, frozen=True):
     """
     Events of one calendar.
 
@@ -100,8 +97,7 @@ def _never_enough(_events: Sequence[Event]) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventReading:
+class EventReading(msgspec.Struct, frozen=True, kw_only=True):
     """
     Extent to which a listing reads a calendar.
 
@@ -120,8 +116,7 @@ class EventReading:
 READ_ALL = EventReading()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventSelection:
+class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
     """
     The events to read of a calendar.
 

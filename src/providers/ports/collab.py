@@ -7,9 +7,10 @@ connection.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+import msgspec
 
 from providers.records import collab as records
 
@@ -80,8 +81,7 @@ class NotDownloadable(Exception):
     """A folder or a notebook has no bytes (400)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """
     One page of a listing.
 
@@ -100,8 +100,7 @@ class Page(Generic[T]):
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(msgspec.Struct, frozen=True, kw_only=True):
     """
     The order of files; folders come first when it is by name.
 
@@ -114,8 +113,7 @@ class Order:
     count_folder_sizes: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileQuery:
+class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing or search of files; None restricts nothing.
 
@@ -145,8 +143,7 @@ class FileQuery:
     limit: int = 25
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowQuery:
+class RowQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of list items.
 
@@ -166,8 +163,7 @@ class RowQuery:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
     """
     A file to be stored.
 
@@ -187,8 +183,7 @@ class Upload:
     conflict: Conflict = "fail"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(msgspec.Struct, frozen=True, kw_only=True):
     """
     A permission to be added.
 
@@ -206,8 +201,7 @@ class Share:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A search over everything.
 
@@ -226,8 +220,7 @@ class SearchQuery:
     site: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPage:
+class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
     """
     One page of hits.
 

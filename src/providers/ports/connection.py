@@ -1,10 +1,9 @@
 """Description of a connection, as the graph and the connectors see it."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionInfo:
+class ConnectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """
     A connection without its credentials.
 

@@ -167,8 +167,7 @@ class OutgoingFile:
         return b"".join([chunk async for chunk in self.content.chunks()])
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContent:
+class StoredContent(msgspec.Struct, frozen=True):
     """
     The bytes of a file that are read when they are sent.
 
@@ -183,8 +182,7 @@ class StoredContent:
     chunks: Callable[[], AsyncIterator[bytes]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """
     A new, validated message.
 
@@ -227,8 +225,7 @@ class Reply:
     attempt: SendAttempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forward:
+class Forward(msgspec.Struct, frozen=True, kw_only=True):
     """
     A forward of a message.
 
@@ -247,8 +244,7 @@ class Forward:
     attempt: SendAttempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailChange:
+class MailChange(msgspec.Struct, frozen=True, kw_only=True):
     """Change of the read state, then of labels; *read* None keeps the read state."""
 
     read: bool | None = None
@@ -256,8 +252,7 @@ class MailChange:
     remove_labels: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentContent:
+class AttachmentContent(msgspec.Struct, frozen=True):
     """
     The bytes of an attachment as they arrive.
 
@@ -270,8 +265,7 @@ class AttachmentContent:
     chunks: AsyncIterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentFile:
+class AttachmentFile(msgspec.Struct, frozen=True):
     """
     An attachment that exists.
 

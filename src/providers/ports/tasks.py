@@ -7,8 +7,9 @@ what locating an item needs. Every method raises members of `providers.failures`
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+import msgspec
 
 from providers.failures import ProviderFailure
 from providers.item_visibility import Column
@@ -18,8 +19,7 @@ MAX_COMMENTS = 25  # of an item: docs/spec/tasks.md#comment
 NAME_COLUMN = "name"  # the pseudo column that renames an item: docs/spec/tasks.md#fields
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemVisibility:
+class ItemVisibility(msgspec.Struct, frozen=True, kw_only=True):
     """
     The part of an item that a caller selected and may see: docs/spec/masks.md#task-columns.
 
@@ -59,8 +59,7 @@ class TaskPosition(NamedTuple):
     skip: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoardQuery:
+class BoardQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of boards.
 
@@ -76,8 +75,7 @@ class BoardQuery:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemQuery:
+class ItemQuery(msgspec.Struct, frozen=True, kw_only=True):
     """
     A listing of a board's items. All parts are ANDed; None restricts nothing.
 
@@ -102,16 +100,14 @@ class ItemQuery:
         return any((self.group_id, self.text, self.status, people))
 
 
-@dataclass(frozen=True, slots=True)
-class BoardSlice:
+class BoardSlice(msgspec.Struct, frozen=True):
     """A part of a list; *position* is None when nothing follows."""
 
     boards: tuple[TaskBoard, ...]
     position: TaskPosition | None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemSlice:
+class ItemSlice(msgspec.Struct, frozen=True):
     """
     A part of a list.
 
@@ -125,8 +121,7 @@ class ItemSlice:
     total: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTarget:
+class TaskTarget(msgspec.Struct, frozen=True, kw_only=True):
     """
     An item to be changed.
 
@@ -142,8 +137,7 @@ class TaskTarget:
     columns: tuple[Column, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewItem:
+class NewItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item to be created; *fields* are as with `TaskPort.update`."""
 
     board_id: str
@@ -152,8 +146,7 @@ class NewItem:
     fields: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedTask:
+class CreatedTask(msgspec.Struct, frozen=True):
     """A new item's id, and the ids of the columns that upstream refused to set."""
 
     item_id: str

@@ -4,8 +4,9 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:  # it is imported late: most processes never search
     from dns.asyncresolver import Resolver as DnsPython
@@ -15,8 +16,7 @@ _MAX_RECORDS = 10
 _PORT = 53
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRecord:
+class ServiceRecord(msgspec.Struct, frozen=True):
     """
     An SRV record.
 

@@ -1,8 +1,9 @@
 """The task accounts of one caller, by connection."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from providers.ports.connection import ConnectionInfo
 from providers.ports.tasks import TaskPort
@@ -13,8 +14,7 @@ DISPLAY_NAMES: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAccount:
+class TaskAccount(msgspec.Struct, frozen=True):
     """One connection and its port."""
 
     connection: ConnectionInfo

@@ -5,12 +5,13 @@ Names and paths depend on the described documents alone, so the description of a
 about documents that the token may not run.
 """
 
+import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import graphql
+from msgspec.structs import replace
 
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
@@ -29,7 +30,7 @@ HELD = "202"
 _BUCKET = RateBucket(windows="management")  # no description tells it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRow:
     """
     A saved document to describe.
@@ -51,7 +52,7 @@ def only_documents(whole: Description) -> Description:
     rows = {key: row for key, row in whole.rows.items() if row[0].prefix == PREFIX}
     served = {REST_OF, *(path for path, _ in rows)}
     paths = {path: methods for path, methods in whole.document["paths"].items() if path in served}
-    return replace(whole, document={**whole.document, "paths": paths}, rows=rows)
+    return dataclasses.replace(whole, document={**whole.document, "paths": paths}, rows=rows)
 
 
 def with_saved(

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
 import graphql
+import msgspec
 
 from policy.vocabulary import Surface
 from rest_compat.binding import INPUT
@@ -22,8 +22,7 @@ _PARAMETER = re.compile(r"\{[_A-Za-z][_0-9A-Za-z]*\}")
 IF_MATCH = MappingProxyType({"if-match": "ifMatch"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedDocument:
+class SavedDocument(msgspec.Struct, frozen=True, kw_only=True):
     """
     A saved document without its text.
 

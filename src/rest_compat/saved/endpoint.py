@@ -3,9 +3,11 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from policy.vocabulary import Code
 from rest_compat import errors

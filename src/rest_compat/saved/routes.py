@@ -1,19 +1,19 @@
 """Finds the saved document of a path, in time that depends on the path alone."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from rest_compat.saved.document import SavedDocument
 
 _PARAMETER = ""  # the key of the branch that any segment takes; no literal segment is empty
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(msgspec.Struct):
     """Documents whose path ends here, by method, and what follows by segment."""
 
-    documents: dict[str, SavedDocument] = field(default_factory=dict)
-    below: dict[str, "_Node"] = field(default_factory=dict)
+    documents: dict[str, SavedDocument] = msgspec.field(default_factory=dict)
+    below: dict[str, "_Node"] = msgspec.field(default_factory=dict)
 
 
 class Routes:

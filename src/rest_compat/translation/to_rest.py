@@ -7,12 +7,12 @@ document selects, whatever the names of operation and variables and the order of
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import graphql
+import msgspec
 import orjson
 
 from rest_compat.binding import INPUT
@@ -39,8 +39,7 @@ class NoRestCall(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestCall:
+class RestCall(msgspec.Struct, frozen=True, kw_only=True):
     """
     A REST call.
 
@@ -78,8 +77,7 @@ class RestCall:
         return command
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     """The document of a row."""
 
     kind: graphql.OperationType

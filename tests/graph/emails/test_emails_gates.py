@@ -1,8 +1,7 @@
 """Gates of the email surface: layers before the parameters, connections after them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 DOCUMENTS = {
     "search_emails": "{ emails(limit: 0) { hasMore } }",

@@ -1,8 +1,7 @@
 """Send, reply, forward, delete, modify: whole bodies, and what reaches the mailbox."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from policy.vocabulary import EmailField
 from providers.failures import (

@@ -1,8 +1,7 @@
 """The email queries, whole bodies."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from providers.failures import Broken, Missing, NeedsReauth, Throttled, TimedOut, Unreachable
 from providers.records import mail as mail_records

@@ -2,7 +2,6 @@
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from graphql import Undefined, coerce_input_value
 from graphql.execution.collect_fields import collect_subfields
 from graphql.pyutils import Path, gather_with_cancel
+from msgspec.structs import replace
 
 from graph import coordinates
 from graph.execution.plan import (

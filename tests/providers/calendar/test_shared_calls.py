@@ -1,12 +1,13 @@
 """The calendars of an account are listed once a minute, and read by one call."""
 
+import dataclasses
 import time
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import sandbox_calendars
+from msgspec.structs import replace
 
 from providers.calendar import calendar_memory, shared_calls
 from providers.connectors.provider_a.google_calendar import calendars as calendar_a
@@ -129,7 +130,7 @@ async def test_a_calendar_that_was_removed_leaves_without_a_warning(account):
     async with sandbox_calendars.opened(fill) as (calendars, upstream):
         await ids(calendars)
         store = upstream.state.calendars
-        store.put_calendar(replace(store.calendars(account)[1], is_deleted=True))
+        store.put_calendar(dataclasses.replace(store.calendars(account)[1], is_deleted=True))
         left = await ids(calendars.of_another_request())
 
     assert len(left) == 9

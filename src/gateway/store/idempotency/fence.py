@@ -1,6 +1,6 @@
 """Stops the writes of an attempt that lost its `Idempotency-Key` to a later request."""
 
-from dataclasses import dataclass
+import msgspec
 
 from policy.refusals import Conflict
 from policy.vocabulary import Code
@@ -19,8 +19,7 @@ class KeyTakenOver(Conflict, TakenOver):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptFence:
+class AttemptFence(msgspec.Struct, frozen=True):
     """
     An attempt under an `Idempotency-Key`, as connectors ask it.
 

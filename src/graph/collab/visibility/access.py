@@ -8,8 +8,10 @@ only facts could have allowed it: docs/spec/rules.md#existence.
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from graph.collab.visibility.record_reader import RecordReader
 from graph.collab.visibility.rule_facts import FactLoader
@@ -29,8 +31,7 @@ T = TypeVar("T")
 NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class AccessibleFile:
+class AccessibleFile(msgspec.Struct, frozen=True):
     """A file or folder with the facts that the decision was based on."""
 
     file: File
@@ -43,8 +44,7 @@ class AccessibleFile:
         return above if above is UNKNOWN else above | {(self.file.drive, self.file.item)}
 
 
-@dataclass(frozen=True, slots=True)
-class AccessibleRow:
+class AccessibleRow(msgspec.Struct, frozen=True):
     """A list item with the facts that the decision was based on."""
 
     row: Row

@@ -8,8 +8,9 @@ nothing was created: docs/spec/rules.md#rules-made-by-the-gateway.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from graph.context import Context
 from policy.refusals import Refusal
@@ -34,8 +35,7 @@ class RuleNotStored(Refusal):
         self.created = {member: created}
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedKind:
+class CreatedKind(msgspec.Struct, frozen=True):
     """Rule type and response member for one kind of created resource."""
 
     rule_type: RuleType

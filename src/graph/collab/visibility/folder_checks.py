@@ -8,7 +8,8 @@ bounds count as blocked. See docs/spec/rules.md#changing-a-folder.
 """
 
 from collections import deque
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from graph.collab.visibility.access import AccessChecker, AccessibleFile
 from policy.rule_facts import UNKNOWN, Facts

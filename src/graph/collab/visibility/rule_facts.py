@@ -6,9 +6,11 @@ of one page are loaded in batches. See docs/spec/rules.md#unknown-facts.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from graph.loaders.content_loaders import ContentLoaders
 from policy.rule_chain import Rules
@@ -54,8 +56,7 @@ _UNKNOWN_FILE = Facts(
 Labels = tuple[FileLabel, ...] | records.Unknown
 
 
-@dataclass(slots=True)
-class FactLoader:
+class FactLoader(msgspec.Struct):
     """
     Loads facts, and keeps them for the length of one request.
 
@@ -67,9 +68,9 @@ class FactLoader:
     content: MergedContent
     rules: Rules
     loaders: ContentLoaders | None = None
-    _ancestors: dict[Key, Ancestors] = field(default_factory=dict)
-    _labels: dict[Key, Labels] = field(default_factory=dict)
-    _drives: dict[str, Drive | records.Unknown | None] = field(default_factory=dict)
+    _ancestors: dict[Key, Ancestors] = msgspec.field(default_factory=dict)
+    _labels: dict[Key, Labels] = msgspec.field(default_factory=dict)
+    _drives: dict[str, Drive | records.Unknown | None] = msgspec.field(default_factory=dict)
     _fact_calls: int = 0  # upstream calls made so far, as `pad_calls` counts them
 
     # -- attributes to read in addition to the requested ones

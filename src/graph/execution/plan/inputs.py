@@ -6,11 +6,11 @@ which coerces it again and describes the error.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any
 
+import msgspec
 from graphql import (
     ArgumentNode,
     FieldNode,
@@ -47,8 +47,7 @@ _INT = range(-(2**31), 2**31)  # of the specification; other integers are refuse
 _IMMUTABLE = (str, int, float, Enum, datetime, type(None))  # may be shared between requests
 
 
-@dataclass(frozen=True, slots=True)
-class VariableCoercer:
+class VariableCoercer(msgspec.Struct, frozen=True):
     """
     Coerces the variables of an operation in which all variables are scalars or enums.
 
@@ -112,8 +111,7 @@ class VariableCoercer:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCall:
+class FieldCall(msgspec.Struct, frozen=True):
     """
     The prepared call of an asynchronous root field, or of a leaf field with a resolver.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
 from graphql import (
     GraphQLError,
     GraphQLField,
@@ -45,8 +46,7 @@ from graph.execution.requested_fields import attributes
 Collected = dict[tuple[GraphQLObjectType, int], tuple[FieldDetailsList, CollectedFields]]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """
     A field whose value is read in one step, or in one step but for the *remaining* fields.
 
@@ -62,8 +62,7 @@ class Step:
     remaining: tuple[RemainingField, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MixedStep:
+class MixedStep(msgspec.Struct, frozen=True):
     """
     A mixed selection: plain attributes are read in one step, before the resolvers are called.
 
@@ -75,8 +74,7 @@ class MixedStep:
     remaining: tuple[RemainingField, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DirectField:
+class DirectField(msgspec.Struct, frozen=True):
     """
     A field that needs work after the record was read, but no executor.
 
@@ -94,8 +92,7 @@ class DirectField:
     of_caller: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SingleRoot:
+class SingleRoot(msgspec.Struct, frozen=True):
     """
     The only root field of an operation, when its call is prepared.
 

@@ -5,11 +5,12 @@ Both checks walk level by level, over all objects of a level at once, and only w
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, timedelta
 from itertools import chain
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 Read = Callable[[Any], Any]
 _LISTS = (list, tuple)
@@ -22,8 +23,7 @@ class PlanMismatch(Exception):
     """A record does not fit the plan: graphql-core completes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAttribute:
+class CheckedAttribute(msgspec.Struct, frozen=True):
     """
     One attribute of the objects of a level.
 

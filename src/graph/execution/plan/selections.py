@@ -9,11 +9,11 @@ A hidden field is a constant null in the first two; the selection below it is ig
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
 import graphql
+import msgspec
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 
 from graph.coordinates import plain_attribute
@@ -26,8 +26,7 @@ from providers.records.base import SPARE_NULLS, Mark
 Collect = Callable[[graphql.GraphQLObjectType, FieldDetailsList], GroupedFieldSet]
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingField:
+class RemainingField(msgspec.Struct, frozen=True):
     """
     A field of a mixed selection that needs work after the record was read.
 
@@ -43,8 +42,7 @@ class RemainingField:
     lists: CheckedAttribute | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SplitSelection:
+class SplitSelection(msgspec.Struct, frozen=True):
     """
     A split selection.
 
@@ -67,8 +65,7 @@ class SplitSelection:
     pure: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionSplitter:
+class SelectionSplitter(msgspec.Struct, frozen=True):
     """
     Splits the selections of one operation.
 
@@ -78,7 +75,7 @@ class SelectionSplitter:
 
     collect: Collect
     hidden: frozenset[str]
-    _splits: dict[tuple[str, int], SplitSelection] = field(default_factory=dict)
+    _splits: dict[tuple[str, int], SplitSelection] = msgspec.field(default_factory=dict)
 
     def split(self, owner: graphql.GraphQLObjectType, details: FieldDetailsList) -> SplitSelection:
         key = owner.name, id(details)

@@ -15,7 +15,6 @@ With a value of another type, a missing attribute or an exception the whole conv
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from types import NoneType, UnionType
@@ -23,6 +22,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 from graphql import GraphQLOutputType, is_list_type, is_non_null_type
+from msgspec.structs import replace
 
 from graph.execution.plan.record_checks import (
     CheckedAttribute,
@@ -35,8 +35,7 @@ CACHED = 1024  # types; equal selections share one
 _NOT_PARSED = (datetime,)  # otherwise a text would be parsed as a time
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """
     One member of an object.
 
@@ -52,7 +51,8 @@ class Member:
     key: str
     name: str
     type: Any
-    default: Any = msgspec.NODEFAULT
+    # By a factory: as a plain default, NODEFAULT means that the argument is required.
+    default: Any = msgspec.field(default_factory=lambda: msgspec.NODEFAULT)
     attribute: CheckedAttribute | None = None
     passing: Any = None
 
@@ -62,8 +62,7 @@ class Member:
         return replace(self, type=self.passing) if self.passing else self
 
 
-@dataclass(frozen=True, slots=True)
-class RecordReader:
+class RecordReader(msgspec.Struct, frozen=True):
     """
     Reads a record, or lists of records, into a shape in one step.
 

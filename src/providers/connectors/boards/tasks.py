@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeGuard
+
+from msgspec.structs import replace
 
 from providers.connectors.boards import column_types, documents, filters, mapping, response_types
 from providers.connectors.boards.board_list import BoardList

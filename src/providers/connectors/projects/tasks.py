@@ -5,10 +5,10 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from providers.connectors.projects import column_types, mapping, matching, response_types
 from providers.connectors.projects.paged_reader import PagedReader, Source

@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from providers.connectors.provider_b.outlook_mail.response_types import Folder, FolderPage
 from providers.failures import Missing, NeedsReauth
@@ -22,8 +23,7 @@ _MAX_CHILDREN = 250
 PREFER = {"prefer": 'IdType="ImmutableId", outlook.body-content-type="html"'}
 
 
-@dataclass(slots=True)
-class AccountCache:
+class AccountCache(msgspec.Struct):
     """
     Folders and addresses of one account.
 

@@ -1,9 +1,10 @@
 """Many reads in one call: docs/spec/upstream/errors-and-throttling.md#microsoft-graph-batch."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote, urlencode
+
+import msgspec
 
 from providers.batches import GONE_STATUSES, BatchReader
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
@@ -100,11 +101,10 @@ async def event_pages(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(msgspec.Struct, frozen=True):
     path: Sequence[str]
     params: Params
-    headers: Mapping[str, str] = field(default_factory=lambda: PREFER)
+    headers: Mapping[str, str] = msgspec.field(default_factory=lambda: PREFER)
 
     @property
     def url(self) -> str:

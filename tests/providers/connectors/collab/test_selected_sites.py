@@ -90,7 +90,7 @@ async def test_selected_site_ids_match_in_any_case(tenant):
     again = type(access.info)(
         **{
             name: getattr(access.info, name)
-            for name in access.info.__dataclass_fields__
+            for name in access.info.__struct_fields__
             if name != "selected_site_ids"
         },
         selected_site_ids=(spelt,),

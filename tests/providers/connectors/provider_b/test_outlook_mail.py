@@ -1,11 +1,11 @@
 """The Outlook mail connector: its requests, and unusual responses."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from mail_upstreams import ALL, LISTED, NOON, TEXT
+from msgspec.structs import replace
 
 from providers.connectors.provider_b.outlook_mail import (
     mapping,

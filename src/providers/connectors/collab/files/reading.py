@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from providers.collab_ids import ROOT, ItemKey, is_part
 from providers.connectors.collab import batch, mapping, response_types, selected_fields

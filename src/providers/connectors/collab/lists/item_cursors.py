@@ -1,7 +1,8 @@
 """Cursors of pages of list items: a strategy of `items`, and a position in its listing."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from providers.ports.collab import InvalidCursor, Page
 from providers.records import collab as records

@@ -13,8 +13,10 @@ Direct is enough unless items are ordered by a column, or upstream refuses the f
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from providers.collab_ids import ListKey, RowKey, is_number
 from providers.connectors.collab import batch, connection_context, response_types, selected_fields

@@ -7,9 +7,10 @@ does not return the ids of sent messages.
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from providers.connectors.provider_b.account_cache import MESSAGES, PREFER, ROOT
 from providers.connectors.provider_b.outlook_mail import attaching
@@ -40,8 +41,7 @@ _CONTENT = ("$select", "id,conversationId,isDraft,body,toRecipients,ccRecipients
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewDraft:
+class NewDraft(msgspec.Struct, frozen=True, kw_only=True):
     """
     The call that creates a draft, and the changes that complete it.
 

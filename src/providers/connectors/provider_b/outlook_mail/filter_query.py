@@ -6,9 +6,11 @@ A search finds words and their beginnings; `query_matching` checks the results e
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from providers import search_text
 from providers.mail import query_matching
@@ -24,8 +26,7 @@ _NO_END = 9000  # a year from which on an end bounds nothing, and cannot be roun
 _EARLIEST = "1900-01-01T00:00:00Z"  # the first property of `$orderby` must be in the filter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailFilter:
+class MailFilter(msgspec.Struct, frozen=True, kw_only=True):
     """
     A `$filter`, the mode in which Graph orders and counts.
 

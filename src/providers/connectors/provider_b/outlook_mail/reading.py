@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from providers.connectors.provider_b import batch
 from providers.connectors.provider_b.account_cache import PREFER
@@ -39,8 +39,7 @@ COUNT_SECONDS = 5.0  # until a call that counts is made again without the count
 _TOO_COMPLEX = "InefficientFilter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchScope:
+class SearchScope(msgspec.Struct, frozen=True, kw_only=True):
     """
     The searched part of a mailbox.
 
