@@ -101,21 +101,20 @@ async def test_twenty_delayed_responses_do_not_tell_a_blocked_file(
 
 
 async def test_a_404_that_waits_holds_no_slot(stepped, monkeypatch):
-    free = []
+    taken = []
 
     async def record(_errors, _started, _step, before, **_):
         admission = stepped.world.gateway.middleware._admission
         before()
-        free.append((admission._free, admission._detached))
+        taken.append((admission._taken, admission._work, admission._detached))
 
     monkeypatch.setattr(not_found_delay, "delay", record)
     admission = stepped.world.gateway.middleware._admission
     token = await stepped.block_all_token(RULE)
-    slots = admission._free
 
     assert (await stepped.get(f"/files/{stepped.id('notes')}", token)).status_code == 404
-    assert free == [(slots, 1)]
-    assert (admission._free, admission._detached) == (slots, 0)
+    assert taken == [(0, 0.0, 1)]
+    assert (admission._taken, admission._work, admission._detached) == (0, 0.0, 0)
 
 
 async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeypatch):
