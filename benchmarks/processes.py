@@ -80,7 +80,7 @@ START = 2.67
 COMMANDS = {"`token list`": 1.0, "`--help`": 0.33}
 WORDS = {"`token list`": ["token", "list"], "`--help`": ["--help"]}
 SOCKETS = {"one email": 0.48, "a page of 20": 0.5}
-MEMORY = 110.0
+MEMORY = 107.0
 
 
 def _served(
