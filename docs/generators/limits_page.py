@@ -33,7 +33,7 @@ _HEAD = """# All limits
 
 Every limit with its value. A limit with a setting is changed by the setting; the others are
 constants of this version. [Limits](../rest/limits.md) explains what callers meet, the
-[specification](../spec/limits.md) has the answer beyond each limit. This page is written by code
+[specification](../spec/limits.md) has the response beyond each limit. This page is written by code
 from the constants themselves.
 """
 _HOUR_MS = 3600 * 1000
@@ -161,7 +161,7 @@ def _documents() -> Sequence[Limit]:
 def _times() -> Sequence[Limit]:
     return (
         Limit("page token", f"{page_tokens.MAX_AGE // 3600} hours"),
-        Limit("stored answer of an `Idempotency-Key`", _hours(idempotency.RETENTION_MS)),
+        Limit("stored response of an `Idempotency-Key`", _hours(idempotency.RETENTION_MS)),
         Limit("uploaded attachment", _hours(uploads.LIFETIME_MS)),
         Limit("link to an attachment", f"{attachment_links.LIFETIME_MS // 60_000} minutes"),
         Limit("consent of a person", f"{oauth_flow.CONSENT_LIFETIME_MS // 60_000} minutes"),
@@ -188,7 +188,7 @@ def _worker() -> Iterator[Limit]:
         "database_connections": "connections to PostgreSQL",
         "decision_days": "days that the decision log is kept",
         "provider_error_days": "days that the texts of failed providers are kept",
-        "drain_seconds": "seconds of answers after SIGTERM",
+        "drain_seconds": "seconds of service after SIGTERM",
         "stop_seconds": "seconds for running requests after that",
     }
     for name, what in settings.items():

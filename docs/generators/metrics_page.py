@@ -4,7 +4,7 @@ from gateway.telemetry.metrics import Family, Metrics
 
 _HEAD = """# Metrics
 
-What `GET /metrics` answers, in Prometheus' text format. A counter ends in `_total`; a histogram `x`
+What `GET /metrics` returns, in Prometheus' text format. A counter ends in `_total`; a histogram `x`
 has `x_bucket`, `x_sum` and `x_count`. This table is written by code from
 `src/gateway/telemetry/metrics.py`; [monitoring](../guides/monitoring.md) says how to scrape it.
 

@@ -41,8 +41,8 @@ volume accounts makes over twice the requests that it makes on the demo.
 
 A cell is `calls (requests), units, size`: HTTP calls; requests, with the parts of batches counted
 one by one; quota units of Gmail or resource units of SharePoint (`u`), where there are some; and
-the size of the providers' answers. Calls of several providers are added up. An empty cell: there is
-no such page. Calls for access tokens are not counted.
+the size of the providers' responses. Calls of several providers are added up. An empty cell: there
+is no such page. Calls for access tokens are not counted.
 """
 _COLUMNS = (
     "| Call | Demo, page 1 | page 2 | Volume, page 1 | page 2 | Demo masked, page 1 | page 2 "

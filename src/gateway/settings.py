@@ -143,11 +143,11 @@ class Settings(BaseSettings):
         default=512,
         ge=0,
         description="How many more wait for their turn, half a second at most; beyond either, the "
-        "answer is 503 `OVERLOADED`.",
+        "response is 503 `OVERLOADED`.",
     )
     public_url: str | None = Field(
         default=None,
-        description="Base URL under which clients reach the service, for links in answers. "
+        description="Base URL under which clients reach the service, for links in responses. "
         "Default: made from host and port.",
     )
     trusted_proxies: Networks = Field(

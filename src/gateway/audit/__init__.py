@@ -11,7 +11,7 @@ The decision log: one row per call of a known token, and what decided it (ADR 00
     reading    queries over stored rows
     retention  deletion of old days
     provider_errors
-               answers of providers behind refused requests
+               responses of providers behind refused requests
 
 See docs/spec/management.md#decision-log.
 """

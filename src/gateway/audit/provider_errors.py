@@ -124,7 +124,7 @@ class ProviderErrorLog:
             work=self._store_next,
             pause_seconds=0,
             retry_seconds=RETRY_SECONDS,
-            failure_message="answers of providers could not be stored yet",
+            failure_message="responses of providers could not be stored yet",
         )
         try:
             async with running_tasks(task):
@@ -175,7 +175,7 @@ class ProviderErrorLog:
 async def of_request(
     database: Database, keyring: Keyring, request_id: str
 ) -> Sequence[ProviderError]:
-    """Return the stored answers behind the requests of an id, at most `MAX_ROWS`, oldest first."""
+    """Return the stored responses behind requests of an id, at most `MAX_ROWS`, oldest first."""
     query = (
         select(ProviderErrorRow)
         .where(col(ProviderErrorRow.request_id) == request_id)
@@ -200,7 +200,7 @@ async def of_request(
 
 def _log_discarded(failure: Exception) -> None:
     extra = {"kind": type(failure).__name__, "count": 1}
-    log.error("answers of providers cannot be stored", extra=extra)
+    log.error("responses of providers cannot be stored", extra=extra)
 
 
 def _connection_id(connection: int | str | None) -> int | None:

@@ -180,7 +180,7 @@ def reason(problem: BaseException | None) -> str:
     """Return the first line of the driver's own message, without statement and values."""
     original = getattr(problem, "orig", None) or problem
     if isinstance(original, TimeoutError):
-        return "no answer in time"
+        return "no response in time"
     first = str(getattr(original, "strerror", None) or original).partition("\n")[0]
     return first.rpartition(">: ")[2] or type(original).__name__
 

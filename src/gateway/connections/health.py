@@ -42,7 +42,7 @@ class LastSuccess:
                 name="connection_times",
                 work=self.write,
                 pause_seconds=_WRITE_SECONDS,
-                failure_message="the times of the last answers could not be stored",
+                failure_message="the times of the last responses could not be stored",
             )
         )
 

@@ -164,7 +164,7 @@ def _upstream(result: DryRunResult) -> _Reason:
     if result.state.previewed:
         return _Reason("Nothing would be written: the call is a dry run.")
     if result.reached_write:
-        return _Reason("The provider would be called now; its answer is not known.")
+        return _Reason("The provider would be called now; its response is not known.")
     if not _surfaces(result.state):
         return _Reason("Nobody is asked.", passed=False)
     return _Reason("Upstream answered.")

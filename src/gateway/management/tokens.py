@@ -25,7 +25,7 @@ class TokenFilters(Filters):
 async def create_token(
     services: AppServices, new: Annotated[NewToken, Depends(body(NewToken))]
 ) -> views.MintedAccessToken:
-    """Make a token; its text is in the answer and never seen again."""
+    """Make a token; its text is in the response and never seen again."""
     async with services.database.writing() as session:
         return await tokens.create(session, new)
 

@@ -30,7 +30,7 @@ _REQUEST_ID = re.compile(rf"[A-Za-z0-9._-]{{1,{_MAX_REQUEST_ID}}}")
 
 
 class NoProviderErrors(NotFound):
-    """No answer of a provider is stored for the request; *sentence* is for the command line."""
+    """No response of a provider is stored for the request; *sentence* is for the command line."""
 
     def __init__(self, request_id: str) -> None:
         shown = request_id[:_MAX_REQUEST_ID]

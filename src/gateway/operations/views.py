@@ -338,7 +338,7 @@ class DecisionPage(TypedDict):
 
 
 class ProviderError(TypedDict):
-    """One answer of a provider behind a request that failed then."""
+    """One response of a provider behind a request that failed then."""
 
     at: Annotated[Moment, "When the request was answered."]
     connectionId: Annotated[Long | None, "The connection that was called; null: none."]
@@ -346,12 +346,13 @@ class ProviderError(TypedDict):
     status: Annotated[int | None, "The provider's HTTP status; null: no complete response."]
     code: Annotated[CodeWord, "The error code in the response to the caller."]
     text: Annotated[
-        str | None, "The beginning of the provider's answer; null: its key left `AGW_SECRET_KEYS`."
+        str | None,
+        "The beginning of the provider's response; null: its key left `AGW_SECRET_KEYS`.",
     ]
 
 
 class ProviderErrors(TypedDict):
-    """The answers of providers behind a failed request."""
+    """The responses of providers behind a failed request."""
 
     requestId: Annotated[str, "The call's `X-Request-Id`."]
     errors: Annotated[list[ProviderError], "The last ones of the request, oldest first."]

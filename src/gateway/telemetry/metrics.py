@@ -62,7 +62,7 @@ class Metrics:
         )
         self._seconds = prometheus.Histogram(
             "agw_request_seconds",
-            "Seconds from a request to the end of its answer.",
+            "Seconds from a request to the end of its response.",
             ("method", "route"),
             buckets=_SECONDS,
             registry=registry,
@@ -142,7 +142,7 @@ class Metrics:
         )
         self._silence = self._gauge(
             "agw_connection_last_ok_seconds",
-            "Seconds since the last answer of the active account that was silent for longest.",
+            "Seconds since the last response of the active account that was silent for longest.",
             ("provider",),
             mode="mostrecent",
         )

@@ -16,7 +16,7 @@ ETAG = frozenset({"etag"})
 IfMatch = Annotated[
     str | None,
     strawberry.argument(
-        description="The ETag of the version to change; another version is answered 412."
+        description="The ETag of the version to change; 412 if another version is current."
     ),
 ]
 T = TypeVar("T")

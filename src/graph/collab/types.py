@@ -109,7 +109,7 @@ class DriveFileLink:
     file_name: str | None = strawberry.field(description="The file's name.")
     mime_type: str | None = strawberry.field(description="The file's MIME type.")
     size: Long | None = strawberry.field(description="Size in bytes.")
-    is_google_workspace_file: bool = strawberry.field(description="False in every answer.")
+    is_google_workspace_file: bool = strawberry.field(description="False in every response.")
     expires_at: datetime | None = strawberry.field(
         description="The time at which the link expires."
     )

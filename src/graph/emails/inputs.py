@@ -60,9 +60,9 @@ class SendEmailInput:
     )
 
 
-@strawberry.input(description="An answer to a message.")
+@strawberry.input(description="A reply to a message.")
 class ReplyEmailInput:
-    body: str = strawberry.field(description="The answer.")
+    body: str = strawberry.field(description="The text of the reply.")
     body_type: BodyType | None = strawberry.field(default=BodyType.HTML, description=_BODY_TYPE)
     reply_all: bool | None = strawberry.field(
         default=False, description="Whether the reply goes to all recipients."

@@ -70,7 +70,7 @@ async def reply_to_email(
     info: Info,
     email_id: EmailId,
     written: Annotated[
-        inputs.ReplyEmailInput, strawberry.argument(name="input", description="The answer.")
+        inputs.ReplyEmailInput, strawberry.argument(name="input", description="The reply.")
     ],
 ) -> ActionView:
     """Reply to a message from the account that received it; recipients must be visible."""

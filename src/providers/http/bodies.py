@@ -28,11 +28,11 @@ async def decompress(
     async for data in raw:
         raw_bytes += len(data)
         if max_bytes is not None and raw_bytes > max_bytes:
-            raise Broken("The provider's answer is too large.")
+            raise Broken("The provider's response is too large.")
         for chunk in (data,) if decompressor is None else decompressor.feed(data):
             total_bytes += len(chunk)
             if max_bytes is not None and total_bytes > max_bytes:
-                raise Broken("The provider's answer is too large.")
+                raise Broken("The provider's response is too large.")
             yield chunk
     if decompressor is not None:
         decompressor.finish()
@@ -42,14 +42,14 @@ def decompressed(data: bytes, *, encoding: str, max_bytes: int | None) -> bytes:
     """Decompress a body that has arrived; as `decompress`."""
     decompressor = _decompressor(encoding) if encoding else None
     if max_bytes is not None and len(data) > max_bytes:
-        raise Broken("The provider's answer is too large.")
+        raise Broken("The provider's response is too large.")
     if decompressor is None:
         return data
     chunks, size = [], 0
     for chunk in decompressor.feed(data):
         size += len(chunk)
         if max_bytes is not None and size > max_bytes:
-            raise Broken("The provider's answer is too large.")
+            raise Broken("The provider's response is too large.")
         chunks.append(chunk)
     decompressor.finish()
     return b"".join(chunks)
@@ -65,7 +65,7 @@ async def read_decompressed(
         async for chunk in raw:
             size += len(chunk)
             if max_bytes is not None and size > max_bytes:
-                raise Broken("The provider's answer is too large.")
+                raise Broken("The provider's response is too large.")
             chunks.append(chunk)
     else:
         chunks = [chunk async for chunk in decompress(raw, encoding=encoding, max_bytes=max_bytes)]

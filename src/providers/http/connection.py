@@ -341,7 +341,7 @@ class Connection(asyncio.Protocol):
     @property
     def _current(self) -> Exchange:
         if self._exchange is None:
-            raise httpx.RemoteProtocolError("An answer to nothing.")
+            raise httpx.RemoteProtocolError("A response without a request.")
         return self._exchange
 
     def _buffer_pieces(self, exchange: Exchange) -> int:
@@ -356,7 +356,7 @@ class Connection(asyncio.Protocol):
         return len(body)
 
     def _fail_protocol(self, exchange: Exchange) -> None:
-        exchange.fail(httpx.RemoteProtocolError, "The answer is not HTTP.")
+        exchange.fail(httpx.RemoteProtocolError, "The response is not HTTP.")
         self.give_back(exchange, reusable=False)
 
     def _write(self, data: bytes) -> None:

@@ -241,7 +241,7 @@ HEADERS: Mapping[str, JsonSchema] = {
         "schema": _STRING,
     },
     "IdempotentReplayed": {
-        "description": "`true` when this answer is a repetition of an earlier one "
+        "description": "`true` when this response is a repetition of an earlier one "
         "with the same key.",
         "schema": _STRING,
     },
@@ -281,14 +281,14 @@ PARAMETERS: Mapping[str, JsonSchema] = {
         "name": "Prefer",
         "in": "header",
         "description": "`handling=strict`: unknown query parameters are refused. "
-        "`partial=fail`: no answer with some providers missing. "
+        "`partial=fail`: 502 instead of a response in which some providers are missing. "
         "`dry-run`: a write is described and not made.",
         "schema": _STRING,
     },
     "IfEffect": {
         "name": "If-Effect",
         "in": "header",
-        "description": "The `digest` of the effect of a dry run; any other effect is answered 412.",
+        "description": "The `digest` of the effect of a dry run; 412 if the effect is another one.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     },
     "Range": {

@@ -317,7 +317,7 @@ class OperationDescription:
         return _example(self.example.get("parameters", {}).get(name))
 
     def _dry_run(self, needed: Sequence[str]) -> JsonSchema:
-        """Describe the answer of a dry run where that of the real call has no body."""
+        """Describe the response of a dry run where that of the real call has no body."""
         if self.endpoint.status != 204 or not needed:
             return {}
         effect = {"allowedBy": {"operation": needed[0]}, "digest": "pT3…"}
@@ -327,7 +327,7 @@ class OperationDescription:
         }
         return {
             "200": {
-                "description": "The answer of a dry run.",
+                "description": "The response of a dry run.",
                 "headers": dict(COMMON_HEADERS),
                 "content": {"application/json": content},
             }

@@ -1,4 +1,4 @@
-"""Components that describe what a dry run answers (docs/spec/dry-run.md#effect)."""
+"""Components that describe what a dry run returns (docs/spec/dry-run.md#effect)."""
 
 from collections.abc import Mapping
 
@@ -10,16 +10,16 @@ _STRINGS: JsonSchema = {"type": "array", "items": _STRING}
 _PEOPLE: JsonSchema = {"type": "array", "items": schema_ref("EffectPerson")}
 _ANYTHING: JsonSchema = {}
 
-# The members that a dry run adds to an answer.
+# The members that a dry run adds to a response.
 DRY_RUN_MEMBERS: Mapping[str, JsonSchema] = {
     # Not a constant: Python generators write an invalid comparison of an optional one.
-    "dryRun": {"type": "boolean", "description": "True; only in the answer of a dry run."},
+    "dryRun": {"type": "boolean", "description": "True; only in the response of a dry run."},
     "effect": schema_ref("Effect"),
 }
 SCHEMAS: Mapping[str, JsonSchema] = {
     "DryRunAnswer": {
         "type": "object",
-        "description": "The answer of a dry run whose real call answers 204.",
+        "description": "The response of a dry run whose real call answers with 204.",
         "properties": {"success": {"const": True}, **DRY_RUN_MEMBERS},
         "required": ["success", "dryRun", "effect"],
     },

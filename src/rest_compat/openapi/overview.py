@@ -10,28 +10,28 @@ rules.
 Send an access token as `Authorization: Bearer agw_…`. The token's settings decide which surfaces
 and operations work, which resources exist for it, and which fields it may read. `GET
 /api/access/token` returns the token's own settings. A missing, unknown, revoked or expired token
-is answered 401 with a `reason`.
+is answered with 401 and a `reason`.
 
 `GET /api/access/openapi.json` describes the part of this reference that your token can use, and
 `GET /api/access/schema.graphql` that part of the GraphQL schema. Masked fields are marked in both.
 
 ## GraphQL of a call
 
-With `Prefer: graphql` a call answers the GraphQL document that it runs, its variables, and the
+With `Prefer: graphql` a call returns the GraphQL document that it runs, its variables, and the
 address that opens them in the explorer, and does nothing else; so does
 `GET /api/access/graphql-of?method=GET&path=…`. `POST /graphql/rest-of` takes a document and names
 the REST call that equals it, and `POST /graphql/explain` says why a document is refused.
 
 ## Masked fields
 
-A field that the token may not see is null in every answer, and is not requested from the
+A field that the token may not see is null in every response, and is not requested from the
 provider. `accessInfo` describes the token's restrictions in words. A filter, an order or a search
 by a masked field is refused with 403 `FIELD_NOT_VISIBLE`, because the result would reveal its
 value.
 
 ## Paging
 
-Lists take `limit` and `pageToken`, and answer `hasMore` and `nextPageToken`. Send `nextPageToken`
+Lists take `limit` and `pageToken`, and return `hasMore` and `nextPageToken`. Send `nextPageToken`
 unchanged as `pageToken`, with the same filters, while `hasMore` is true; a page may be short or
 empty before the last one. A page token is valid for 24 hours. A `limit` above the maximum is
 lowered, and the header `X-Applied-Limit` holds the value used. Calendars are paged by `offset`,
@@ -61,13 +61,14 @@ counted per client address and surface; a token may have a quota of its own.
 ## Idempotency
 
 A `POST` with an `Idempotency-Key` (1 to 255 visible ASCII characters) runs once, however often it
-is sent within 24 hours. A retry gets the first answer again with `Idempotent-Replayed: true`. The
+is sent within 24 hours. A retry gets the first response again with `Idempotent-Replayed: true`. The
 same key with other arguments is 409 `IDEMPOTENCY_KEY_REUSED`.
 
 ## Dry run
 
-With `Prefer: dry-run` a write is checked and described, and nothing is written: the answer has the
-members of the real one, `dryRun: true` and `effect`. A write that answers 204 answers 200 then.
+With `Prefer: dry-run` a write is checked and described, and nothing is written: the response has
+the members of the real one, `dryRun: true` and `effect`. Where the real call answers with 204, the
+dry run answers with 200.
 Send `effect.digest` as `If-Effect` with the real call: it is refused with 412 `EFFECT_CHANGED` when
 it would do anything else.
 

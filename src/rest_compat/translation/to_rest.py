@@ -101,7 +101,7 @@ def to_rest(
     """
     roots = _selected(operation.selection_set, fragments, "")
     if len(roots) != 1:
-        raise NoRestCall("".join([*roots][1:2]), "A REST call answers one root field.")
+        raise NoRestCall("".join([*roots][1:2]), "A REST call returns one root field.")
     ((name, nodes),) = roots.items()
     for endpoint in endpoints:
         row = _row(endpoint.document)

@@ -247,4 +247,4 @@ async def test_a_row_that_can_never_be_stored_takes_no_other_along(database, key
     await log.flush()
 
     assert await rows(database) == ["a", "c"]
-    assert caplog.messages == ["answers of providers cannot be stored"]
+    assert caplog.messages == ["responses of providers cannot be stored"]

@@ -142,7 +142,7 @@ async def _failure(origin: tuple[str, str, int]) -> str | None:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(host, port, ssl=tls)
     except TimeoutError:
-        return "no answer in time"
+        return "no response in time"
     except OSError as problem:
         return problem.strerror or str(problem)
     writer.close()

@@ -163,10 +163,10 @@ def _write_faults(result: dict[str, Any]) -> None:
 
 @app.command("reason")
 def reason(
-    request_id: Annotated[str, typer.Argument(help="The X-Request-Id of the caller's answer.")],
+    request_id: Annotated[str, typer.Argument(help="The X-Request-Id of the caller's response.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show the answers of providers behind a failed request."""
+    """Show the responses of providers behind a failed request."""
     from gateway.cli.stores import in_store
     from gateway.operations import decisions
 
@@ -177,7 +177,7 @@ def reason(
 def _write_reasons(result: "Mapping[str, Any]") -> None:
     for error in result["errors"]:
         account = f"connection {error['connectionId']}" if error["connectionId"] else "no account"
-        status = error["status"] or "no answer"
+        status = error["status"] or "no response"
         output(f"{error['at']}  {error['provider']}  {account}  {status}  caller: {error['code']}")
         text = "(sealed with a key that is not in AGW_SECRET_KEYS)"
         output(f"  {text if error['text'] is None else error['text'] or '(no text)'}")

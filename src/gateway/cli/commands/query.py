@@ -37,7 +37,7 @@ def query(
     """
     Run a GraphQL document as an access token, whose text is in AGW_TOKEN or in a file.
 
-    Writes the answer as it is. Exit code 1 when it has errors.
+    Writes the response as it is. Exit code 1 when it has errors.
     """
     body: dict[str, Any] = {"query": option_values.text(document)}
     if variables is not None:

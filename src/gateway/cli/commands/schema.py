@@ -20,7 +20,7 @@ openapi = typer.Typer(help="The OpenAPI description.", no_args_is_help=True)
 @app.command("print")
 def print_(
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write the answer to an introspection query.")
+        bool, typer.Option("--json", help="Write the response to an introspection query.")
     ] = False,
 ) -> None:
     """Write the schema as SDL."""

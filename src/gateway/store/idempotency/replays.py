@@ -41,7 +41,7 @@ def unseal(entry: IdempotencyRow, keyring: Keyring) -> RestResponse:
         )
     except ValueError as failure:
         raise Problem(
-            "The answer kept under this Idempotency-Key can no longer be read.",
+            "The response kept under this Idempotency-Key can no longer be read.",
             {"code": Code.OUTCOME_UNKNOWN, "httpStatus": 504},
         ) from failure
     return RestResponse(**msgspec.structs.asdict(msgspec.msgpack.decode(plain, type=_Outcome)))
