@@ -12,10 +12,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from uuid import uuid4
 
 from database_servers import leave_out
 from dovecot import DOMAIN, Dovecot
@@ -136,6 +138,22 @@ class Postfix:
         return f"smtps://localhost:{self.tls_port}" if tls else f"smtp://localhost:{self.port}"
 
     def log(self) -> str:
+        """
+        Return the log as the server has written it so far.
+
+        The server's processes send their lines to one that writes them. Its queue is in order, so
+        everything that they sent before is written when a line of our own is.
+        """
+        mark = f"read {uuid4().hex}"
+        command = ["postlog", "-c", str(self.folder / "conf"), "-t", "tests", mark]
+        subprocess.run(command, check=True, capture_output=True)
+        ends = time.monotonic() + 60
+        while mark not in (text := self._log_file()):
+            assert time.monotonic() < ends, "the server writes no log"
+            time.sleep(0.01)
+        return text
+
+    def _log_file(self) -> str:
         return (self.folder / "mail.log").read_text()
 
     def deliveries(self) -> list[tuple[str, str]]:
@@ -159,7 +177,7 @@ class Postfix:
         return self.delivered_subjects().count((subject, to))
 
     def _delivered(self, pattern: re.Pattern[str]) -> list[tuple[str, str]]:
-        log = self.log()
+        log = self._log_file()
         names = dict(pattern.findall(log))
         return [(names.get(queue_id, ""), to) for queue_id, to in _DELIVERED.findall(log)]
 
