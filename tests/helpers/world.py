@@ -190,7 +190,12 @@ class World:
     async def token(
         self, settings: Mapping[str, Any], *, resources: tuple[int, ...] = (MAIN,), **more: Any
     ) -> str:
-        """Make an access token with *settings* over those that open all of email."""
+        """
+        Make an access token with *settings* over those that open all of email.
+
+        Its `expiresAt` may have passed: it is set after the token was created.
+        """
+        ends = {"expiresAt": more.pop("expiresAt")} if "expiresAt" in more else None
         body = {
             "name": "test",
             "operatorId": self.operator_id,
@@ -200,6 +205,9 @@ class World:
         }
         made = await self.admin.post("/api/access-tokens", json=body)
         assert made.status_code == 201, made.text
+        if ends is not None:
+            url = f"/api/access-tokens/{made.json()['id']}"
+            assert (await self.admin.patch(url, json=ends)).status_code == 200
         return str(made.json()["token"])
 
     def client(self, token: str | None = None) -> httpx.AsyncClient:
