@@ -12,6 +12,7 @@ Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
     calendar_objects  from iCalendar to the events of one calendar object
     ical_times        dates, times and durations of iCalendar
     time_zones        time zones by name and by definition
+    bounded_rules     recurrence rules of dateutil that end after a number of periods
     recurrence        starts of a series within a range
     occurrences       the events of a calendar object that overlap a range
     mapping           from occurrences to records

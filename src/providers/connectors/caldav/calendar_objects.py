@@ -26,6 +26,7 @@ _RESPONSES: Mapping[str, AttendeeResponse] = MappingProxyType(
 _FREE_STATES = frozenset({"FREE", "WORKINGELSEWHERE"})
 _ROOMS = frozenset({"ROOM", "RESOURCE"})
 _MAX_PEOPLE = 1000
+_MAX_RULES = 20  # of one series
 _MAX_DATES = 2000  # added or excluded, of one series
 
 
@@ -135,7 +136,9 @@ def _series(
     start = content.start
     is_whole = event.first("EXRULE") is None
     rules: list[Rule] = []
-    for line in event.every("RRULE"):
+    lines = list(event.every("RRULE"))
+    is_whole = is_whole and len(lines) <= _MAX_RULES
+    for line in lines[:_MAX_RULES]:
         try:
             rules.append(parse_rule(line.value, start))
         except NotExpandable:

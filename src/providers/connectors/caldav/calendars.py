@@ -7,6 +7,7 @@ from time import perf_counter
 
 from providers.connectors.caldav import mapping
 from providers.connectors.caldav.account_memory import AccountMemory, RangeCache
+from providers.connectors.caldav.bounded_rules import MAX_WORK, Work
 from providers.connectors.caldav.calendar_objects import CalendarObject
 from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.discovery import find_homes, list_calendars
@@ -21,6 +22,8 @@ from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, Event
 
 _EXPANDED_AT_ONCE = 0.01  # seconds of expansion; other requests run in between
+_MAX_WORK_OF_READING = 60 * MAX_WORK  # of all events of a calendar, for one reading
+_WORK_OF_OCCURRENCE = 25.0
 _MAX_HELD = 4 * MAX_EVENTS  # occurrences at a time
 
 
@@ -151,14 +154,18 @@ async def _expand(
     They are sorted by start when there are more than `MAX_EVENTS`, and the first ones remain.
     """
     held: list[Occurrence] = []
-    is_complete, began = True, perf_counter()
+    is_complete, began, left = True, perf_counter(), _MAX_WORK_OF_READING
     for calendar_object in objects:
         is_complete = is_complete and calendar_object.is_whole
         try:
-            overlapping = occurrences(calendar_object, span)
+            work = Work(min(MAX_WORK, left))
+            overlapping = occurrences(calendar_object, span, work)
         except (ValueError, OverflowError):
             is_complete = False
             continue
+        used = min(MAX_WORK, left) - work.left + _WORK_OF_OCCURRENCE * len(overlapping)
+        left = max(0.0, left - used)
+        is_complete = is_complete and not work.was_cut
         held += [event for event in overlapping if cancelled or event.content.status != "cancelled"]
         if len(held) > _MAX_HELD:
             is_complete, held = False, _first(held, newest_first=newest_first)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import cached_property
 
 from providers.connectors.caldav.content_lines import Component, ContentLine
 from providers.connectors.caldav.time_zones import Zones, find_zone, to_local, to_utc
@@ -17,7 +18,7 @@ _YEARS = range(1000, 9000)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventTime:
     """
     A moment, or a whole day.
@@ -34,7 +35,7 @@ class EventTime:
     def is_day(self) -> bool:
         return self.zone is None
 
-    @property
+    @cached_property
     def utc(self) -> datetime:
         """The moment; of a whole day, 00:00 UTC."""
         return to_utc(self.local, self.zone or UTC)

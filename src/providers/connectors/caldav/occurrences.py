@@ -1,10 +1,12 @@
 """The events of a calendar object that overlap a range: RFC 5545, 3.8.4.4."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from providers.connectors.caldav.calendar_objects import CalendarObject, EventContent
+from providers.connectors.caldav.bounded_rules import Work
+from providers.connectors.caldav.calendar_objects import CalendarObject, EventContent, Override
 from providers.connectors.caldav.ical_times import EventTime
 from providers.ports.calendar import MAX_EVENTS, Span
 
@@ -27,17 +29,20 @@ class Occurrence:
     series: str | None
 
 
-def occurrences(calendar_object: CalendarObject, span: Span) -> list[Occurrence]:
+def occurrences(calendar_object: CalendarObject, span: Span, work: Work) -> list[Occurrence]:
     """
     Return the events of an object that overlap a span, cancelled ones included.
 
-    They are not sorted, and are not more than one above `MAX_EVENTS`.
+    They are not sorted, and are not more than one above `MAX_EVENTS`. *work* is what rules may
+    cost; it tells whether events may be missing.
 
     Raises:
         OverflowError: A time is out of range.
     """
     meeting = (
-        occurrence for occurrence in _all(calendar_object, span) if span.meets(*occurrence.span)
+        occurrence
+        for occurrence in _all(calendar_object, span, work)
+        if span.meets(*occurrence.span)
     )
     return [occurrence for occurrence, _ in zip(meeting, range(MAX_EVENTS + 1), strict=False)]
 
@@ -66,10 +71,12 @@ def occurrence(calendar_object: CalendarObject, event_id: str) -> Occurrence | N
     if series is None or moment is None:
         return None
     original = series.start_at(moment)
-    return None if original is None else _following(calendar_object, original, content)
+    if original is None:
+        return None
+    return _following(calendar_object, original, content, _changes(calendar_object))
 
 
-def _all(calendar_object: CalendarObject, span: Span) -> Iterator[Occurrence]:
+def _all(calendar_object: CalendarObject, span: Span, work: Work) -> Iterator[Occurrence]:
     content, series = calendar_object.content, calendar_object.series
     overridden = {override.original.utc for override in calendar_object.overrides}
     for override in calendar_object.overrides:
@@ -79,9 +86,10 @@ def _all(calendar_object: CalendarObject, span: Span) -> Iterator[Occurrence]:
     if series is None:
         yield Occurrence(calendar_object.name, content, _span(content.start, content), None)
         return
-    for start in series.starts(_span_of_starts(calendar_object, content, span)):
+    changes = _changes(calendar_object)
+    for start in series.starts(_span_of_starts(calendar_object, content, span), work):
         if start.utc not in overridden:
-            yield _following(calendar_object, start, content)
+            yield _following(calendar_object, start, content, changes)
 
 
 def _span_of_starts(calendar_object: CalendarObject, content: EventContent, span: Span) -> Span:
@@ -105,16 +113,25 @@ def _duration(content: EventContent) -> timedelta:
     return content.length.nominal + content.length.exact
 
 
+def _changes(calendar_object: CalendarObject) -> Sequence[Override]:
+    """Return the overrides that change the later occurrences too, by their original starts."""
+    changes = [override for override in calendar_object.overrides if override.and_following]
+    return sorted(changes, key=_original_start)
+
+
+def _original_start(override: Override) -> datetime:
+    return override.original.utc
+
+
 def _following(
-    calendar_object: CalendarObject, start: EventTime, content: EventContent
+    calendar_object: CalendarObject,
+    start: EventTime,
+    content: EventContent,
+    changes: Sequence[Override],
 ) -> Occurrence:
-    """Return an occurrence without an override of its own."""
-    earlier = [
-        override
-        for override in calendar_object.overrides
-        if override.and_following and override.original.utc <= start.utc
-    ]
-    latest = max(earlier, key=lambda override: override.original.utc, default=None)
+    """Return an occurrence without an override of its own; *changes* are those of `_changes`."""
+    earlier = bisect_right(changes, start.utc, key=_original_start)
+    latest = changes[earlier - 1] if earlier else None
     if latest is None or latest.content.start.is_day != start.is_day:
         return _of_series(calendar_object, start, content, at=start)
     moved = start.at(start.local + (latest.content.start.utc - latest.original.utc))

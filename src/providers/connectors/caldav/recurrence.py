@@ -2,19 +2,26 @@
 Starts of a series within a range: RFC 5545, 3.3.10 and 3.8.5.
 
 Rules are expanded by dateutil, in local time, so that a clock change moves no occurrence. The work
-is bounded: a rule without COUNT begins shortly before the range, and every rule ends within some
-centuries even if it never matches, because it is expanded near the last year that dates can have.
+is bounded: a rule without COUNT begins shortly before the range, and every rule ends behind the
+range, or where the work of its event is used up (`bounded_rules`).
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from itertools import count, islice, takewhile
+from itertools import count, islice
 from types import MappingProxyType
 
-from dateutil.rrule import rrulestr
-
+from providers.connectors.caldav.bounded_rules import (
+    WORK_OF_START,
+    BoundedRule,
+    PastLastPeriod,
+    Work,
+    bounded_rule,
+    periods_between,
+    work_of_period,
+)
 from providers.connectors.caldav.ical_times import EventTime
 from providers.connectors.caldav.time_zones import to_local
 from providers.ports.calendar import MAX_EVENTS, Span
@@ -81,11 +88,18 @@ class Series:
     added: tuple[EventTime, ...] = ()
     excluded: frozenset[EventTime] = frozenset()
 
-    def starts(self, span: Span) -> list[EventTime]:
-        """Return the starts in a span, in order; not more than one above `MAX_EVENTS`."""
+    def starts(self, span: Span, work: Work) -> list[EventTime]:
+        """
+        Return the starts in a span, in order; not more than one above `MAX_EVENTS`.
+
+        *work* is what the rules may cost; it tells whether one of them was cut.
+        """
         starts = {start.utc: start for start in (self.first, *self.added)}
         for rule in self.rules:
-            for start in islice(_starts_of(rule, self.first, span), MAX_EVENTS + 1):
+            if len(starts) > MAX_EVENTS:
+                work.was_cut = True
+                break
+            for start in _starts_of(rule, self.first, span, work):
                 starts.setdefault(start.utc, start)
         excluded = {start.utc for start in self.excluded if not start.is_day}
         days = {start.local.date() for start in self.excluded if start.is_day}
@@ -100,7 +114,7 @@ class Series:
 
     def start_at(self, moment: datetime) -> EventTime | None:
         """Return the start at a moment, as `starts` gives it; None when there is none."""
-        return next(iter(self.starts(Span(moment, moment + timedelta(seconds=1)))), None)
+        return next(iter(self.starts(Span(moment, moment + timedelta(seconds=1)), Work())), None)
 
 
 def parse_rule(text: str, first: EventTime) -> Rule:
@@ -123,7 +137,7 @@ def parse_rule(text: str, first: EventTime) -> Rule:
         if interval < 1 or count < 0:
             raise NotExpandable
         rule = Rule(frequency, min(interval, 100_000), tuple(parts.items()), count or None, until)
-        _dateutil_rule(rule, first.local, first.local)  # raises when a part is not valid
+        _rule_of(rule, first.local, first.local, periods=1)  # raises when a part is not valid
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError):
         raise NotExpandable from None
     if _starts_a_day(parts) > 24 or (frequency in _STEPS and parts.keys() - {"WKST"}):
@@ -131,28 +145,68 @@ def parse_rule(text: str, first: EventTime) -> Rule:
     return rule
 
 
-def _starts_of(rule: Rule, first: EventTime, span: Span) -> Iterator[EventTime]:
-    """Yield the starts that a rule gives in a span, in order; nearby ones are yielded too."""
+def _starts_of(rule: Rule, first: EventTime, span: Span, work: Work) -> list[EventTime]:
+    """Return the starts that a rule gives in a span, in order, and some nearby ones."""
     zone = first.zone or UTC
     begin, end = (to_local(moment, zone) for moment in (_clamped(span.start), _clamped(span.end)))
     last = end + _DAY if rule.until is None else min(end + _DAY, rule.until)
     if rule.frequency in _STEPS:
-        yield from _stepped(rule, first, begin - _DAY, last)
-        return
+        most = min(MAX_EVENTS, int(work.left / WORK_OF_START)) + 1
+        starts = list(islice(_stepped(rule, first, begin - _DAY, last), most))
+        work.left = max(0.0, work.left - WORK_OF_START * len(starts))
+        work.was_cut |= len(starts) == most and starts[-1].utc < span.end
+        return starts
+    goal = last
     if rule.count:
         start = first.local
         last = min(last, _years_later(start.replace(day=1), MAX_COUNTED_YEARS))
     else:
         start = _fast_forward(rule, first.local, begin - _DAY)
     if last < start:
-        return
+        return []
+    starts, is_whole = _expanded(rule, first, (start, begin - _DAY, last), work)
+    work.was_cut |= not is_whole or last < goal
+    return starts
+
+
+def _expanded(
+    rule: Rule, first: EventTime, times: tuple[datetime, datetime, datetime], work: Work
+) -> tuple[list[EventTime], bool]:
+    """
+    Expand a rule in the years near the last one that dates can have.
+
+    *times* are where the rule begins, the first start to return, and the last one. The second of
+    the returned values tells whether these are all starts.
+    """
+    begin, earliest, last = times
     shift = (_LAST_YEAR - last.year) // _CYCLE * _CYCLE
-    shifted = _dateutil_rule(rule, _years_later(start, shift), _years_later(last, shift))
-    locals_ = (_years_later(local, -shift) for local in shifted)
-    # dateutil finds the end of a rule when a start lies behind it.
-    most = min(rule.count or MAX_STEPS, MAX_STEPS)
-    ending = takewhile(lambda local: local <= last, islice(locals_, most))
-    yield from (first.at(local) for local in ending if local >= begin - _DAY)
+    parts = dict(rule.parts)
+    needed = periods_between(rule.frequency, rule.interval, begin, last)
+    each = work_of_period(rule.frequency, rule.interval, parts, _starts_a_day(parts))
+    periods = min(needed, int(work.left / each))
+    work.left -= periods * each
+    if not periods:
+        return [], False
+    shifted = _rule_of(rule, _years_later(begin, shift), _years_later(last, shift), periods=periods)
+    most = min(MAX_STEPS, int(work.left / WORK_OF_START))
+    starts: list[EventTime] = []
+    number = 0
+    try:
+        for number, moved in enumerate(shifted, 1):
+            local = _years_later(moved, -shift)
+            if local >= earliest:
+                starts.append(first.at(local))
+            if number == rule.count:
+                break
+            if number >= most or len(starts) > MAX_EVENTS:
+                return starts, False
+    except PastLastPeriod:
+        return starts, periods == needed
+    except IndexError:  # dateutil: a week of a month that has fewer
+        return starts, False
+    finally:
+        work.left = max(0.0, work.left - WORK_OF_START * number)
+    return starts, True
 
 
 def _stepped(rule: Rule, first: EventTime, begin: datetime, last: datetime) -> Iterator[EventTime]:
@@ -165,14 +219,11 @@ def _stepped(rule: Rule, first: EventTime, begin: datetime, last: datetime) -> I
         yield first.at(start)
 
 
-def _dateutil_rule(rule: Rule, start: datetime, last: datetime) -> Iterator[datetime]:
-    parts = [
-        ("FREQ", rule.frequency),
-        ("INTERVAL", str(rule.interval)),
-        *rule.parts,
-        ("UNTIL", f"{last.year:04}{last:%m%dT%H%M%S}"),
-    ]
-    return iter(rrulestr(";".join(f"{name}={value}" for name, value in parts), dtstart=start))
+def _rule_of(rule: Rule, start: datetime, last: datetime, *, periods: int) -> BoundedRule:
+    parts = dict(rule.parts)
+    return bounded_rule(
+        rule.frequency, rule.interval, parts, start=start, last=last, periods=periods
+    )
 
 
 def _fast_forward(rule: Rule, start: datetime, goal: datetime) -> datetime:
