@@ -160,7 +160,7 @@ def assemble(
         ),
         read_rate_state=entry.read_rate_state,
         admission=AdmissionControl.of_worker(
-            settings.max_active, settings.max_queued, base.metrics.observe_queue
+            settings, base.metrics.observe_queue, base.clients.queued
         ),
         draining=lambda: lifecycle.draining,
         metrics=base.metrics,

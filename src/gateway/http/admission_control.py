@@ -15,6 +15,8 @@ from typing import NamedTuple, Protocol, Self
 
 from starlette.types import Message, Receive, Scope
 
+from gateway.settings import Settings
+from providers.http.slots import QueuedCalls
 from rest_compat.body import MAX_BODY
 from rest_compat.multipart import MAX_ENVELOPE
 from rest_compat.table import ENDPOINTS
@@ -29,6 +31,7 @@ SLOT_SECONDS = 1.0  # after which a request may be waiting for a slow peer and g
 PROGRESS_SHARE = 0.5  # unless this share of the slots was released meanwhile: all are slow then
 OVERCOMMIT_PER_SLOT = 7  # slots beyond the regular ones, for requests that mostly wait
 OVERCOMMIT_SECONDS = 0.05  # of the event loop's time that all admitted requests may need then
+MAX_QUEUED_SHARE = 0.25  # of them may wait then for other calls of the same accounts
 DETACHED_PER_SLOT = 16  # requests without a slot, at most; each holds about 30 kB
 _SMOOTHING = 1 / 32  # weight of one release in the mean time between releases
 BODILESS_METHODS = frozenset({"GET", "HEAD"})
@@ -49,7 +52,8 @@ class AdmissionControl:
 
     There are *overcommit* more slots while the work of all admitted requests, as it is known from
     earlier requests of their callers, would keep the event loop busy for `OVERCOMMIT_SECONDS` at
-    most: they wait for upstreams, and the worker is free.
+    most, and few of them wait in the gateway for the slots of their accounts: they wait for
+    upstreams, and the worker is free.
 
     The queue is first in, first out while waits are short. Under overload the newest request goes
     first: in order, every admitted request would have waited as long as the refused ones.
@@ -62,6 +66,7 @@ class AdmissionControl:
         observe_wait: ObserveWait | None = None,
         *,
         overcommit: int = 0,
+        calls: QueuedCalls | None = None,
     ) -> None:
         """
         Make the slots.
@@ -71,9 +76,11 @@ class AdmissionControl:
             queued: The number of requests that may wait for one.
             observe_wait: Called after each wait in the queue.
             overcommit: The number of further slots, for requests that have little work.
+            calls: The calls that wait for the slots of their accounts.
         """
         self._active = active
         self._most = active + overcommit
+        self._calls = calls or QueuedCalls()
         self._taken = 0
         self._work = 0.0  # seconds that the requests in the slots will keep the loop busy
         self._queued = queued
@@ -86,9 +93,11 @@ class AdmissionControl:
         self.completed = 0  # requests that kept their slot to the end
 
     @classmethod
-    def of_worker(cls, active: int, queued: int, observe_wait: ObserveWait) -> Self:
+    def of_worker(cls, settings: Settings, observe_wait: ObserveWait, calls: QueuedCalls) -> Self:
         """Make the slots of a worker, with further ones for requests that mostly wait."""
-        return cls(active, queued, observe_wait, overcommit=OVERCOMMIT_PER_SLOT * active)
+        active = settings.max_active
+        further = OVERCOMMIT_PER_SLOT * active
+        return cls(active, settings.max_queued, observe_wait, overcommit=further, calls=calls)
 
     def acquire_free(self, work: float = 0.0) -> bool:
         """
@@ -132,7 +141,9 @@ class AdmissionControl:
         """Return whether there is a slot for *work* seconds of the event loop's time."""
         if self._taken < self._active:
             return True
-        return self._taken < self._most and self._work + work <= OVERCOMMIT_SECONDS
+        if self._taken >= self._most or self._calls.count > MAX_QUEUED_SHARE * self._taken:
+            return False
+        return self._work + work <= OVERCOMMIT_SECONDS
 
     def _free_slot(self, work: float) -> None:
         """Release a slot, and give free slots to the next waiters."""

@@ -122,7 +122,11 @@ class Attempt:
     async def __aenter__(self) -> IncomingResponse:
         call, health = self._call, self._call.health
         call.sent = call.broken = False
-        self._release_slots = await health.slots.acquire(call.weight)
+        health.queued.count += 1
+        try:
+            self._release_slots = await health.slots.acquire(call.weight)
+        finally:
+            health.queued.count -= 1
         try:
             if health.throttle.until:
                 health.throttle.check()

@@ -15,7 +15,7 @@ import msgspec
 
 from providers.failures import Throttled, Unreachable
 from providers.http.retry_after import MAX_SECONDS
-from providers.http.slots import AccountSlots
+from providers.http.slots import AccountSlots, QueuedCalls
 
 
 class Clock(Protocol):
@@ -192,10 +192,16 @@ class Throttle:
 
 
 class Health:
-    """State of one connection at one origin; *slots* belong to its account there."""
+    """
+    State of one connection at one origin.
 
-    def __init__(self, clock: Clock, slots: AccountSlots) -> None:
+    *slots* belong to its account there, and *queued* counts the calls that wait for slots, of all
+    connections.
+    """
+
+    def __init__(self, clock: Clock, slots: AccountSlots, queued: QueuedCalls) -> None:
         self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)
         self.slots = slots
+        self.queued = queued

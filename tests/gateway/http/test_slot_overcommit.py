@@ -8,6 +8,7 @@ from waiting_application import Slow, call, settled
 from gateway.http import admission_control, caller_pacing
 from gateway.http.admission_control import OVERCOMMIT_SECONDS, AdmissionControl
 from gateway.http.middleware import CommonMiddleware
+from providers.http.slots import QueuedCalls
 
 
 def spacious():
@@ -30,6 +31,17 @@ async def test_a_request_of_any_work_gets_a_regular_slot():
     assert [slots.acquire_free(much), slots.acquire_free(0.0)] == [True, False]
     slots.release(much, detached=False)
     assert slots.acquire_free(much)
+
+
+async def test_there_are_no_more_slots_while_many_calls_wait_for_their_accounts():
+    calls = QueuedCalls()
+    slots = AdmissionControl(active=4, queued=3, overcommit=4, calls=calls)
+    assert all(slots.acquire_free() for _ in range(4))
+    calls.count = 2  # more than a quarter of four
+
+    assert not slots.acquire_free()
+    calls.count = 1
+    assert slots.acquire_free()
 
 
 @pytest.mark.parametrize("end", ["release", "detach", "detach_idle"])
