@@ -5,16 +5,12 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
+from waiting_application import settled
 
 from gateway.http import caller_pacing
 from gateway.http.caller_pacing import CallerPacing, Meter, Metered, MeteredTasks, caller_of
 
 HEAVY, HONEST = 1, 2
-
-
-async def settled():
-    for _ in range(10):
-        await asyncio.sleep(0)
 
 
 async def use(pacing, caller, seconds):
