@@ -61,7 +61,11 @@ gc.set_threshold(50_000, 20, 50)
 os.environ.setdefault("AGW_DRAIN_SECONDS", "0")
 
 
-EXCLUDED_MARKS = ("slow", "browser")  # those by which `./run test` leaves whole modules out
+EXCLUDED_MARKS = (
+    "slow",
+    "browser",
+    "stall",
+)  # those by which `./run test` leaves whole modules out
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -1,0 +1,31 @@
+"""Notes how long calls hold the event loop; `./run stalls` prints the worst."""
+
+import loop_stopwatch
+import pytest
+
+WORST = 10
+PROPERTY = "stall"  # of a test's report: (name, seconds)
+
+
+@pytest.fixture
+def stalls(request):
+    """The figures of the test, which fails at its end if a call held the loop too long."""
+    figures = loop_stopwatch.Stalls()
+    yield figures
+    request.node.user_properties += [(PROPERTY, figure) for figure in figures.seconds.items()]
+    assert figures.too_long() == {}
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the longest turns of the event loop, in milliseconds."""
+    figures = {
+        figure
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, figure in getattr(report, "user_properties", ())
+        if name == PROPERTY
+    }
+    if figures:
+        terminalreporter.section("longest turns of the event loop")
+    for name, seconds in sorted(figures, key=lambda figure: -figure[1])[:WORST]:
+        terminalreporter.write_line(f"{seconds * 1000:6.1f} ms  {name}")
