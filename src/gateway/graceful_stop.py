@@ -7,8 +7,10 @@ and running requests may end. See docs/spec/reliability.md#stop.
 """
 
 import asyncio
+import logging
 import signal
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -41,6 +43,12 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 NO_DRAIN = Stop(0.0, 10)
+
+# What a worker may take until its first response to the supervisor: its imports take 2 s of CPU,
+# and many processes may start beside it.
+START_SECONDS = 120
+STARTING_PING_SECONDS = 0.5  # short, so that a worker that ends while it starts is seen soon
+_log = logging.getLogger("gateway")
 
 
 class Server(uvicorn.Server):
@@ -117,10 +125,41 @@ def _accept_all(listener: socket.socket) -> list[socket.socket]:
 
 
 class Worker(multiprocess.Process):
-    """A worker process whose server drains; settings come from the environment."""
+    """
+    A worker process whose server drains; settings come from the environment.
+
+    Until its first response to the supervisor it is starting: on a busy machine the imports alone
+    take longer than the health check of a serving worker may.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self._has_answered = False
+        self._must_answer_until = time.monotonic() + START_SECONDS
 
     @property
     def server(self) -> uvicorn.Server:
         if self._server is None:
             self._server = Server(self.config, Stop.of(Settings()))
         return self._server
+
+    def is_alive(self, timeout: float = 5.0) -> bool:
+        """Return whether the worker runs and, once it has started, answers within *timeout*."""
+        if not self.process.is_alive():
+            return False
+        if self.ping(timeout if self._has_answered else STARTING_PING_SECONDS):
+            self._has_answered = True
+            return True
+        is_starting = not self._has_answered and time.monotonic() < self._must_answer_until
+        return is_starting and self.process.is_alive()
+
+    def kill(self) -> None:
+        """End the worker, which the supervisor replaces; the log says why."""
+        if self.exitcode is not None:
+            reason = f"ended with status {self.exitcode}"
+        elif self._has_answered:
+            reason = "did not answer its supervisor"
+        else:
+            reason = f"did not start within {START_SECONDS} seconds"
+        _log.warning("worker %s %s and is replaced", self.pid, reason)
+        super().kill()

@@ -3,11 +3,14 @@
 import asyncio
 import signal
 import socket
+import time
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
 
-from gateway.graceful_stop import Server, Stop
+from gateway.graceful_stop import Server, Stop, Worker
 from gateway.http.protocol import GuardedProtocol
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n"
@@ -153,3 +156,38 @@ async def test_a_connection_whose_request_is_on_the_way_is_answered(make, sent):
     writer.close()
 
     assert text.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+class Starting(Worker):
+    """A worker whose process does not answer, as one that still imports its modules."""
+
+    def __init__(self):
+        super().__init__(uvicorn.Config(App(), log_config=None), [])
+        self.process = SimpleNamespace(pid=7, exitcode=None, is_alive=lambda: True, kill=Mock())
+
+
+def test_a_worker_that_starts_is_not_ended_for_its_silence(monkeypatch):
+    worker = Starting()
+    monkeypatch.setattr("gateway.graceful_stop.STARTING_PING_SECONDS", 0.0)
+
+    assert worker.is_alive(timeout=0.0)
+    worker._must_answer_until = time.monotonic()
+    assert not worker.is_alive(timeout=0.0)
+
+
+def test_a_worker_that_ends_while_it_starts_is_seen():
+    worker = Starting()
+    worker.process.is_alive = lambda: False
+
+    assert not worker.is_alive(timeout=0.0)
+
+
+def test_a_worker_that_has_answered_must_answer_again(caplog):
+    worker = Starting()
+    worker.child_conn.send(True)  # what the thread of the worker sends for a ping
+
+    assert worker.is_alive(timeout=0.0)
+    assert not worker.is_alive(timeout=0.0)
+    worker.kill()
+    assert caplog.messages == ["worker 7 did not answer its supervisor and is replaced"]
+    worker.process.kill.assert_called_once_with()
