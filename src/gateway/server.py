@@ -18,7 +18,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import multiprocess
 
 from gateway.app import Gateway, assemble
-from gateway.errors import CommandError
+from gateway.errors import CommandError, missing_module
 from gateway.graceful_stop import NO_DRAIN, Server, Stop, Worker
 from gateway.http.protocol import GuardedProtocol
 from gateway.http.sandbox_mount import SandboxApp
@@ -42,6 +42,9 @@ def create() -> Gateway:
     Thread(target=_end_with_parent, daemon=True).start()
     try:
         gateway = assemble(settings, sandbox=sandbox_of(settings))
+    except ModuleNotFoundError as problem:
+        _log.critical("a worker could not start: %s", missing_module(problem.name or ""))
+        sys.exit(STARTUP_FAILURE)
     except Exception:  # noqa: BLE001 - the next start would fail the same way
         _log.exception("a worker could not start")
         sys.exit(STARTUP_FAILURE)  # any other status: the parent starts it again, for ever

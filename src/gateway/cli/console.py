@@ -126,7 +126,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
     from pydantic import ValidationError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from gateway.errors import CommandError
+    from gateway.errors import CommandError, missing_module
     from gateway.operations.rows import NoSuchRow, UnknownReference
     from gateway.secrets.keyring import WeakSecret
     from gateway.settings import NotConfigured
@@ -156,7 +156,7 @@ def _sentences(problem: Exception) -> Sequence[str]:  # noqa: C901 - one case pe
         case DBAPIError() | sqlite.Error():
             return (f"The database refused: {reason(problem)}",)
         case ModuleNotFoundError() if _is_of_demo_extra(problem.name or ""):
-            return ("The demo needs the extra packages: pip install 'access-gateway[demo]'.",)
+            return (missing_module(problem.name or ""),)
         case OSError():
             return (f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "),)
         case _:

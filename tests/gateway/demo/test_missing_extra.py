@@ -1,9 +1,13 @@
 """Without the packages of the extra `demo`, its commands name the extra; the gateway needs none."""
 
+import os
 import subprocess
 import sys
 
 import pytest
+from uvicorn.config import STARTUP_FAILURE
+
+from gateway.version import VERSION
 
 WITHOUT_EXTRA = """
 import sys
@@ -26,8 +30,32 @@ def test_a_missing_extra_is_named_in_one_sentence(tmp_path, words):
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == (
-        "The demo needs the extra packages: pip install 'access-gateway[demo]'."
+        "The module icalendar is not installed. The sandbox needs the extra packages: "
+        f"pip install 'dist/access_gateway-{VERSION}-py3-none-any.whl[demo]' "
+        "(./run build makes the wheel)."
     )
+
+
+@pytest.mark.slow  # two processes
+def test_a_worker_names_the_missing_module(tmp_path):
+    program = WITHOUT_EXTRA.format(words=[]).replace(
+        "from gateway.cli.main import run\nrun()", "from gateway.server import create\ncreate()"
+    )
+    secrets = {
+        "AGW_ADMIN_TOKEN": "the-admin-token-of-tests",
+        "AGW_SECRET_KEYS": "a-secret-of-tests",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, **secrets, "AGW_SANDBOX": "true", "AGW_LOG_FORMAT": "json"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == STARTUP_FAILURE
+    assert "a worker could not start: The module icalendar is not installed." in done.stderr
 
 
 @pytest.mark.slow  # a process
