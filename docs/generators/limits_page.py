@@ -20,7 +20,8 @@ from graph.emails import filters as email_filters
 from graph.emails import mutations as email_mutations
 from graph.events import filters as event_filters
 from graph.execution import counting_executor
-from graph.tasks import read_arguments, write_arguments
+from graph.masking import text_limits
+from graph.tasks import write_arguments
 from policy import patterns
 from policy.quota import SURFACE_WINDOWS
 from providers.http import client as upstream
@@ -66,6 +67,7 @@ def _groups() -> Iterator[tuple[str, Sequence[Limit]]]:
     yield "Uploads and attachments", _files()
     yield "Pages and lists", _pages()
     yield "Fields of messages, tasks and rules", _fields()
+    yield "Texts of arguments, parameters and members", list(_texts())
     yield "GraphQL documents", _documents()
     yield "Times", _times()
     yield "A worker", list(_worker())
@@ -128,20 +130,19 @@ def _pages() -> Sequence[Limit]:
 
 def _fields() -> Sequence[Limit]:
     return (
-        Limit("search text of mail", f"{email_filters.MAX_TEXT} characters"),
-        Limit("search text of events", f"{event_filters.MAX_TEXT} characters"),
-        Limit("search text of content", f"{search_queries.MAX_TEXT} characters"),
-        Limit("filter of task items", f"{read_arguments.MAX_TEXT} characters"),
         Limit("recipients of a message", str(sending.MAX_RECIPIENTS)),
         Limit("names of all recipients", f"{_number(sending.MAX_NAMES)} characters"),
-        Limit("subject of a message", f"{sending.MAX_SUBJECT} characters"),
         Limit("labels that one request adds or removes", str(email_mutations.MAX_LABELS)),
-        Limit("name of a task item", f"{_number(write_arguments.MAX_NAME)} characters"),
-        Limit("comment on a task item", f"{_number(write_arguments.MAX_COMMENT)} characters"),
         Limit("columns that one request sets", str(write_arguments.MAX_FIELDS)),
         Limit("pattern of a rule", f"{patterns.MAX_PATTERN_LENGTH} characters"),
         Limit("rules of a token", _number(rule_intents.MAX_RULES)),
     )
+
+
+def _texts() -> Iterator[Limit]:
+    for name, limit in {**text_limits.ARGUMENTS, **text_limits.MEMBERS}.items():
+        parts = f", {limit.part} between two commas" if limit.part else ""
+        yield Limit(f"`{name}`", f"{_number(limit.characters)} characters{parts}")
 
 
 def _documents() -> Sequence[Limit]:

@@ -116,7 +116,7 @@ async def related(
     text: Annotated[str | None, Argument(description="A text or HTML with links.")] = None,
 ) -> RelatedView:
     """Lead to the messages of people in some days, and to links; only what is selected is read."""
-    wellformed.check({"participants": participants}, called=info.argument_name)
+    wellformed.check({"participants": participants}, root="related", called=info.argument_name)
     people = None if participants is None else _others(info.context.caller, participants)
     first = end = None
     if from_ is not None and to is not None:

@@ -24,8 +24,6 @@ from providers.collab_ids import ROOT, ItemKey
 from providers.content.fingerprints import FileFingerprint
 from providers.ports.collab import FileQuery, Order, Upload, UploadTruncated
 
-MAX_DESCRIPTION = 1000  # characters; docs/spec/collab.md#upload
-
 Argument = strawberry.argument
 
 
@@ -55,7 +53,7 @@ async def upload_file(  # noqa: PLR0913 - the documented parameters, name by nam
         chunks=file_content.described_chunks(body),
         size=body.size,
         mime_type=resolve_media_type(mime_type, announced=body.mime_type, name=name),
-        description=inputs.validate_text(description, "description", maximum=MAX_DESCRIPTION),
+        description=description or None,
         conflict=(conflict_behavior or inputs.ConflictBehavior.FAIL).value,
     )
     access = open_write_access(context)
@@ -103,9 +101,7 @@ async def create_folder(
     """Create a folder."""
     context = info.context
     name = inputs.validate_name(written.name, "input.name")
-    description = inputs.validate_text(
-        written.description, "input.description", maximum=MAX_DESCRIPTION
-    )
+    description = written.description or None
     parent_id = written.parent_folder_id
     key = ids.parse_folder(parent_id, "parentFolderId") if parent_id else None
     access = open_write_access(context)

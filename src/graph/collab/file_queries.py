@@ -22,14 +22,12 @@ from graph.execution.requested_fields import wanted
 from graph.masking.guards import guarded
 from policy.refusals import InvalidInput
 from policy.vocabulary import Code, CollabField, CollabOp, Surface
-from providers import web_addresses
 from providers.collab_ids import ROOT, ItemKey
 from providers.fanout import ConnectionWarning
 from providers.ports.collab import Order, Page
 from providers.records.collab import Drive, File, Permission, shared_with
 
 MAX_LIMIT = 100  # docs/spec/collab.md#file-list
-MAX_MIME_TYPE = 255  # characters of the pattern
 
 Argument = strawberry.argument
 Owner = Annotated[
@@ -107,14 +105,14 @@ async def collab_files(  # noqa: PLR0913 - the documented parameters, name by na
     """List or search files and folders; without a folder or site, in all libraries."""
     context = info.context
     filters = Filters(
-        q=clean_text(q, "q"),
+        q=clean_text(q),
         folder=ids.parse_folder(folder_id) if folder_id else None,
         site=ids.parse_site(site_id) if site_id else None,
-        mime_type=clean_text(mime_type, "mimeType", maximum=MAX_MIME_TYPE),
-        name=clean_text(name, "name"),
-        owner=clean_text(owner, "owner"),
-        shared_with=clean_text(shared_with, "sharedWith"),
-        web_urls=clean_text(web_urls, "webUrls", maximum=web_addresses.MAX_TEXT_OF_ADDRESSES),
+        mime_type=clean_text(mime_type),
+        name=clean_text(name),
+        owner=clean_text(owner),
+        shared_with=clean_text(shared_with),
+        web_urls=clean_text(web_urls),
         after=modified_after,
         before=modified_before,
         order=parse_order(order_by),

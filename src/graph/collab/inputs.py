@@ -10,8 +10,6 @@ from graph.scalars import JSON
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
-MAX_ADDRESS = 320  # characters
-
 _ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
 
 
@@ -97,13 +95,6 @@ def validate_name(name: str, field: str) -> str:
     return name
 
 
-def validate_text(text: str | None, field: str, *, maximum: int) -> str | None:
-    """Return *text*, None when it is empty; InvalidInput above *maximum* characters."""
-    if len(text or "") > maximum:
-        raise _invalid(field, f"It may have at most {maximum} characters.")
-    return text or None
-
-
 def require_text(value: str | None, field: str) -> str:
     """Return *value* trimmed; InvalidInput if it is absent or blank."""
     if not (value or "").strip():
@@ -114,7 +105,7 @@ def require_text(value: str | None, field: str) -> str:
 def validate_address(value: str | None, field: str) -> str:
     """Return an e-mail address; InvalidInput if it is absent or invalid."""
     address = require_text(value, field)
-    if len(address) > MAX_ADDRESS or not _ADDRESS.fullmatch(address):
+    if not _ADDRESS.fullmatch(address):
         raise _invalid(field, "It must be an e-mail address.")
     return address
 

@@ -28,8 +28,6 @@ from providers.records.collab import Row
 
 # docs/spec/collab.md#list-items
 MAX_LIMIT = 200
-MAX_FILTER = 2000  # characters
-MAX_ORDER = 1000  # characters of at most three columns
 MAX_SELECTED = 400  # columns
 
 Argument = strawberry.argument
@@ -176,8 +174,8 @@ def _query(
     if context.caller.hides(CollabField.FIELD_VALUES):
         selected = ()  # without effect: docs/spec/masks.md#collab-filters
     return RowQuery(
-        filter=clean_text(filter_, "filter", maximum=MAX_FILTER),
-        order_by=clean_text(order_by, "orderBy", maximum=MAX_ORDER),
+        filter=clean_text(filter_),
+        order_by=clean_text(order_by),
         select=selected or None,
         limit=context.clamp_limit(limit, default=50, maximum=MAX_LIMIT),
     )

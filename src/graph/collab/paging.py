@@ -8,7 +8,6 @@ import msgspec
 
 from graph import page_tokens
 from graph.context import Context
-from policy.refusals import InvalidInput
 from providers.ports.collab import Page
 
 MAX_PAGES = 5  # upstream pages for one of ours; docs/spec/paging.md#page-filling
@@ -84,10 +83,8 @@ def cut_page(
     return page, sort_key(page[-1]) if len(rest) > limit else None
 
 
-def clean_text(text: str | None, name: str, *, maximum: int = 500) -> str | None:
-    """Trim a search text, None if it is blank; InvalidInput above *maximum* characters."""
-    if len(text or "") > maximum:
-        raise InvalidInput(f"{name} may have at most {maximum} characters.")
+def clean_text(text: str | None) -> str | None:
+    """Trim a search text; None if it is blank."""
     return (text or "").strip() or None
 
 

@@ -22,8 +22,6 @@ from providers.collab_ids import ItemKey
 from providers.ports.collab import Share
 from providers.records.collab import File, Permission
 
-MAX_MESSAGE = 2000  # characters; docs/spec/collab.md#sharing
-
 Argument = strawberry.argument
 
 
@@ -136,7 +134,7 @@ def _share(written: inputs.ShareDriveFileInput) -> Share:
         role=_shared_role(written.role),
         email=email,
         notify=written.send_notification is not False,
-        message=inputs.validate_text(written.message, "input.message", maximum=MAX_MESSAGE),
+        message=written.message or None,
     )
 
 

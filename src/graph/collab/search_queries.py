@@ -22,7 +22,6 @@ from providers.records.collab import SearchHit
 # docs/spec/collab.md#search
 MAX_LIMIT = 100
 MAX_START = 10_000
-MAX_TEXT = 1000  # characters
 ENTITY_TYPES = ("driveItem", "listItem", "list", "site")
 
 Argument = strawberry.argument
@@ -112,8 +111,6 @@ def _text(q: str | None) -> str:
     text = (q or "").strip()
     if not text:
         raise InvalidInput("q must not be empty.", code=Code.INVALID_QUERY)
-    if len(text) > MAX_TEXT:
-        raise InvalidInput(f"q may have at most {MAX_TEXT} characters.", code=Code.INVALID_QUERY)
     if text.count('"') % 2:
         raise InvalidInput("q has a quote that is not closed.", code=Code.INVALID_QUERY)
     return text

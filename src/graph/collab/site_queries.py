@@ -61,7 +61,7 @@ async def collab_sites(
 ) -> CollabSitePageView:
     """List the sites that the token can see, by display name."""
     context = info.context
-    search_text = clean_text(q, "q")
+    search_text = clean_text(q)
     size = context.clamp_limit(limit, default=25, maximum=MAX_SITES)
     binding: dict[str, object] = {"q": search_text}
     after = read_token(context, "collabSites", binding, page_token, SitePosition)

@@ -14,7 +14,6 @@ from providers.ports.mail import MailQuery
 
 MAX_LIMIT = 50  # docs/spec/paging.md#keys
 MAX_PARTICIPANTS = 10  # addresses in `participant`
-MAX_TEXT = 500  # characters of q; docs/spec/email.md#free-text
 
 # Field that `q` searches -> the record attribute.
 SEARCHED: Mapping[EmailField, str] = MappingProxyType(
@@ -79,14 +78,11 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         Check the filters without regard to the token.
 
         Raises:
-            InvalidInput: `q` is too long, `participant` lists too many addresses, or `before` is
-                not after `after`.
+            InvalidInput: `participant` lists too many addresses, or `before` is not after `after`.
         """
         people = query_matching.addresses(self.participant) if self.participant else ()
         if len(people) > MAX_PARTICIPANTS:
             raise InvalidInput(f"participant may list at most {MAX_PARTICIPANTS} addresses.")
-        if len(self.q or "") > MAX_TEXT:
-            raise InvalidInput(f"q may have at most {MAX_TEXT} characters.")
         if self.after is not None and self.before is not None and self.before <= self.after:
             raise InvalidInput("before must be later than after.", code=Code.INVALID_RANGE)
 

@@ -28,7 +28,6 @@ from providers.search_text import fold_label
 from providers.write_previews import Resource
 
 MAX_LABELS = 50  # per list; docs/spec/email.md#label-rules
-MAX_LABEL = 225  # characters
 
 # A forward sends these to any address (docs/spec/email.md#forwards-with-hidden-fields).
 _FORWARDED = (EmailField.BODY, EmailField.ATTACHMENTS)
@@ -194,11 +193,10 @@ def _label_problems(name: str, labels: list[str]) -> list[Detail]:
         return [Detail(name, f"At most {MAX_LABELS} labels are allowed.")]
     return [
         Detail(
-            f"{name}[{index}]",
-            f"A label has 1 to {MAX_LABEL} characters, none of them control characters.",
+            f"{name}[{index}]", "A label has a character that is shown, and no control characters."
         )
         for index, label in enumerate(labels)
-        if not fold_label(label) or len(label) > MAX_LABEL or unsafe(label)
+        if not fold_label(label) or unsafe(label)
     ]
 
 

@@ -20,9 +20,6 @@ from providers.records.mail import Participant
 
 # docs/spec/email.md#send-validation
 MAX_RECIPIENTS = 500
-MAX_ADDRESS = 320  # characters
-MAX_SUBJECT = 998  # characters; the longest line of RFC 5322
-MAX_NAME = 998  # characters
 MAX_NAMES = 100_000  # characters of the names of all recipients
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,8 +40,6 @@ async def draft(written: inputs.SendEmailInput, context: Context) -> Draft:
     problems = Problems()
     groups = [("to", written.to), ("cc", written.cc or []), ("bcc", written.bcc or [])]
     to, cc, bcc = _recipients(groups, problems)
-    if len(written.subject) > MAX_SUBJECT:
-        problems.add("subject", f"It may have at most {MAX_SUBJECT} characters.")
     if unsafe(written.subject):
         problems.add("subject", "Line breaks and control characters are not allowed.")
     _check_body(written.body, problems)
@@ -235,8 +230,6 @@ def _check_length_of_names(
 def _participant(person: inputs.ParticipantInput, path: str, problems: Problems) -> Participant:
     for message in _address_problems(person.email):
         problems.add(f"{path}.email", message)
-    if len(person.name or "") > MAX_NAME:
-        problems.add(f"{path}.name", f"A name has at most {MAX_NAME} characters.")
     if person.name is not None and unsafe(person.name):
         problems.add(f"{path}.name", "Line breaks and control characters are not allowed.")
     return Participant(email=person.email, name=person.name)
@@ -250,8 +243,6 @@ def _address_problems(address: str) -> Iterable[str]:
         _SEPARATOR.search(domain) and not _ADDRESS_LITERAL.fullmatch(domain)
     ):
         yield "Commas, brackets and other separators are not allowed."
-    if len(address) > MAX_ADDRESS:
-        yield f"An address has at most {MAX_ADDRESS} characters."
     if unsafe(address) or "".join(address.split()) != address:
         yield "Spaces and control characters are not allowed."
 

@@ -15,7 +15,6 @@ from providers.ports.calendar import ROOMS, Span
 from providers.records.calendar import Event
 
 MAX_LIMIT = 1000  # docs/spec/paging.md#keys
-MAX_TEXT = 500  # characters of a search text; docs/spec/calendar.md#keyword
 MAX_ADDRESSES = 50  # docs/spec/calendar.md#attendees-filter
 MIN_CONTACT = 2  # characters; docs/spec/calendar.md#events-by-contact
 MAX_FREE_BUSY = timedelta(days=366)  # docs/spec/calendar.md#free-busy
@@ -56,13 +55,13 @@ def text(value: str | None, name: str, *, min_length: int = 1) -> str | None:
     Trim a search text; None when it is blank.
 
     Raises:
-        InvalidInput: The text is too short or too long.
+        InvalidInput: The text is too short.
     """
     trimmed = (value or "").strip()
     if not trimmed:
         return None
-    if not min_length <= len(trimmed) <= MAX_TEXT:
-        raise InvalidInput(f"{name} must have {min_length} to {MAX_TEXT} characters.")
+    if len(trimmed) < min_length:
+        raise InvalidInput(f"{name} must have at least {min_length} characters.")
     return trimmed
 
 

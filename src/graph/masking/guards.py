@@ -139,7 +139,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
         record_type: type[R] = resolver.__annotations__["return"]
-        defaults = _defaults(resolver)
+        defaults, root = _defaults(resolver), to_camel_case(resolver.__name__)
 
         @wraps(resolver)
         def admitted(*args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
@@ -148,7 +148,7 @@ def guarded(  # noqa: PLR0913 - what a root field declares
             members = _input_members(kwargs) if member_operations else _NO_MEMBERS
             if requirement not in context.caller.bound:
                 requirement.admit(context.caller, members)
-            wellformed.check(kwargs, called=info.argument_name)
+            wellformed.check(kwargs, root=root, called=info.argument_name)
             if context.repeated is context.effect_request is context.delivery is None:
                 return resolver(*args, **kwargs)
             allowed_by = requirement.allowing_operation(context.caller, members)
@@ -250,11 +250,13 @@ def for_parents(*, returns: object) -> Callable[[Callable[P, Awaitable[R]]], Str
     requirement = Requirement(None, creates_children=True)
 
     def field(resolver: Callable[P, Awaitable[R]]) -> StrawberryField:
+        root = to_camel_case(resolver.__name__)
+
         @wraps(resolver)
         async def admitted(*args: P.args, **kwargs: P.kwargs) -> R:
             info = cast("Any", kwargs["info"])
             requirement.admit(info.context.caller)
-            wellformed.check(kwargs, called=info.argument_name)
+            wellformed.check(kwargs, root=root, called=info.argument_name)
             return await resolver(*args, **kwargs)
 
         return _field(admitted, returns, requirement, [Requires(setting="allowChildren")])

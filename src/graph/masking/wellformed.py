@@ -1,17 +1,22 @@
 """
-Checks of arguments: no U+0000 in texts, bounded nesting (docs/spec/graphql.md#arguments).
+Checks of arguments: no U+0000 and no too long text, bounded nesting.
 
-Upstreams, databases and recursive functions fail on both. REST refuses them when it reads the
-request; these checks are for requests to /graphql.
+Upstreams, databases and recursive functions fail on U+0000 and on nesting. REST refuses both when
+it reads the request; these checks are for requests to /graphql (docs/spec/graphql.md#arguments).
+Lengths are checked here alone, for both (docs/spec/limits.md#texts).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from types import NoneType
 from typing import Any
 
 from strawberry.types import has_object_definition
+from strawberry.utils.str_converters import to_camel_case
 
+from graph.masking import text_limits
+from graph.masking.text_limits import TextLimit
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
@@ -24,14 +29,15 @@ _SAFE_TYPES = frozenset({NoneType, bool, int, float, datetime})
 _LOOKED_UP = ("_id", "_token")
 
 
-def check(arguments: Mapping[str, object], *, called: Callable[[str], str]) -> None:
+def check(arguments: Mapping[str, object], *, root: str, called: Callable[[str], str]) -> None:
     """
-    Check the arguments of a root field, by Python name; *called* returns the GraphQL name.
+    Check the arguments of the root field *root*, by Python name; *called* returns the GraphQL name.
 
     The resolver's `info` may be among them.
 
     Raises:
-        InvalidInput: `INVALID_PARAMETER` for a text, `VALIDATION_ERROR` for an input.
+        InvalidInput: `INVALID_PARAMETER` for a text, or the code of its `TextLimit`;
+            `VALIDATION_ERROR` for an input.
     """
     for name, value in arguments.items():
         if type(value) in _SAFE_TYPES or name == "info":
@@ -41,6 +47,8 @@ def check(arguments: Mapping[str, object], *, called: Callable[[str], str]) -> N
                 raise _invalid(
                     called(name), "must not contain the character U+0000", Code.INVALID_PARAMETER
                 )
+            if len(value) > text_limits.SHORTEST:
+                _check_length(called(name), value, root)
         elif has_object_definition(value):
             _check_input(called(name), value)
 
@@ -52,6 +60,7 @@ def _check_input(name: str, value: object) -> None:
             raise _invalid(name, "has a string with the character U+0000", Code.VALIDATION_ERROR)
         level = [child for item in level for child in _children(item)]
         if not level:
+            _check_lengths(value)
             return
     raise _invalid(name, f"is nested deeper than {MAX_DEPTH} levels", Code.VALIDATION_ERROR)
 
@@ -62,6 +71,46 @@ def _children(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     return value if isinstance(value, list) else []
+
+
+def _check_length(name: str, text: str, root: str) -> None:
+    limit = text_limits.of_argument(root, name)
+    if limit.code is not None and (problem := text_limits.problem(text, limit)):
+        raise _invalid(name, problem, limit.code)
+
+
+def _check_lengths(value: object) -> None:
+    details = [Detail(path, f"It {problem}.") for path, problem in _too_long(value, "")]
+    if details:
+        message = f"{details[0].field}: {details[0].message}"
+        raise InvalidInput(message, code=Code.VALIDATION_ERROR, details=details)
+
+
+def _too_long(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Return the paths of the too long texts of an input, and what is wrong with each."""
+    for attribute, name, limit in _members(type(value)):  # type: ignore[arg-type]  # types hash
+        member = getattr(value, attribute)
+        entries = member if isinstance(member, list) else [member]
+        for index, entry in enumerate(entries):
+            where = f"{path}{name}[{index}]" if entries is member else f"{path}{name}"
+            if limit is None:
+                if has_object_definition(entry):
+                    yield from _too_long(entry, f"{where}.")
+            elif isinstance(entry, str) and (problem := text_limits.problem(entry, limit)):
+                yield where, problem
+
+
+@cache
+def _members(type_: type) -> tuple[tuple[str, str, TextLimit | None], ...]:
+    """Return attribute, GraphQL name and limit of the members of an input type that need a look."""
+    names = [(attribute, to_camel_case(attribute)) for attribute in type_.__annotations__]
+    limits = [
+        (attribute, name, text_limits.MEMBERS.get(f"{type_.__name__}.{name}"))
+        for attribute, name in names
+    ]
+    return tuple(
+        (attribute, name, limit) for attribute, name, limit in limits if limit is None or limit.code
+    )
 
 
 def _invalid(name: str, why: str, code: Code) -> InvalidInput:

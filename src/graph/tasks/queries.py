@@ -68,7 +68,7 @@ async def task_boards(  # noqa: PLR0913 - the documented parameters, name by nam
     """List the boards that the token may see."""
     context = info.context
     code = routing.provider_code(provider, context)
-    text = read_arguments.text(q, "q")
+    text = read_arguments.text(q)
     size = context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT)
     account = routing.choose_account(code, context)
     filters = {"q": text, "includeArchived": bool(include_archived)}
@@ -135,11 +135,11 @@ async def task_items(  # noqa: PLR0913 - the documented parameters, name by name
     code = routing.provider_code(provider, context)
     read_arguments.check_id(board_id, "boardId")
     query = ItemQuery(
-        group_id=read_arguments.text(group_id, "groupId"),
-        text=read_arguments.text(q, "q"),
-        status=read_arguments.text(status, "status"),
-        assignee=read_arguments.text(assignee, "assignee"),
-        assignee_email=read_arguments.text(assignee_email, "assigneeEmail"),
+        group_id=read_arguments.text(group_id),
+        text=read_arguments.text(q),
+        status=read_arguments.text(status),
+        assignee=read_arguments.text(assignee),
+        assignee_email=read_arguments.text(assignee_email),
         limit=context.clamp_limit(limit, default=DEFAULT_LIMIT, maximum=MAX_LIMIT),
     )
     account = routing.choose_account(code, context)

@@ -10,7 +10,6 @@ from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code, TaskField, TaskOp
 from providers.ports.tasks import ItemVisibility
 
-MAX_TEXT = 500  # characters of a filter
 MAX_ID = 255  # characters
 
 # Mask word -> the attribute of `TaskItem` that it hides.
@@ -33,15 +32,8 @@ _ATTRIBUTES: Mapping[TaskField, str] = MappingProxyType(
 )
 
 
-def text(value: str | None, name: str) -> str | None:
-    """
-    Trim a filter; None when it is blank.
-
-    Raises:
-        InvalidInput: The filter is too long.
-    """
-    if value is not None and len(value) > MAX_TEXT:
-        raise InvalidInput(f"{name} may have at most {MAX_TEXT} characters.")
+def text(value: str | None) -> str | None:
+    """Trim a filter; None when it is blank."""
     return (value or "").strip() or None
 
 

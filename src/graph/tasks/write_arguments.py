@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from graph.context import Context
+from graph.masking import text_limits
 from policy.recipients import Recipient
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
@@ -15,9 +16,8 @@ from providers.ports.tasks import NAME_COLUMN
 from providers.records.tasks import TaskColumn
 from providers.tasks.accounts import TaskAccount
 
-MAX_NAME = 1_000  # characters
-MAX_COMMENT = 20_000
 MAX_FIELDS = 200  # columns that one request sets
+MAX_NAME = text_limits.MEMBERS["CreateTaskItemInput.name"].characters
 
 
 def check_name(value: str, path: str = "name") -> str:
@@ -27,12 +27,14 @@ def check_name(value: str, path: str = "name") -> str:
     Raises:
         InvalidInput: `VALIDATION_ERROR`: blank, too long, or no text at all.
     """
-    return _check_text(value, path, maximum=MAX_NAME)
+    if len(value) > MAX_NAME:  # as a member of `fields` it has no limit of its own
+        raise _invalid(path, f"It may have at most {MAX_NAME} characters.")
+    return _check_text(value, path)
 
 
 def check_comment(value: str) -> str:
-    """Check a comment; see `check_name`."""
-    return _check_text(value, "body", maximum=MAX_COMMENT)
+    """Check the text of a comment, in the same way."""
+    return _check_text(value, "body")
 
 
 def read_fields(value: object, *, required: bool) -> dict[str, str]:
@@ -153,11 +155,9 @@ def rejected(
     return tuple(field for field in fields if field not in written) or None
 
 
-def _check_text(value: str, path: str, *, maximum: int) -> str:
+def _check_text(value: str, path: str) -> str:
     if not value.strip():
         raise _invalid(path, "It must not be blank.")
-    if len(value) > maximum:
-        raise _invalid(path, f"It may have at most {maximum} characters.")
     try:
         value.encode()
     except UnicodeEncodeError:

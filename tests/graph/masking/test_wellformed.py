@@ -77,10 +77,16 @@ async def test_a_missing_flag_comes_before_a_nul(ask, world):
 
 
 def test_values_may_be_nested_as_deep_as_in_a_body_of_rest():
-    wellformed.check({"input": CreateListItemInput(fields={"a": nested(62)})}, called=str)
+    wellformed.check(
+        {"input": CreateListItemInput(fields={"a": nested(62)})}, root="createListItem", called=str
+    )
 
     with pytest.raises(InvalidInput) as refused:
-        wellformed.check({"input": CreateListItemInput(fields={"a": nested(63)})}, called=str)
+        wellformed.check(
+            {"input": CreateListItemInput(fields={"a": nested(63)})},
+            root="createListItem",
+            called=str,
+        )
     assert refused.value.message == "input is nested deeper than 64 levels."
     assert refused.value.code == "VALIDATION_ERROR"
 
@@ -88,10 +94,14 @@ def test_values_may_be_nested_as_deep_as_in_a_body_of_rest():
 @pytest.mark.parametrize("fields", [{"a\0": 1}, {"a": {"b": [1, "\0"]}}])
 def test_names_and_values_of_any_json_are_looked_at(fields):
     with pytest.raises(InvalidInput):
-        wellformed.check({"input": CreateListItemInput(fields=fields)}, called=str)
+        wellformed.check(
+            {"input": CreateListItemInput(fields=fields)}, root="createListItem", called=str
+        )
 
 
 def test_bytes_of_a_file_may_be_anything():
     wellformed.check(
-        {"input": InlineBody(b"\0"), "page_token": "\0", "limit": 3, "info": object()}, called=str
+        {"input": InlineBody(b"\0"), "page_token": "\0", "limit": 3, "info": object()},
+        root="emails",
+        called=str,
     )

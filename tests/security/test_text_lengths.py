@@ -1,0 +1,59 @@
+"""A text beyond its maximum is refused by REST and GraphQL alike; no provider hears of it."""
+
+import pytest
+from caller_texts import graphql_texts, rest_texts
+from suites import slow_between
+
+TEXTS = [*graphql_texts(), *rest_texts()]
+# Of the others the resolver answers as of other texts of their kind, or reads the beginning.
+REFUSED = [text for text in TEXTS if text.limit is not None and text.limit.code is not None]
+LEFT = [
+    text for text in TEXTS if text.limit is not None and text.limit.code is None
+    if text.limit.characters < 200_000
+]  # fmt: skip
+
+
+def rows(texts):
+    return slow_between(5, [pytest.param(text, id=text.name) for text in texts])
+
+
+def answer(served, text, value):
+    method, url, content = text.request(served, value)
+    before = served.upstream_calls()
+    response, _ = served.call(method, url, **content)
+    return response, served.upstream_calls() - before
+
+
+@pytest.mark.parametrize("text", rows(REFUSED))
+def test_a_text_beyond_its_maximum_is_400(served, text):
+    limit = text.limit
+    if limit.characters > 1_000_000:
+        pytest.skip("the body is too large before")
+    too_long = [("a" * (limit.characters + 1), f"may have at most {limit.characters} characters.")]
+    if limit.part:
+        why = f"may have at most {limit.part} characters between two commas."
+        too_long.append((f"a@b.example,{'a' * (limit.part + 1)}", why))
+    for value, why in too_long:
+        response, calls = answer(served, text, value)
+
+        body = response.json()
+        is_graphql = "errors" in body
+        error = body["errors"][0] if is_graphql else body
+        details = error["extensions"]["details"] if is_graphql else body["details"]
+        assert response.status_code == (200 if is_graphql else 400), body
+        assert error["message"].endswith(f" {why}"), body
+        assert [detail["message"] for detail in details] == [f"It {why}"]
+        code = error["extensions"]["code"] if is_graphql else body["error"]
+        assert code == ("VALIDATION_ERROR" if "Input." in text.name else limit.code)
+        assert calls == 0
+
+
+@pytest.mark.parametrize("text", rows(LEFT))
+def test_an_id_or_a_name_beyond_its_maximum_is_refused(served, text):
+    response, calls = answer(served, text, "a" * (text.limit.characters + 1))
+
+    body = response.json()
+    errors = body.get("errors") or [body]
+    assert (response.status_code in {400, 404}) != ("errors" in body), body
+    assert errors[0].get("message"), body
+    assert calls == 0
