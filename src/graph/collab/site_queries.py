@@ -20,6 +20,7 @@ from graph.masking.guards import guarded
 from policy.vocabulary import CollabField, CollabOp, Surface
 from providers.ports.collab import InvalidCursor, Page
 from providers.records.collab import Drive, Site, SiteList
+from providers.turns import filtered
 
 MAX_SITES = 100  # docs/spec/collab.md#sites
 MAX_LISTS = 200  # docs/spec/collab.md#lists
@@ -79,7 +80,7 @@ async def collab_sites(
         return await _unsorted_page(
             context, access, search_text, after and after.cursor, limit=size
         )
-    matching = [site for site in all_sites.items if _matches(site, search_text, context)]
+    matching = await filtered(all_sites.items, _site_filter(search_text, context))
     sites, next_key = cut_page(
         access.visible_sites(matching), _sort_key(context), limit=size, after=after and after.key
     )
@@ -102,13 +103,12 @@ async def _unsorted_page(
     limit: int,
 ) -> CollabSitePageView:
     """Return a page of the sites of a large tenant, in the provider's order."""
+    matches = _site_filter(search_text, context)
 
     async def read_page(position: str | None) -> Page[Site]:
         page = await context.content.site_page(search_text, cursor=position)
         matching = [
-            (site, end)
-            for site, end in zip(page.items, page.cursors, strict=True)
-            if _matches(site, search_text, context)
+            (site, end) for site, end in zip(page.items, page.cursors, strict=True) if matches(site)
         ]
         return replace(
             page,
@@ -232,16 +232,17 @@ async def collab_list(
     return site_list
 
 
-def _matches(site: Site, search_text: str | None, context: Context) -> bool:
-    """Return whether *search_text* is in the name, or in the address unless that is masked."""
-    if search_text is None:
-        return True
+def _site_filter(search_text: str | None, context: Context) -> Callable[[Site], bool]:
+    """Return whether *search_text* is in a site's name, or its address unless that is masked."""
+    needle = (search_text or "").casefold()
     caller = context.caller
-    address = site.web_url
-    if caller.strict and caller.hides(CollabField.WEB_VIEW_LINK):
-        address = None
-    needle = search_text.casefold()
-    return any(needle in (text or "").casefold() for text in (site.display_name, address))
+    is_address_hidden = caller.strict and caller.hides(CollabField.WEB_VIEW_LINK)
+
+    def matches(site: Site) -> bool:
+        texts = (site.display_name, None if is_address_hidden else site.web_url)
+        return any(needle in (text or "").casefold() for text in texts)
+
+    return matches
 
 
 def _sort_key(context: Context) -> Callable[[Site | SiteList | Drive], SortKey]:

@@ -88,10 +88,11 @@ class Loaders(ContentLoaders, TaskLoaders):
         emails, fields = self._newest
         if not {"from_", "to", "cc", *wanted} <= fields:
             return None
+        folded = fold(address)
         for email in emails:
             sender = () if email.from_ is None else (email.from_,)
             people = (*sender, *(email.to or ()), *(email.cc or ()))
-            if any(fold(person.email) == fold(address) for person in people):
+            if any(fold(person.email) == folded for person in people):
                 return email
         return None
 

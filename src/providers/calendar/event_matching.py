@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from providers.ports.calendar import EventQuery
 from providers.records.calendar import Event
 from providers.search_text import fold
+from providers.turns import filtered
 
 
 def needed_attributes(query: EventQuery) -> frozenset[str]:
@@ -29,8 +30,24 @@ def matching_events(events: Iterable[Event], query: EventQuery) -> list[Event]:
         events: With their times and the `needed_attributes`.
         query: The query.
     """
+    in_range = _in_range(events, query)
+    return list(filter(_Matcher(query), in_range)) if restricts(query) else in_range
+
+
+async def matching_in_turns(events: Iterable[Event], query: EventQuery) -> list[Event]:
+    """Return the same, and let other requests go on while many events are compared."""
+    in_range = _in_range(events, query)
+    return await filtered(in_range, _Matcher(query)) if restricts(query) else in_range
+
+
+def restricts(query: EventQuery) -> bool:
+    """Return whether any event in the range may fail to match."""
+    return bool(query.text or query.addresses or query.contact_email or query.contact_name)
+
+
+def _in_range(events: Iterable[Event], query: EventQuery) -> list[Event]:
     first, end = query.span
-    in_range = [
+    return [
         event
         for event in events
         # `Span.meets`, without a call for each event.
@@ -39,40 +56,41 @@ def matching_events(events: Iterable[Event], query: EventQuery) -> list[Event]:
         and starts < end
         and (ends > first or starts >= first)
     ]
-    if not (query.text or query.addresses or query.contact_email or query.contact_name):
-        return in_range
-    return [event for event in in_range if _matches(event, query)]
 
 
-def _matches(event: Event, query: EventQuery) -> bool:
-    return (
-        (not query.text or _has_text(event, query))
-        and (not query.addresses or _has_address(event, query))
-        and (not (query.contact_email or query.contact_name) or _has_contact(event, query))
-    )
+class _Matcher:
+    """Tells whether events match the filters of a query, which are folded once."""
 
+    def __init__(self, query: EventQuery) -> None:
+        self._fields = query.text_fields
+        self._organizer_counts = query.organizer_counts
+        self._text = fold(query.text or "")
+        self._addresses = frozenset(map(fold, query.addresses))
+        self._email, self._name = fold(query.contact_email or ""), fold(query.contact_name or "")
 
-def _has_text(event: Event, query: EventQuery) -> bool:
-    wanted = fold(query.text or "")
-    return any(wanted in fold(getattr(event, name) or "") for name in query.text_fields)
+    def __call__(self, event: Event) -> bool:
+        return (
+            (not self._text or self._has_text(event))
+            and (not self._addresses or self._has_address(event))
+            and (not (self._email or self._name) or self._has_contact(event))
+        )
 
+    def _has_text(self, event: Event) -> bool:
+        return any(self._text in fold(getattr(event, name) or "") for name in self._fields)
 
-def _has_address(event: Event, query: EventQuery) -> bool:
-    wanted = {fold(address) for address in query.addresses}
-    return not wanted.isdisjoint(fold(address) for address in _addresses(event, query))
+    def _has_address(self, event: Event) -> bool:
+        return not self._addresses.isdisjoint(map(fold, self._people(event)))
 
+    def _people(self, event: Event) -> Iterator[str]:
+        yield from (attendee.email for attendee in event.attendees or ())
+        if self._organizer_counts and event.organizer:
+            yield event.organizer
 
-def _addresses(event: Event, query: EventQuery) -> Iterator[str]:
-    yield from (attendee.email for attendee in event.attendees or ())
-    if query.organizer_counts and event.organizer:
-        yield event.organizer
-
-
-def _has_contact(event: Event, query: EventQuery) -> bool:
-    """Return whether an attendee has both; the organizer has no name, so only an address counts."""
-    email, name = fold(query.contact_email or ""), fold(query.contact_name or "")
-    for attendee in event.attendees or ():
-        if email in fold(attendee.email) and (not name or name in fold(attendee.name or "")):
-            return True
-    counts = query.organizer_counts and not name
-    return counts and event.organizer is not None and email in fold(event.organizer)
+    def _has_contact(self, event: Event) -> bool:
+        """Return whether an attendee has both; the organizer has no name, so an address counts."""
+        email, name = self._email, self._name
+        for attendee in event.attendees or ():
+            if email in fold(attendee.email) and (not name or name in fold(attendee.name or "")):
+                return True
+        counts = self._organizer_counts and not name
+        return counts and event.organizer is not None and email in fold(event.organizer)

@@ -29,34 +29,33 @@ def reading_for(query: EventQuery) -> EventReading:
     this size is requested; with one, matches may be rare, so the largest pages are.
     """
     needed = query.offset + query.limit + 1
-    filtered = query.text or query.addresses or query.contact_email or query.contact_name
-    page_size = None if filtered else max(MIN_PAGE_SIZE, needed + _SLACK)
+    page_size = None if event_matching.restricts(query) else max(MIN_PAGE_SIZE, needed + _SLACK)
 
     def enough(events: Sequence[Event]) -> bool:
         if len(events) < needed:
             return False
-        return len({event.id for event in decided_events(events, query)}) >= needed
+        matching = event_matching.matching_events(events, query)
+        return len({event.id for event in decided_events(events, matching, query)}) >= needed
 
     return EventReading(page_size=page_size, newest_first=query.newest_first, enough=enough)
 
 
-def decided_events(events: Sequence[Event], query: EventQuery) -> list[Event]:
+def decided_events(
+    events: Sequence[Event], matching: Sequence[Event], query: EventQuery
+) -> list[Event]:
     """
     Return the matching events that come before every event that was not read.
 
     Args:
         events: In the order of the reading. Empty is the answer when they are not in the order of
             their starts: upstream did not honour it.
+        matching: Those that match.
         query: The query.
     """
     border = _border(events, query)
     if border is None:
         return []
-    return [
-        event
-        for event in event_matching.matching_events(events, query)
-        if _is_before(event.start_utc or EPOCH, border, query)
-    ]
+    return [event for event in matching if _is_before(event.start_utc or EPOCH, border, query)]
 
 
 def _is_before(start: datetime, border: datetime, query: EventQuery) -> bool:

@@ -189,7 +189,7 @@ class MergedEvents:
         warnings: tuple[fanout.ConnectionWarning, ...],
     ) -> EventPage:
         """Return the page of a query, and store the keys of its events."""
-        matches = _sorted_matches(lists, query)
+        matches = await _sorted_matches(lists, query)
         page = matches[query.offset : query.offset + query.limit]
         await self._ids.store_events(
             {
@@ -210,16 +210,14 @@ class MergedEvents:
         )
 
 
-def _sorted_matches(
+async def _sorted_matches(
     lists: Sequence[tuple[_Calendar, EventList]], query: EventQuery
 ) -> list[_Match]:
     matches: dict[str, _Match] = {}
     for source, listed in lists:
-        matching = (
-            event_matching.matching_events(listed.events, query)
-            if listed.read_to_end
-            else event_reading.decided_events(listed.events, query)
-        )
+        matching = await event_matching.matching_in_turns(listed.events, query)
+        if not listed.read_to_end:
+            matching = event_reading.decided_events(listed.events, matching, query)
         ids = public_ids(source.key, [event.id for event in matching])
         starts = [event.start_utc or EPOCH for event in matching]
         matches.update(

@@ -25,6 +25,7 @@ from providers.fanout import gather_results
 from providers.ports.collab import FileQuery, InvalidCursor, Order, Page
 from providers.records import collab as records
 from providers.records.base import to_epoch_ms
+from providers.turns import in_turns
 
 MAX_CHILDREN = 20_000  # of one folder, sorted here
 MAX_HITS = 2000  # of one library, by one search
@@ -111,14 +112,16 @@ class FileLister:
             raise next(throttles, failures[0])
         warnings = ["A library could not be read."] * bool(failures)
         matches: dict[ItemKey, records.File] = {}
+        passes = FileFilter(query)
         for answer in answers:
             if isinstance(answer, ProviderFailure):
                 continue
             files, complete = answer
-            matches |= {file.key: file for file in files if passes(file, query)}
+            matches |= {file.key: file async for file in in_turns(files) if passes(file)}
             if not complete:
                 warnings.append("A folder or a search holds more than can be sorted at once.")
-        ranked = sorted((rank(file, query.order), file) for file in matches.values())
+        ranked = [(rank(file, query.order), file) async for file in in_turns(matches.values())]
+        ranked.sort()
         return _SortedListing(ranked, tuple(dict.fromkeys(warnings)))
 
     async def _read_folder(
@@ -153,36 +156,41 @@ def needed_attributes(query: FileQuery) -> frozenset[str]:
     return frozenset(needed)
 
 
-def passes(file: records.File, query: FileQuery) -> bool:
-    """Return whether a file passes the filters of *query*, and its text if names alone count."""
-    if query.names_only and not _name_matches(file.name or "", query.text or ""):
-        return False
-    if query.mime_type is not None:
-        media_type = records.media_type(file.mime_type)
-        if file.is_folder or media_type is None or not query.mime_type(media_type):
+class FileFilter:
+    """Tells whether files pass the filters of a query, which are folded once."""
+
+    def __init__(self, query: FileQuery) -> None:
+        self._query = query
+        self._name = None if query.name is None else query.name.casefold()
+        self._owner = None if query.owner is None else query.owner.casefold()
+        # The index finds addresses by their beginnings.
+        self._last_parts = {url.rpartition("/")[2].casefold() for url in query.web_addresses}
+        self._beginnings = _word_beginnings(query.text or "") if query.names_only else ()
+
+    def __call__(self, file: records.File) -> bool:
+        """Return whether *file* passes, and its name the text if names alone count."""
+        query, name = self._query, (file.name or "").casefold()
+        if not all(beginning.search(name) for beginning in self._beginnings):
             return False
-    if query.name is not None and query.name.casefold() not in (file.name or "").casefold():
-        return False
-    if query.owner is not None and not _is_owned(file, query.owner):
-        return False
-    # The index finds addresses by their beginnings.
-    if query.web_addresses and not _is_last_part(file.name or "", query.web_addresses):
-        return False
-    return _is_between(file.modified_time, query.modified_after, query.modified_before)
+        if query.mime_type is not None:
+            media_type = records.media_type(file.mime_type)
+            if file.is_folder or media_type is None or not query.mime_type(media_type):
+                return False
+        if self._name is not None and self._name not in name:
+            return False
+        if self._owner is not None and not any(
+            owner.email.casefold() == self._owner for owner in file.owners or ()
+        ):
+            return False
+        if self._last_parts and name not in self._last_parts:
+            return False
+        return _is_between(file.modified_time, query.modified_after, query.modified_before)
 
 
-def _is_owned(file: records.File, address: str) -> bool:
-    return any(owner.email.casefold() == address.casefold() for owner in file.owners or ())
-
-
-def _is_last_part(name: str, addresses: Sequence[str]) -> bool:
-    return any(name.casefold() == url.rpartition("/")[2].casefold() for url in addresses)
-
-
-def _name_matches(name: str, text: str) -> bool:
-    """Return whether each part of *text* begins a word of *name*; signs are parts of words."""
-    parts = (re.escape(part.strip('"*')) for part in text.casefold().split())
-    return all(re.search(rf"(?<!\w){part}", name.casefold()) for part in parts)
+def _word_beginnings(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return a pattern for each part of *text*, which begins a word; signs are parts of words."""
+    parts = dict.fromkeys(re.escape(part.strip('"*')) for part in text.casefold().split())
+    return tuple(re.compile(rf"(?<!\w){part}") for part in parts)
 
 
 def _is_between(time: datetime | None, after: datetime | None, before: datetime | None) -> bool:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from providers.collab_ids import ItemKey
 from providers.content.ancestors import AncestorCache, Ancestors
-from providers.content.file_lister import FileLister, needed_attributes, passes
+from providers.content.file_lister import FileFilter, FileLister, needed_attributes
 from providers.content.merged_sites import MergedResult, MergedSites
 from providers.failures import ProviderFailure, without_frames
 from providers.ports.collab import FileQuery, FolderPath, InvalidCursor, Page, Share, Upload
@@ -79,10 +79,9 @@ class MergedFiles(MergedSites):
         start = _decode_start(cursor)
         hits = await self._router.first(lambda port: port.indexed_files(query, start=start))
         page = await self._reread(hits, frozenset(wanted) | needed_attributes(query))
+        passes = FileFilter(query)
         passing = [
-            (file, end)
-            for file, end in zip(page.items, page.cursors, strict=True)
-            if passes(file, query)
+            (file, end) for file, end in zip(page.items, page.cursors, strict=True) if passes(file)
         ]
         return replace(
             page,

@@ -5,7 +5,7 @@ The rules: docs/spec/email.md#free-text, #sender-and-recipient, #subject and #la
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.ports.mail import MailQuery
@@ -27,11 +27,11 @@ def folder_label(query: MailQuery) -> str | None:
 
 def needed_attributes(query: MailQuery, *, text: bool) -> frozenset[str]:
     """
-    Return the attributes of `Email` that `matches` reads.
+    Return the attributes of `Email` that a `Matcher` reads.
 
     Args:
         query: The query.
-        text: As in `matches`.
+        text: As in `Matcher`.
     """
     if not restricts(query, text=text):
         return _NOTHING
@@ -58,7 +58,7 @@ def is_unrestricted(query: MailQuery) -> bool:
 
 
 def restricts(query: MailQuery, *, text: bool) -> bool:
-    """Return whether any message may fail to match; *text* as in `matches`."""
+    """Return whether any message may fail to match; *text* as in `Matcher`."""
     filters = (
         query.subject,
         query.sender,
@@ -74,35 +74,49 @@ def restricts(query: MailQuery, *, text: bool) -> bool:
     )
 
 
-def matches(email: mail_records.Email, query: MailQuery, *, text: bool) -> bool:
+class Matcher:
     """
-    Return whether a message matches a query; the connector takes care of folders.
+    Tells whether messages match a query; the connector takes care of folders.
 
-    Args:
-        email: Has at least the `needed_attributes`.
-        query: The query.
-        text: Whether to check the free text; False: upstream has done it.
+    What the query says is folded once, when the matcher is made: a search compares it with
+    thousands of people, and folding may cost more than comparing.
     """
-    received = email.received_at
-    if query.after and (received is None or received <= query.after):
-        return False
-    if query.before and (received is None or received >= query.before):
-        return False
-    if query.unread and email.is_read:
-        return False
-    if query.has_attachment not in (None, email.has_attachments):
-        return False
-    if query.subject and not _has_words(query.subject, email.subject or ""):
-        return False
-    if query.sender and not _is_among(query.sender, (email.from_,) if email.from_ else ()):
-        return False
-    if query.recipient and not _is_among(query.recipient, _recipients(email, query)):
-        return False
-    if query.participant and not _is_among(query.participant, _participants(email, query)):
-        return False
-    if query.label and not folder_label(query) and not _has_label(email, query.label):
-        return False
-    return not (text and query.text) or _has_terms(email, query.text, query.text_fields)
+
+    def __init__(self, query: MailQuery, *, text: bool) -> None:
+        """*text*: whether to check the free text; False: upstream has done it."""
+        self._query = query
+        self._subject = _words(query.subject) if query.subject else None
+        self._sender = _PersonFilter(query.sender) if query.sender else None
+        self._recipient = _PersonFilter(query.recipient) if query.recipient else None
+        self._participant = _PersonFilter(query.participant) if query.participant else None
+        has_label = query.label and not folder_label(query)
+        self._label = fold_label(query.label) if query.label and has_label else None
+        self._terms = terms(query.text) if text and query.text else None
+
+    def __call__(self, email: mail_records.Email) -> bool:
+        """Return whether *email* matches; it has at least the `needed_attributes`."""
+        query, received = self._query, email.received_at
+        if query.after and (received is None or received <= query.after):
+            return False
+        if query.before and (received is None or received >= query.before):
+            return False
+        if query.unread and email.is_read:
+            return False
+        if query.has_attachment not in (None, email.has_attachments):
+            return False
+        if self._subject is not None and not _has_words(self._subject, fold(email.subject or "")):
+            return False
+        sender = (email.from_,) if email.from_ else ()
+        if self._sender and not self._sender.has_any(sender):
+            return False
+        recipients = _recipients(email, query)
+        if self._recipient and not self._recipient.has_any(recipients):
+            return False
+        if self._participant and not self._participant.has_any((*sender, *recipients)):
+            return False
+        if self._label is not None and self._label not in map(fold_label, email.labels or ()):
+            return False
+        return self._terms is None or _has_terms(email, self._terms, query.text_fields)
 
 
 def can_match(query: MailQuery) -> bool:
@@ -126,27 +140,41 @@ def addresses(value: str) -> tuple[str, ...]:
     return parts if all(map(is_address, parts)) else (value.strip(),)
 
 
-def _is_among(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
-    return any(_is_person(value, people) for value in addresses(wanted))
+class _PersonFilter:
+    """A filter by people, folded: whole addresses, "@domain", or the beginning of a person."""
+
+    def __init__(self, value: str) -> None:
+        values = [fold(part) for part in addresses(value)]
+        self._addresses = frozenset(filter(is_address, values))
+        self._domains = frozenset(value[1:] for value in values if value.startswith("@"))
+        self._beginnings = [
+            (value, _words(value))
+            for value in values
+            if value not in self._addresses and not value.startswith("@")
+        ]
+
+    def has_any(self, people: Iterable[mail_records.Participant]) -> bool:
+        return any(map(self._has, people))
+
+    def _has(self, person: mail_records.Participant) -> bool:
+        email = fold(person.email)
+        if email in self._addresses:
+            return True
+        if self._domains and email.rpartition("@")[2] in self._domains:
+            return True
+        return any(
+            email.startswith(value) or _has_words(words, fold(person.name or ""))
+            for value, words in self._beginnings
+        )
 
 
-def _is_person(wanted: str, people: Sequence[mail_records.Participant]) -> bool:
-    value = fold(wanted)
-    if is_address(value):
-        return any(fold(person.email) == value for person in people)
-    if value.startswith("@"):
-        return any(fold(person.email).rpartition("@")[2] == value[1:] for person in people)
-    return any(
-        fold(person.email).startswith(value) or _has_words(value, person.name or "")
-        for person in people
-    )
+def _words(value: str) -> str:
+    return " ".join(WORD.findall(fold(value)))
 
 
-def _has_words(value: str, text: str) -> bool:
-    """Return whether the words of *value* stand in *text* one after another; see `_has_term`."""
-    term = " ".join(WORD.findall(fold(value)))
-    folded = fold(text)
-    return bool(term) and _has_term(term, [folded], [_joined_words(folded)])
+def _has_words(words: str, folded: str) -> bool:
+    """Return whether *words* stand in a folded text one after another; see `_has_term`."""
+    return bool(words) and _has_term(words, [folded], [_joined_words(folded)])
 
 
 def _recipients(
@@ -155,19 +183,7 @@ def _recipients(
     return (*(email.to or ()), *((email.cc or ()) if query.recipient_in_cc else ()))
 
 
-def _participants(
-    email: mail_records.Email, query: MailQuery
-) -> tuple[mail_records.Participant, ...]:
-    return (*((email.from_,) if email.from_ else ()), *_recipients(email, query))
-
-
-def _has_label(email: mail_records.Email, label: str) -> bool:
-    wanted = fold_label(label)
-    return any(fold_label(name) == wanted for name in email.labels or ())
-
-
-def _has_terms(email: mail_records.Email, text: str, fields: AbstractSet[str]) -> bool:
-    wanted = terms(text)
+def _has_terms(email: mail_records.Email, wanted: Sequence[str], fields: AbstractSet[str]) -> bool:
     texts = [fold(text) for text in _texts(email, fields)]
     words = list(map(_joined_words, texts))
     return bool(wanted) and all(_has_term(term, texts, words) for term in wanted)

@@ -132,5 +132,6 @@ def test_pages_in_no_order_decide_nothing():
     ]
     query = EventQuery(span=SPAN, limit=1)
 
-    assert event_reading.decided_events(events, query) == []
-    assert event_reading.decided_events(sorted(events, key=lambda event: event.start_utc), query)
+    assert event_reading.decided_events(events, events, query) == []
+    ordered = sorted(events, key=lambda event: event.start_utc)
+    assert event_reading.decided_events(ordered, ordered, query)

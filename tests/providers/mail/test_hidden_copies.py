@@ -18,5 +18,5 @@ COPIED = mail_records.Email(
 def test_a_copy_is_found_only_when_copies_may_be_seen(in_cc, expected):
     query = MailQuery(recipient="cy@example.com", recipient_in_cc=in_cc)
 
-    assert query_matching.matches(COPIED, query, text=False) is expected
+    assert query_matching.Matcher(query, text=False)(COPIED) is expected
     assert ("cc" in query_matching.needed_attributes(query, text=False)) is expected

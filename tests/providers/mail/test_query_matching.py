@@ -56,7 +56,7 @@ WORDS = {
 def test_words_match_message_text(text, expected):
     query = MailQuery(text=text, text_fields=query_matching.TEXT_FIELDS)
 
-    assert query_matching.matches(MAIL, query, text=True) is expected
+    assert query_matching.Matcher(query, text=True)(MAIL) is expected
 
 
 SENDERS = {
@@ -73,14 +73,14 @@ SENDERS = {
 
 @pytest.mark.parametrize(("sender", "expected"), SENDERS.values(), ids=SENDERS.keys())
 def test_senders_match_by_their_beginning(sender, expected):
-    assert query_matching.matches(MAIL, MailQuery(sender=sender), text=False) is expected
+    assert query_matching.Matcher(MailQuery(sender=sender), text=False)(MAIL) is expected
 
 
 def test_a_name_without_blanks_matches_anywhere():
     author = Participant(email="taro@east.example", name="山田太郎")
     mail = Email(id="1", provider="PROVIDER_A", from_=author)
 
-    assert query_matching.matches(mail, MailQuery(sender="太郎"), text=False)
+    assert query_matching.Matcher(MailQuery(sender="太郎"), text=False)(mail)
 
 
 MARKUP = {

@@ -64,11 +64,12 @@ def _people(query: ItemQuery, assignees: Sequence[str]) -> Iterator[tuple[Sequen
 
 
 def _status(wanted: str, columns: Sequence[Column]) -> Rule | None:
+    folded = wanted.casefold()
     for column in source_columns(columns)["status"]:
         indexes = [
             int(index)
             for index, text in column_types.labels(column.settings)
-            if text.casefold() == wanted.casefold() and index.isdecimal()
+            if text.casefold() == folded and index.isdecimal()
         ]
         if indexes:
             return _rule(column.id, indexes, "any_of")

@@ -29,6 +29,7 @@ from providers.mail.scanning import MAX_PAGES
 from providers.ports.mail import MailPosition, MailQuery, MailSlice
 from providers.records.base import to_epoch_ms
 from providers.search_text import fold_label
+from providers.turns import in_turns
 
 _PAGE = 100  # messages that are read at once where many may not match
 NOTHING = MailSlice(emails=(), scanned_to=None, exhausted=True, total=0, total_exact=True)
@@ -113,7 +114,7 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
         messages = await reader.read(page, attributes)
         matching += [
             (candidate, messages[candidate.id])
-            for candidate in page
+            async for candidate in in_turns(page)
             if candidate.id in messages and search.admits(messages[candidate.id], compared)
         ]
         last = page[-1] if page else last
@@ -154,6 +155,7 @@ class _Search:
         self.restricts = checked or query.has_attachment is not None
         self.query = query
         self.checked = msgspec.structs.replace(query, label=None)
+        self._matches = query_matching.Matcher(self.checked, text=True)
         self._after = after
         self.low = 0 if query.after is None else max(0, to_epoch_ms(query.after) // 1000 + 1)
         self._high = MAX_TIME
@@ -204,7 +206,7 @@ class _Search:
         if not self.restricts:
             return True
         (email,) = mapping.emails([message], compared)
-        return query_matching.matches(email, self.checked, text=True)
+        return self._matches(email)
 
     def _follows(self, candidate: Candidate) -> bool:
         return self._after is None or candidate.position.rank > self._after.rank

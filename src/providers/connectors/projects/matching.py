@@ -21,21 +21,25 @@ def matcher(
     if not compared_attributes(query):
         return None
 
+    text, assignee = (query.text or "").casefold(), (query.assignee or "").casefold()
+    status = None if query.status is None else query.status.casefold()
+    address = None if query.assignee_email is None else query.assignee_email.casefold()
+
     def matches(task: response_types.Task) -> bool:
         item = mapping.item(task, board_id, visibility, columns)
         people = " \n".join(item.assignees or ()).casefold()
         return (
-            (query.text or "").casefold() in (item.name or "").casefold()
-            and (query.status is None or query.status.casefold() == (item.status or "").casefold())
-            and (query.assignee or "").casefold() in people
-            and (query.assignee_email is None or _is_assigned(task, query.assignee_email))
+            text in (item.name or "").casefold()
+            and (status is None or status == (item.status or "").casefold())
+            and assignee in people
+            and (address is None or _is_assigned(task, address))
         )
 
     return matches
 
 
 def _is_assigned(task: response_types.Task, address: str) -> bool:
-    """Return whether the assignee, or somebody in a people field, has an address."""
+    """Return whether the assignee, or somebody in a people field, has the casefolded address."""
     fields = (field.people_value or () for field in task.custom_fields or ())
     people = (*filter(None, [task.assignee]), *(person for field in fields for person in field))
-    return any((person.email or "").casefold() == address.casefold() for person in people)
+    return any((person.email or "").casefold() == address for person in people)

@@ -324,7 +324,7 @@ async def test_a_label_whose_id_is_a_state_is_never_added(labels, created):
 def test_every_spelling_of_a_label_is_that_label(spelling):
     mail = Email(id="1", provider="PROVIDER_A", labels=("Home\u00adOffice ",))
 
-    assert query_matching.matches(mail, MailQuery(label=spelling), text=False)
+    assert query_matching.Matcher(MailQuery(label=spelling), text=False)(mail)
 
 
 @given(spellings_of(("TRASH", "SPAM", "DRAFT")))

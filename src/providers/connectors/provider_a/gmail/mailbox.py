@@ -33,6 +33,7 @@ from providers.ports.mail import (
     Reply,
 )
 from providers.records import mail as mail_records
+from providers.turns import in_turns
 from providers.write_previews import Change, current_preview
 
 _THREADS_WITH_BODIES = 5  # per call, so that a response is not too large
@@ -75,16 +76,13 @@ class GmailMailbox:
             wanted=frozenset(wanted if compared <= wanted else compared | wanted),
         )
         reader = MessageReader(self._upstream, self._cache)
+        matches = query_matching.Matcher(query, text=check_text)
 
         async def keep(messages: Sequence[Message]) -> Sequence[Message]:
             if not query_matching.restricts(query, text=check_text):
                 return messages
             emails = zip(messages, await reader.emails(messages, compared), strict=True)
-            return [
-                message
-                for message, email in emails
-                if query_matching.matches(email, query, text=check_text)
-            ]
+            return [message async for message, email in in_turns(emails) if matches(email)]
 
         scan = await scanning.scan(
             reader.pages(plan),

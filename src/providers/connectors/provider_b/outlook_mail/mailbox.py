@@ -1,6 +1,6 @@
 """The mail port of one Outlook account."""
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from typing import Any
@@ -42,6 +42,7 @@ from providers.ports.mail import (
     Reply,
 )
 from providers.records import mail as mail_records
+from providers.turns import in_turns
 from providers.write_previews import Change, current_preview, describe
 
 MAX_IN_THREAD = 1000
@@ -80,14 +81,10 @@ class OutlookMailbox:
         counts = plan.filter.is_selective and after is None and self._cache.may_count
         reader = MessageReader(self._upstream, scope)
 
-        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            return _matching(messages, query, plan.compared, text=True)
+        keep = _keep(query, plan.compared, text=True) if plan.restricts else None
 
         scan = await scanning.scan(
-            FilteredPages(reader, plan, counts),
-            after=after,
-            limit=query.limit,
-            keep=keep if plan.restricts else None,
+            FilteredPages(reader, plan, counts), after=after, limit=query.limit, keep=keep
         )
         if reader.count_timed_out:
             self._cache.stop_counting()
@@ -216,14 +213,11 @@ class OutlookMailbox:
         scanned = compared if selected_fields.LARGE & wanted else frozenset(wanted | compared)
         reader = MessageReader(self._upstream, await self._scope(query))
 
-        async def keep(messages: Sequence[Message]) -> Sequence[Message]:
-            return _matching(messages, query, compared, text=text)
-
         scan = await scanning.scan(
             SearchPages(reader, filter_query.search(query, after), scanned),
             after=after,
             limit=query.limit,
-            keep=keep,
+            keep=_keep(query, compared, text=text),
         )
         messages: Sequence[Message] = scan.emails
         if not selected_fields.selectable(wanted) <= scanned:
@@ -316,14 +310,20 @@ def _thread(thread_id: str, emails: list[mail_records.Email]) -> mail_records.Th
     return mail_records.Thread(id=thread_id, provider=mapping.PROVIDER, messages=tuple(emails))
 
 
-def _matching(
-    messages: Sequence[Message], query: MailQuery, compared: AbstractSet[str], *, text: bool
-) -> Sequence[Message]:
-    """Return the messages that match; *compared* is the result of `needed_attributes`."""
-    if not query_matching.restricts(query, text=text):
-        return messages
-    emails = zip(messages, mapping.emails(messages, wanted=compared), strict=True)
-    return [message for message, email in emails if query_matching.matches(email, query, text=text)]
+def _keep(
+    query: MailQuery, compared: AbstractSet[str], *, text: bool
+) -> Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]:
+    """Return a filter of messages by *query*; *compared* is the result of `needed_attributes`."""
+    restricts = query_matching.restricts(query, text=text)
+    matches = query_matching.Matcher(query, text=text)
+
+    async def keep(messages: Sequence[Message]) -> Sequence[Message]:
+        if not restricts:
+            return messages
+        emails = zip(messages, mapping.emails(messages, wanted=compared), strict=True)
+        return [message async for message, email in in_turns(emails) if matches(email)]
+
+    return keep
 
 
 def _changed_labels(current: Sequence[str], change: MailChange) -> list[str]:
