@@ -1,33 +1,193 @@
-"""Decoding of mail bytes by their declared charset; the result can always be encoded as UTF-8."""
+"""
+Decoding of mail bytes by their charset; the result can always be encoded as UTF-8.
+
+Labels mean what the Encoding Standard of the WHATWG says, since senders write `gb2312` for GBK and
+`iso-8859-1` for Windows-1252 (docs/spec/email.md#charsets, docs/adr/0031-one-reader-of-mail.md).
+"""
 
 import codecs
 import re
+from functools import lru_cache
+from types import MappingProxyType
+
+from providers.mail import japanese_charsets
 
 # Codecs of Python rather than of mail: they interpret escapes, or take quadratic time.
-_NO_CHARSETS = frozenset({"unicode-escape", "raw-unicode-escape", "punycode", "idna"})
+_NO_CHARSETS = frozenset({"unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined"})
+# Labels of the standard, and some that are reported of mail, that Python does not know.
+_LABELS = MappingProxyType(
+    {
+        label: codec
+        for codec, labels in {
+            "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4",
+            "utf-7": "unicode-1-1-utf-7 unicode-2-0-utf-7",
+            "iso8859-6": "csiso88596e csiso88596i iso-8859-6-e iso-8859-6-i",
+            "iso8859-7": "sun_eu_greek",
+            "iso8859-8": "csiso88598e iso-8859-8-e visual csiso88598i iso-8859-8-i logical",
+            "iso8859-15": "csisolatin9",
+            "koi8-r": "koi koi8",
+            "koi8-u": "koi8-ru",
+            "mac-roman": "csmacintosh mac",
+            "mac-cyrillic": "mac-ukrainian",
+            "cp874": "dos-874 windows-874",
+            "gb18030": "csgb2312 gb_2312 gb_2312-80",
+            "big5": "cn-big5 x-big5",
+            "euc_jp": "cseucpkdfmtjapanese",
+            "cp932": "windows-31j",
+            "cp949": "cseuckr csksc56011987 iso-ir-149 ks_c_5601-1989 ksc_5601 windows-949",
+            "utf-16-be": "unicodefffe",
+            "utf-16": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff",
+            "cp1252": "user-defined ansi",
+        }.items()
+        for label in labels.split()
+    }
+)
+# What the standard decodes, by the codec that Python takes a label for.
+_STANDARD = MappingProxyType(
+    {
+        "ascii": "cp1252",
+        "iso8859-1": "cp1252",
+        "iso8859-9": "cp1254",
+        "iso8859-11": "cp874",
+        "tis-620": "cp874",
+        "gb2312": "gb18030",
+        "gbk": "gb18030",
+        "shift_jis": "cp932",
+        "euc_kr": "cp949",
+        "big5": "cp950",
+        "iso2022_jp_ext": "iso2022_jp",
+        "utf-8-sig": "utf-8",
+    }
+)
+_SECOND_CHOICES = MappingProxyType({"cp950": "big5hkscs", "cp949": "johab"})
+_STATEFUL = frozenset({"utf-7", "hz"})
+_EAST_ASIAN = frozenset(
+    {"gb18030", "cp932", "cp949", "cp950", "big5hkscs", "johab", "euc_jp", "shift_jisx0213"}
+)
+_UNICODE = ("utf-8", "utf-16", "utf-32", "utf-7")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_JAPANESE = re.compile(rb"\x1b\$[@B]")  # occurs in no other text of mail
+_META = re.compile(
+    rb"""<meta\b[^<>]{0,500}?\bcharset\s{0,9}=[\s"']{0,9}([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE
+)
+_META_BYTES = 4096  # of HTML in which the element is looked for
+_ODD_SIGNS = " \t\r\n\"'`<>()\\;,"
+_NAMES_AND_DIGITS = re.compile(r"(iso|cp|windows|win|ibm)[ _-]?(8859)?[ _-]?(\d{1,5})")
+# Two bytes of valid UTF-8 are often a character of East Asian charsets, three of them hardly ever.
+_THREE_BYTES = "\u0800"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def decode_or_utf8(content: bytes, charset: str | None) -> str:
-    """Decode *content*, as UTF-8 when the charset is unknown; invalid bytes become U+FFFD."""
-    try:
-        return decode(content, charset or "utf-8")
-    except (LookupError, ValueError):
-        return content.decode("utf-8", "replace")
+def decode_or_utf8(
+    content: bytes, charset: str | None, *, is_html: bool = False, is_cut: bool = False
+) -> str:
+    """
+    Decode *content*; invalid bytes become U+FFFD.
+
+    Args:
+        content: The bytes of a text.
+        charset: As the text names it; None or "" when it names none.
+        is_html: Whether a `meta` element may name the charset that *charset* does not.
+        is_cut: Whether the end is missing, which may be in the middle of a character.
+    """
+    for mark, codec_of_mark in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return _decode_by(codec_of_mark, content[len(mark) :])
+    codec = find_codec(charset or "")
+    if content.isascii():
+        if codec is None or not (_is_stateful(codec) or codec.startswith(_UNICODE)):
+            codec = "iso2022_jp" if _JAPANESE.search(content) else "utf-8"
+        return _decode_by(codec, content)
+    if codec is None or not codec.startswith(_UNICODE):
+        as_utf8 = _valid_utf8(content, is_cut=is_cut)
+        if as_utf8 is not None and (
+            codec not in _EAST_ASIAN
+            or max(as_utf8) >= _THREE_BYTES
+            or not _is_valid(content, codec, is_cut=is_cut)
+        ):
+            return as_utf8
+    if codec is None and is_html:
+        codec = _codec_of_markup(content)
+    return _decode_by(codec or "utf-8", content)
 
 
 def decode(content: bytes, charset: str) -> str:
     """
-    Decode *content*; invalid bytes become U+FFFD.
+    Decode an encoded word or a parameter; invalid bytes become U+FFFD.
 
     Raises:
-        LookupError, ValueError: The charset is unknown or not allowed.
+        LookupError: The charset is unknown or not allowed.
     """
-    if codecs.lookup(charset).name in _NO_CHARSETS:
+    if find_codec(charset) is None:
         raise LookupError(charset)
-    return replace_surrogates(content.decode(charset, "replace"))
+    return decode_or_utf8(content, charset)
+
+
+def is_stateful(charset: str) -> bool:
+    """Return whether escapes in a text of the charset change the meaning of what follows."""
+    return _is_stateful(find_codec(charset) or "")
+
+
+@lru_cache(maxsize=512)
+def find_codec(label: str) -> str | None:
+    """Return the name of Python's codec that a label of a charset means; None: it is unknown."""
+    name = label.strip(_ODD_SIGNS).lower()[:80]
+    digits = _NAMES_AND_DIGITS.fullmatch(name.removeprefix("x-"))
+    written = [name, name.removeprefix("x-x-").removeprefix("x-")]
+    if digits is not None:
+        kind = "iso8859-" if digits[2] else "cp"
+        written.append(f"{kind}{digits[3]}")
+    for spelling in written:
+        try:
+            codec = codecs.lookup(_LABELS.get(spelling, spelling)).name
+            if codec in _NO_CHARSETS:
+                continue
+            b"a".decode(codec, "replace")  # others than those of texts raise
+        except (LookupError, ValueError):
+            continue
+        return _STANDARD.get(codec, codec)
+    return None
 
 
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which UTF-7 can encode and UTF-8 cannot."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def _is_stateful(codec: str) -> bool:
+    return codec in _STATEFUL or codec.startswith("iso2022")
+
+
+def _decode_by(codec: str, content: bytes) -> str:
+    decoder = japanese_charsets.DECODERS.get(codec)
+    if decoder is not None:
+        return replace_surrogates(decoder(content))
+    second = _SECOND_CHOICES.get(codec)
+    if second is not None and not _is_valid(content, codec) and _is_valid(content, second):
+        codec = second
+    return replace_surrogates(content.decode(codec, "replace"))
+
+
+def _valid_utf8(content: bytes, *, is_cut: bool) -> str | None:
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(content, not is_cut)
+    except ValueError:
+        return None
+
+
+def _is_valid(content: bytes, codec: str | None, *, is_cut: bool = False) -> bool:
+    try:
+        codecs.getincrementaldecoder(codec or "utf-8")().decode(content, not is_cut)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _codec_of_markup(content: bytes) -> str | None:
+    match = _META.search(content, 0, _META_BYTES)
+    codec = None if match is None else find_codec(match[1].decode("ascii"))
+    return None if codec is None or codec.startswith("utf-16") else codec

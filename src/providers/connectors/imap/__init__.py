@@ -13,7 +13,6 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     attachments      the bytes of attachments
     reading          messages by their locations, and the parts of them that are wanted
     body_structure   the parts of a message
-    transfer_encodings  base64 and other encodings of parts
     mapping          from fetched items to records
     modified_utf7    names of folders and labels as the server spells them
     message_ids      opaque ids of messages and threads

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from providers.connectors.imap import body_structure, reading, transfer_encodings
+from providers.connectors.imap import body_structure, reading
 from providers.connectors.imap.body_structure import Part
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.failures import Broken, Missing
 from providers.imap.session import Session
+from providers.mail import transfer_encodings
 
 CHUNK_BYTES = 256 * 1024  # of the encoded part, for each command
 _EDGE_BYTES = 1000  # of the encoded part, at either end, that tell the size of the content
@@ -104,17 +105,6 @@ class _Identity:
         return piece
 
 
-class _Base64:
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def decode(self, piece: bytes, *, final: bool) -> bytes:
-        packed = self._rest + transfer_encodings.base64_signs(piece)
-        usable = len(packed) if final else len(packed) - len(packed) % 4
-        self._rest = packed[usable:]
-        return transfer_encodings.decode_base64(packed[:usable])
-
-
 class _QuotedPrintable:
     def __init__(self) -> None:
         self._rest = b""
@@ -127,6 +117,6 @@ class _QuotedPrintable:
 
 
 _DECODERS: dict[str, Callable[[], _Decoder]] = {
-    "base64": _Base64,
+    "base64": transfer_encodings.Base64Decoder,
     "quoted-printable": _QuotedPrintable,
 }

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from providers.columnar import Column, RecordBuilder, attribute, computed, constant
-from providers.connectors.imap import modified_utf7, transfer_encodings
+from providers.connectors.imap import modified_utf7
 from providers.connectors.imap.body_structure import Part, Structure
-from providers.mail import charsets
+from providers.mail import charsets, transfer_encodings
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import html_to_text
@@ -17,6 +17,7 @@ from providers.search_text import html_to_text
 PROVIDER = "IMAP"
 MAX_PREVIEW = 200  # characters
 _FOLD = re.compile(r"\r?\n[ \t]")
+_LINE_END = re.compile(r"\r?\n")  # other breaks of lines are characters: RFC 5322, 2.2
 _BLANKS = re.compile(r"\s+")
 _MESSAGE_ID = re.compile(rb"<([^<>\s]{1,500})>")
 _ADDRESSED = frozenset({"from", "to", "cc", "bcc"})
@@ -62,9 +63,9 @@ def parse_headers(block: bytes) -> dict[str, str]:
     """Return the headers of a block by lower-case name; the first of each name counts."""
     by_name: dict[str, str] = {}
     text = _FOLD.sub(" ", charsets.decode_or_utf8(block, None))
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):
         name, colon, value = line.partition(":")
-        key = name.strip().lower()
+        key = name.rstrip(" \t").lower()
         if not colon:
             continue
         if key not in by_name:
@@ -90,7 +91,8 @@ def thread_root(headers: Mapping[str, str]) -> bytes | None:
 
 def _text(part: Part, content: bytes, *, is_cut: bool = False) -> str:
     decoded = transfer_encodings.decode(content, part.encoding, is_cut=is_cut)
-    return charsets.decode_or_utf8(decoded, part.charset)
+    is_html = part.media_type == "text/html"
+    return charsets.decode_or_utf8(decoded, part.charset, is_html=is_html, is_cut=is_cut)
 
 
 def _body(message: FetchedMessage) -> str | None:

@@ -86,7 +86,9 @@ def part_text(part: Part, data: str | None = None) -> str:
     """Decode a text part by its charset; *data* (base64url) replaces the part's own data."""
     charset = _CHARSET.search(part.header("content-type"))
     content = decode_base64url(part.body.data if data is None else data)
-    return charsets.decode_or_utf8(content, charset[1] if charset else None)
+    return charsets.decode_or_utf8(
+        content, charset[1] if charset else None, is_html=part.mime_type.lower() == "text/html"
+    )
 
 
 def decode_base64url(data: str | None) -> bytes:

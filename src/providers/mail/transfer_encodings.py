@@ -5,31 +5,50 @@ import quopri
 import re
 from base64 import b64decode
 
-_OTHER_SIGNS = re.compile(rb"[^A-Za-z0-9+/]+")
+_OTHER_SIGNS = re.compile(rb"[^A-Za-z0-9+/=]+")
+_PADDING = re.compile(rb"=+")
 _UUENCODED = frozenset({"x-uuencode", "x-uue", "uuencode", "uue"})
 
 
 def decode(content: bytes, encoding: str, *, is_cut: bool = False) -> bytes:
     """Decode a part by its encoding, in lower case; *is_cut*: its end is missing."""
     if encoding == "base64":
-        signs = base64_signs(content)
-        return decode_base64(signs[: len(signs) - len(signs) % 4] if is_cut else signs)
+        decoder = Base64Decoder()
+        return decoder.decode(content, final=not is_cut)
     if encoding == "quoted-printable":
         return quopri.decodestring(content)
     return _decode_uu(content) if encoding in _UUENCODED else content
 
 
-def base64_signs(content: bytes) -> bytes:
-    """Return what counts of base64: neither line ends nor padding."""
-    return _OTHER_SIGNS.sub(b"", content)
-
-
 def decode_base64(content: bytes) -> bytes:
-    """Decode base64 with or without its padding; other signs are ignored."""
-    signs = base64_signs(content)
+    """
+    Decode base64 with or without its padding; other signs are ignored.
+
+    What follows padding is decoded for itself: blocks of base64 are joined by some senders.
+    """
+    blocks = _PADDING.split(_OTHER_SIGNS.sub(b"", content))
+    return b"".join(map(_decode_block, blocks))
+
+
+def _decode_block(signs: bytes) -> bytes:
     if len(signs) % 4 == 1:  # it holds no whole byte
         signs = signs[:-1]
     return b64decode(signs + b"=" * (-len(signs) % 4))
+
+
+class Base64Decoder:
+    """Decoder of base64 that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def decode(self, piece: bytes, *, final: bool) -> bytes:
+        """Return the bytes of whole groups so far, and of the rest when *piece* is the last one."""
+        signs = self._rest + _OTHER_SIGNS.sub(b"", piece)
+        padded = signs.rfind(b"=") + 1
+        usable = len(signs) if final else len(signs) - (len(signs) - padded) % 4
+        self._rest = signs[usable:]
+        return decode_base64(signs[:usable])
 
 
 def base64_size(first: bytes, last: bytes, size: int) -> int | None:
@@ -48,6 +67,8 @@ def base64_size(first: bytes, last: bytes, size: int) -> int | None:
     breaks = [match.start() for match in re.finditer(rb"\r\n", trimmed)]
     if any((start + offset) % stride != length for offset in breaks):
         return None
+    if b"=" in first[:-1].rstrip(b"=\r\n") or b"=" in trimmed.rstrip(b"="):
+        return None  # blocks of base64 follow each other
     signs = end - 2 * (end // stride)
     padding = len(trimmed) - len(trimmed.rstrip(b"="))
     if signs % 4 or padding > 2 or end % stride > length:
@@ -57,7 +78,7 @@ def base64_size(first: bytes, last: bytes, size: int) -> int | None:
 
 def _decode_uu(content: bytes) -> bytes:
     decoded = []
-    for line in content.splitlines():
+    for line in re.split(rb"\r?\n", content):
         if line[:6] == b"begin " or line in (b"end", b"`", b""):
             continue
         try:

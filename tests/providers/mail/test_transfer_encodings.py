@@ -4,7 +4,7 @@ from base64 import b64encode, encodebytes
 
 import pytest
 
-from providers.connectors.imap import transfer_encodings
+from providers.mail import transfer_encodings
 
 SIZES = [*range(1, 120), 741, 742, 743, 5000, 5001, 5002]
 
@@ -40,6 +40,8 @@ def test_lines_of_other_lengths_tell_no_size(encoded):
         ("base64", b"YWJjZA", b"abcd"),
         ("base64", b"YW-Jj!Z", b"abc"),
         ("base64", b"XXX", b"]u"),
+        ("base64", b"YQ==\r\nYmM=\r\nZGVm", b"abcdef"),
+        ("base64", b"YQ=YmM=ZGVm", b"abcdef"),
         ("quoted-printable", b"a=3Db=\r\nc=ZZ", b"a=bc=ZZ"),
         ("x-uuencode", b"begin 644 note.txt\r\n#0V%T\r\n`\r\nend\r\n", b"Cat"),
         ("uuencode", b"#0V%T\r\nno such line\r\n", b"Cat"),
@@ -56,3 +58,12 @@ def test_of_a_beginning_whole_groups_are_decoded():
     for end in range(len(encoded) + 1):
         part = transfer_encodings.decode(encoded[:end], "base64", is_cut=True)
         assert part == b"abcdef"[: end // 4 * 3]
+
+
+def test_base64_in_pieces_is_decoded_as_the_whole():
+    encoded = b"YQ==\r\nYmM=\r\nZGVm\r\nZw"
+    for size in range(1, len(encoded)):
+        decoder = transfer_encodings.Base64Decoder()
+        pieces = [encoded[at : at + size] for at in range(0, len(encoded), size)]
+        decoded = [decoder.decode(piece, final=False) for piece in pieces]
+        assert b"".join((*decoded, decoder.decode(b"", final=True))) == b"abcdefg"
