@@ -104,8 +104,8 @@ def test_a_long_character_reference_is_no_character():
 def test_a_header_with_very_many_encoded_words_is_not_decoded():
     word = "=?utf-8?q?a?= "
 
-    assert addresses.decode_words(word * 1000).strip() == "a" * 1000
-    assert addresses.decode_words(word * 2000) == word * 2000
+    assert addresses.decode_words(word * 7000).strip() == "a" * 7000
+    assert addresses.decode_words(word * 8000) == word * 8000
 
 
 @pytest.mark.parametrize(("count", "name"), [(60, "a.pdf"), (70, "attachment")])

@@ -14,7 +14,10 @@ Several mailboxes read as one, and what mail connectors share.
     reply_headers    participants and Message-IDs of an original
     addresses, dates parsing of address and date headers
     header_fields    attributes that are read from headers
+    encoded_words    decoding of encoded words in headers
     charsets         decoding of text by its character set
+    japanese_charsets  charsets of Japan with the characters of NEC
+    transfer_encodings  base64 and other encodings of parts
     quoting          bodies and subjects of replies and forwards
     change_previews  what a change of a message changes, for previews
     delivery         sends whose response is lost

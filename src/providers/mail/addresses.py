@@ -1,40 +1,48 @@
 """
-Parsing of address headers.
+Parsing of address headers: docs/spec/email.md#addresses.
 
-A pattern parses the usual forms; other headers go to the standard library, which is many times
-slower.
+A pattern parses the usual forms, and a scanner the others. The standard library's parser takes
+the name of `ceo@bank.example <attacker@evil.example>` for the address, and quadratic time.
 """
 
 import re
-from email.errors import HeaderParseError
-from email.header import decode_header
-from email.utils import getaddresses
-from functools import lru_cache, partial
-from inspect import signature
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-from providers.mail import charsets
+from providers.mail import encoded_words
 from providers.records.mail import Participant
 
 # Both match stripped pieces, and in one way only, so that they take linear time.
-_ADDRESS = r'([^<>\s"(),:;\\\[\]]+(?:\[[0-9A-Za-z.:]+\])?)'
+_LOCAL = r'[^<>\s"(),:;@\\\[\]]+'
+_ADDRESS = rf"({_LOCAL}@{_LOCAL}(?:\[[0-9A-Za-z.:]+\])?)"
 _PLAIN = re.compile(rf'([^<>"(),:;@\\]*)<{_ADDRESS}>|{_ADDRESS}')
 _QUOTED = re.compile(rf'"([^"\\]*)"\s*<{_ADDRESS}>')
 # A header of one quoted name with a comma inside must not be split there.
 _PIECE = re.compile(r'(?:[^",]+|"[^"]*"?)+')
-# Characters of a text with encoded words: the standard library takes quadratic time. A line of a
-# header has at most 998 characters (RFC 5322, 2.1.1).
-_MAX_ENCODED = 16_384
 _MAX_CACHED = 1_000  # characters of a header, so that the cache stays small
-# Newer Python versions drop the whole list because of one odd address unless *strict* is off.
-_getaddresses = (
-    partial(getaddresses, strict=False)
-    if "strict" in signature(getaddresses).parameters
-    else getaddresses
-)
+
+# An encoded word, whose signs mean nothing else, or a sign with a meaning.
+_SIGN = re.compile(r'=\?[^?\s]{1,100}\?[bBqQ]\?[^?\s]*\?=|[\\"()<>,;:\[]')
+_QUOTATION = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_LITERAL = re.compile(r"\[[^\[\]\s]{0,100}\]")
+_UNTIL_SEPARATOR = re.compile(r"[^,;<]*")
+_AROUND_AT = re.compile(r"[ \t\r\n]*@[ \t\r\n]*")
+_ROUTE = re.compile(r"@[^:]*:")
+_WORDS = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[^\s"]*)?|[^\s"]+|"')
+_MAX_BARE = 2_000  # characters of an entry without brackets
+_MAX_SCANNED = 100_000  # characters of a header
 
 
 def parse(header: str) -> tuple[Participant, ...]:
-    """Return the mailboxes of an address header, in order, without entries that have no address."""
+    """
+    Return the mailboxes of an address header, in order.
+
+    What stands in angle brackets is the address, whatever the name before them looks like. Without
+    brackets an entry without @ is no address; before an entry with brackets it is a part of the
+    name, which holds a comma then.
+    """
     return _parse_cached(header) if len(header) <= _MAX_CACHED else _parse(header)
 
 
@@ -47,43 +55,211 @@ def _parse(header: str) -> tuple[Participant, ...]:
         if match is None:
             return _parse_slowly(header)
         name, address = (match[1], match[2]) if match.lastindex == 2 else ("", match[3])
-        participants.append(Participant(email=address, name=decode_words(name.strip()) or None))
+        participants.append(_participant(name.strip(), address))
     return tuple(participants)
 
 
 _parse_cached = lru_cache(maxsize=4096)(_parse)
-
-
-def decode_words(text: str) -> str:
-    """
-    Decode the encoded words (RFC 2047) of a header.
-
-    Text that cannot be decoded or has more than 16,384 characters is returned unchanged.
-    """
-    if "=?" not in text or len(text) > _MAX_ENCODED:
-        return text
-    # The encoding in which the standard library returns the text between encoded words.
-    between = "ascii" if text.isascii() else "raw-unicode-escape"
-    try:
-        return "".join(
-            charsets.decode(piece, charset)
-            if charset
-            else charsets.replace_surrogates(
-                piece if isinstance(piece, str) else piece.decode(between)
-            )
-            for piece, charset in decode_header(text)
-        )
-    except (HeaderParseError, LookupError, ValueError):
-        return text
+decode_words = encoded_words.decode
 
 
 def _parse_slowly(header: str) -> tuple[Participant, ...]:
-    try:
-        pairs = _getaddresses([header])
-    except RecursionError:  # comments nested thousands deep
-        return ()
-    return tuple(
-        Participant(email=address, name=decode_words(name) or None)
-        for name, address in pairs
-        if address
-    )
+    header = header[:_MAX_SCANNED]
+    participants = tuple(_Scanner(header).mailboxes())
+    if not participants and "=?" in header:  # whole mailboxes in encoded words
+        decoded = decode_words(header)
+        participants = () if decoded == header else tuple(_Scanner(decoded).mailboxes())
+    return participants
+
+
+def _participant(name: str, address: str) -> Participant:
+    return Participant(email=address, name=decode_words(name) or None)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """
+    An entry of a header, between two separators.
+
+    Attributes:
+        phrase: Outside brackets and comments, as it is written.
+        name: The same without quotation marks.
+        comments: Without their parentheses.
+        address: In angle brackets; None without them. The last ones count.
+    """
+
+    phrase: list[str] = field(default_factory=list)
+    name: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    address: str | None = None
+
+    def add(self, text: str, name: str | None = None) -> None:
+        self.phrase.append(text)
+        self.name.append(text if name is None else name)
+
+
+class _Scanner:
+    """A scanner of one header; it takes linear time."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._entry = _Entry()
+        self._names: list[str] = []  # of entries without an address, before one with brackets
+        self._ends = _ends_of_comments(text)
+        self._last_semicolon = text.rfind(";")
+        self._is_quotation_open = False  # whether a quotation mark has no second one
+        self._is_bracket_open = False
+
+    def mailboxes(self) -> Iterator[Participant]:
+        """Yield the mailboxes in order."""
+        text = self._text
+        while (sign := _SIGN.search(text, self._at)) is not None:
+            if sign.start() > self._at:
+                self._entry.add(text[self._at : sign.start()])
+            self._at = sign.end()
+            if sign[0] in (",", ";"):
+                yield from self._end_entry()
+            else:
+                self._read(sign)
+        self._entry.add(text[self._at :])
+        yield from self._end_entry()
+
+    def _read(self, sign: re.Match[str]) -> None:
+        match sign[0]:
+            case '"':
+                self._read_quotation(sign.start())
+            case "(" if self._ends.get(sign.start()) is not None:
+                end = self._ends[sign.start()]
+                self._entry.comments.append(self._text[self._at : end])
+                self._entry.add(" ")
+                self._at = end + 1
+            case "<":
+                self._read_address()
+            case "[":
+                literal = _LITERAL.match(self._text, sign.start())
+                self._entry.add("[" if literal is None else literal[0])
+                self._at = self._at if literal is None else literal.end()
+            case "\\":
+                self._entry.add(self._text[sign.start() : self._at + 1])
+                self._at += 1
+            case ":" if self._begins_group():
+                self._entry = _Entry()
+                self._names = []
+            case _:
+                self._entry.add(sign[0])
+
+    def _read_quotation(self, start: int) -> None:
+        match = None if self._is_quotation_open else _QUOTATION.match(self._text, start)
+        if match is None:
+            self._is_quotation_open = True
+            self._entry.add('"', "")
+            return
+        self._entry.add(match[0], _ESCAPED.sub(r"\1", match[1]))
+        self._at = match.end()
+
+    def _read_address(self) -> None:
+        text, start = self._text, self._at
+        end = -1 if self._is_bracket_open else text.find(">", start)
+        following = text.find("<", start, len(text) if end < 0 else end)
+        if end >= 0 and following < 0:
+            self._entry.address = text[start:end]
+            self._at = end + 1
+            return
+        self._is_bracket_open = end < 0
+        content = _UNTIL_SEPARATOR.match(text, start)
+        if content is not None and "@" in content[0] and text[content.end() :][:1] in ",;":
+            self._entry.address = content[0]  # the closing bracket is missing
+            self._at = content.end()
+        else:
+            self._entry.add("<")
+
+    def _begins_group(self) -> bool:
+        """Whether a colon follows the name of a group, which ends with a semicolon."""
+        entry = self._entry
+        return (
+            self._last_semicolon > self._at
+            and entry.address is None
+            and not any("@" in text for text in entry.phrase)
+        )
+
+    def _end_entry(self) -> Iterator[Participant]:
+        entry, self._entry = self._entry, _Entry()
+        name = _on_one_line("".join(entry.name)).strip("<>")
+        if entry.address is None:
+            mailboxes = list(_bare_mailboxes(entry))
+            if mailboxes:
+                self._names = []
+                yield from mailboxes
+            elif name:
+                self._names.append(name)
+            return
+        address = _address(entry.address)
+        if not name and entry.comments:
+            name = _comment(entry)
+        names, self._names = [*self._names, *([name] if name else [])], []
+        if address:
+            yield _participant(", ".join(names), address)
+
+
+def _ends_of_comments(text: str) -> dict[int, int]:
+    """Return where each parenthesis is closed, by its place; those that stay open are not in it."""
+    ends: dict[int, int] = {}
+    if "(" not in text:
+        return ends
+    opened: list[int] = []
+    at = 0
+    while (sign := _SIGN.search(text, at)) is not None:
+        at = sign.end() + (sign[0] == "\\")
+        if sign[0] == "(":
+            opened.append(sign.start())
+        elif sign[0] == ")" and opened:
+            ends[opened.pop()] = sign.start()
+    return ends
+
+
+def _bare_mailboxes(entry: _Entry) -> Iterator[Participant]:
+    """Yield the addresses of an entry without brackets; other words name a single one."""
+    phrase = "".join(entry.phrase)
+    if "@" not in phrase:
+        return
+    phrase = _AROUND_AT.sub("@", phrase[:_MAX_BARE])
+    words = _WORDS.findall(phrase)
+    # A quotation is the local part when @ follows it at once.
+    places = [place for place, word in enumerate(words) if _is_address(word)]
+    names = [word.strip('"') for place, word in enumerate(words) if place not in places]
+    name = " ".join(filter(None, names)) or _comment(entry)
+    for place in places:
+        yield _participant(name if len(places) == 1 else "", _address(words[place]))
+
+
+def _is_address(word: str) -> bool:
+    if word.startswith('"') and not re.search(r'"@[^\s"]+$', word):
+        return False
+    local, _, domain = word.rpartition("@")
+    return bool(local and domain.strip(".'`"))
+
+
+def _address(text: str) -> str:
+    """Return an address without blanks, route, scheme and quotation marks around it."""
+    address = text.strip()
+    if "=?" in address and "@" not in address:
+        address = decode_words(address).strip()
+    if address.endswith(")") and "(" in address:
+        address = address[: address.index("(")].strip()
+    if address[:7].lower() == "mailto:":
+        address = address[7:]
+    route = _ROUTE.match(address)
+    if route is not None:
+        address = address[route.end() :]
+    if len(address) > 1 and address[0] == address[-1] == "'":
+        address = address[1:-1]
+    return _AROUND_AT.sub("@", address).strip()
+
+
+def _comment(entry: _Entry) -> str:
+    return _on_one_line(_ESCAPED.sub(r"\1", entry.comments[-1])) if entry.comments else ""
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -4,6 +4,7 @@ Parsing of the raw message that is forwarded: its headers, text and attachments.
 Tolerant: unreadable parts are left out or replaced, since the message may contain anything.
 """
 
+import re
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
@@ -14,6 +15,9 @@ from providers.mail import addresses, charsets, dates, parameters
 from providers.mail.compose import AttachedFile
 from providers.records import mail as mail_records
 
+_LINE_END = re.compile(r"\r?\n")
+_BARE_RETURN = re.compile(rb"\r(?!\n)")
+_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _WITH_PARAMETERS = frozenset({"content-type", "content-disposition"})
 
 
@@ -45,6 +49,9 @@ def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[Attached
     Raises:
         Broken: The parts are nested too deeply.
     """
+    end = _END_OF_HEADERS.search(raw)
+    if end is not None and b"\r" in raw:  # the library ends lines at a bare CR
+        raw = _BARE_RETURN.sub(b" ", raw[: end.start()]) + raw[end.start() :]
     try:
         return _parse(message_from_bytes(raw, policy=_RawHeaders()), provider)
     except RecursionError:
@@ -136,9 +143,10 @@ def _bytes(part: Message) -> bytes:
 
 
 def _text(part: Message) -> str:
-    return charsets.decode_or_utf8(_bytes(part), _parameter(part, "Content-Type", "charset"))
+    charset = _parameter(part, "Content-Type", "charset")
+    return charsets.decode_or_utf8(_bytes(part), charset, is_html=_type(part) == "text/html")
 
 
 def _header(part: Message, name: str) -> str:
     """Return a header on one line."""
-    return "".join(str(part.get(name, "")).splitlines())
+    return _LINE_END.sub("", str(part.get(name, "")))

@@ -1,0 +1,63 @@
+"""Address headers as people write them: docs/spec/email.md#addresses."""
+
+import pytest
+
+from providers.mail import addresses
+
+ROWS = {
+    # What stands in the brackets is the address (RFC 5322, 3.4).
+    "ceo@bank.example <attacker@evil.example>": [("ceo@bank.example", "attacker@evil.example")],
+    '"ceo@bank.example" <attacker@evil.example>': [("ceo@bank.example", "attacker@evil.example")],
+    '"ceo@bank.example" attacker@evil.example': [("ceo@bank.example", "attacker@evil.example")],
+    "=?utf-8?q?ceo=40bank.example?= <e@evil.example>": [("ceo@bank.example", "e@evil.example")],
+    "ceo@bank.example\u2028<attacker@evil.example>": [
+        ("ceo@bank.example", "attacker@evil.example")
+    ],
+    "<ceo@bank.example> <attacker@evil.example>": [(None, "attacker@evil.example")],
+    # Commas in names.
+    "Doe, John <john@work.example>": [("Doe, John", "john@work.example")],
+    "=?utf-8?Q?Doe,_John?= <john@work.example>": [("Doe, John", "john@work.example")],
+    "Mueller, A., Dr. <a@work.example>, b@work.example": [
+        ("Mueller, A., Dr.", "a@work.example"),
+        (None, "b@work.example"),
+    ],
+    "a@work.example (Doe, John)": [("Doe, John", "a@work.example")],
+    # Entries without @.
+    "root": [],
+    "undisclosed-recipients:;": [],
+    "MAILER-DAEMON <>": [],
+    "a@work.example,, b@work.example,": [(None, "a@work.example"), (None, "b@work.example")],
+    # Lists and groups.
+    "a@work.example; b@work.example": [(None, "a@work.example"), (None, "b@work.example")],
+    'Team: a@work.example, "B, C" <b@work.example>;, d@work.example': [
+        (None, "a@work.example"),
+        ("B, C", "b@work.example"),
+        (None, "d@work.example"),
+    ],
+    # Encoded words.
+    "=?utf-8?Q?J=C3=B6rg_=3Cjorg=40work.example=3E?=": [("Jörg", "jorg@work.example")],
+    "=?utf-8?Q?jo=40work.example?=": [(None, "jo@work.example")],
+    '"=?utf-8?Q?J=C3=B6rg=2C_M?=" <j@work.example>': [("Jörg, M", "j@work.example")],
+    # Not closed, or closed by another sign.
+    "111(aaa）<bb@work.example>": [("111(aaa）", "bb@work.example")],
+    '"Jane <jane@work.example>': [("Jane", "jane@work.example")],
+    "Foo <foo@work.example, Bar <bar@work.example>": [
+        ("Foo", "foo@work.example"),
+        ("Bar", "bar@work.example"),
+    ],
+    # Obsolete and odd forms of addresses.
+    "Foo <@one.example,@two.example:u@work.example>": [("Foo", "u@work.example")],
+    "a @ work.example": [(None, "a@work.example")],
+    "<mailto:ann@work.example>": [(None, "ann@work.example")],
+    '"john doe"@work.example': [(None, '"john doe"@work.example')],
+    "user@[IPv6:::1]": [(None, "user@[IPv6:::1]")],
+    "John Doe john@work.example": [("John Doe", "john@work.example")],
+    '"Dr\\", Watson" <dr@work.example>': [('Dr", Watson', "dr@work.example")],
+    "Support 24:7 <s@work.example>": [("Support 24:7", "s@work.example")],
+    "Ann (x (y) z) <a@work.example>": [("Ann", "a@work.example")],
+}
+
+
+@pytest.mark.parametrize(("header", "mailboxes"), ROWS.items())
+def test_the_mailboxes_of_a_header_are_read(header, mailboxes):
+    assert [(person.name, person.email) for person in addresses.parse(header)] == mailboxes
