@@ -17,7 +17,7 @@ read as one.
                  search for the mail and calendar servers of an address
     batches, paging, columnar, odata, microsoft_user, timestamps, bounded_map
                  what connectors share
-    turns        loops over many records that give the event loop its turn
+    turns        loops and long work that give the event loop its turn
     search_text  search terms, case folding, visible text of HTML
     web_addresses
                  addresses in texts, and the files and task items that they name

@@ -1,13 +1,16 @@
-"""Loops over many records that give the event loop its turn, so that other requests go on."""
+"""Loops and long work that give the event loop its turn, so that other requests go on."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
 _TURN_SECONDS = 0.02
+_THREADS: Final = 2  # they share one interpreter: more would only starve the event loop
+_executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="long-work")
 
 
 async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
@@ -23,3 +26,16 @@ async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
 async def filtered(items: Iterable[T], passes: Callable[[T], object]) -> list[T]:
     """Return the *items* that pass, in their order, like `in_turns`."""
     return [item async for item in in_turns(items) if passes(item)]
+
+
+async def in_thread(function: Callable[[], T], *, is_long: bool) -> T:
+    """
+    Return the result of a function, which is called in one of a few threads if it is long.
+
+    A thread hands over to the event loop every few milliseconds where its work is pure Python; one
+    call of an extension module, such as decoding JSON, does not. It cannot be stopped: the size of
+    what *function* works on must be bounded. It must not touch what others change.
+    """
+    if not is_long:
+        return function()
+    return await asyncio.get_running_loop().run_in_executor(_executor, function)

@@ -8,6 +8,8 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
     sasl        initial responses of logins by OAuth
     parsing     responses as nested lists, in linear time
     replies     what a connection sends and receives, and failures of commands
+    response_reader
+                responses as they arrive, within bounds
     session     one authenticated connection: commands, literals, FETCH rows
     pool        the sessions of one account
     submission  one message handed to a server for outgoing mail

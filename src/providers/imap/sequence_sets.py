@@ -1,6 +1,6 @@
 """UIDs in the compact form of commands and ESEARCH answers: `1:4,7`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 MAX_UID = 2**32 - 1
 
@@ -16,13 +16,14 @@ def write(uids: Iterable[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}:{high}" for low, high in ranges)
 
 
-def read(text: str, *, most: int) -> Iterator[int]:
+def read(text: str, *, most: int) -> list[range]:
     """
-    Return the UIDs of a set, in its order.
+    Return the UIDs of a set as ranges, in its order.
 
     Raises:
         ValueError: It is no set of numbers, or has more than *most* UIDs.
     """
+    ranges: list[range] = []
     count = 0
     for part in filter(None, text.strip().split(",")):
         low, _, high = part.partition(":")
@@ -30,4 +31,5 @@ def read(text: str, *, most: int) -> Iterator[int]:
         count += last - first + 1
         if not (first > 0 and last <= MAX_UID and count <= most):
             raise ValueError(text[:100])
-        yield from range(first, last + 1)
+        ranges.append(range(first, last + 1))
+    return ranges

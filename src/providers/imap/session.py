@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, repeat
 from typing import Final
 
 from providers.failures import (
@@ -25,16 +25,17 @@ from providers.failures import (
 from providers.imap.accounts import Account, Notify, ignore
 from providers.imap.connecting import NO_STARTTLS, has_buffered, reason_of
 from providers.imap.endpoints import Security, tls_context
-from providers.imap.parsing import Value
-from providers.imap.replies import Disconnected, Literal, OpenFolder, Pieces, Rejected, Reply
+from providers.imap.parsing import Pieces, Row
+from providers.imap.replies import Disconnected, Literal, OpenFolder, Rejected, Reply
+from providers.imap.response_reader import MAX_LINE, ResponseReader
 from providers.imap.sasl import token_login
+from providers.turns import in_turns
 
 __all__ = [
     "Account",
     "Disconnected",
     "Literal",
     "OpenFolder",
-    "Pieces",
     "Rejected",
     "Reply",
     "Session",
@@ -43,11 +44,12 @@ __all__ = [
 
 CONNECT_SECONDS = 5.0
 COMMAND_SECONDS = 15.0
-MAX_LINE = 1 << 20  # bytes
 MAX_RESPONSE = 16 * 1024 * 1024  # bytes of all that one command answers
+MAX_RESPONSES = 100_000  # to one command
 
-_LITERAL = re.compile(rb"~?\{(\d{1,10})\}$")
-_CAPABILITY = re.compile(rb"\bCAPABILITY ([^\]\r\n]+)", re.IGNORECASE)
+_CAPABILITY = re.compile(
+    rb"\A(?:(?:\S+ )?(?:OK|PREAUTH) \[|\* )CAPABILITY ([^\]\r\n]{1,10000})", re.IGNORECASE
+)
 _CODE = re.compile(rb"\A(?:NO|BAD|BYE|OK) \[([A-Z0-9-]+)", re.IGNORECASE)
 
 
@@ -66,6 +68,7 @@ class Session:
         """Take a connection; `connect` makes one."""
         self._notify = notify
         self._reader = reader
+        self._responses = ResponseReader(reader)
         self._writer = writer
         self._tags = (f"{secrets.token_hex(4)}{number}".encode() for number in count(1))
         self._is_open = True
@@ -120,6 +123,7 @@ class Session:
         *parts: str | bytes | Literal,
         answers: Sequence[str] = (),
         seconds: float = COMMAND_SECONDS,
+        max_row: int = MAX_LINE,
     ) -> Reply:
         """
         Run one command and return its answer.
@@ -128,6 +132,8 @@ class Session:
             parts: Text as it is written, ASCII; bytes become literals. They are joined by blanks.
             answers: Lines that answer the server's requests to go on, in order.
             seconds: Until the answer must have come.
+            max_row: Bytes outside of literals that are kept of each FETCH response: the rest is
+                read and dropped.
 
         Raises:
             Rejected: The server answered NO or BAD.
@@ -141,7 +147,7 @@ class Session:
         began, outcome = time.perf_counter(), "broken"
         try:
             async with asyncio.timeout(seconds):
-                reply = await self._run(parts, answers)
+                reply = await self._run(parts, answers, max_row)
             outcome = "200"
         except TimeoutError as failure:
             self.close()
@@ -164,9 +170,25 @@ class Session:
             self._notify(_name(parts[0]), outcome, began)
         return reply
 
-    async def fetch(self, uids: str, items: str) -> dict[int, dict[str, Value]]:
-        """Return the items of messages by UID; messages that are gone are left out."""
-        return (await self.command(f"UID FETCH {uids} ({items})")).rows()
+    async def fetch(self, uids: str, items: str, *, max_row: int | None = None) -> dict[int, Row]:
+        """
+        Return the items of messages by UID; messages that are gone are left out.
+
+        Args:
+            uids: A sequence set.
+            items: As FETCH takes them.
+            max_row: Bytes outside of literals that are kept of each message; the UIDs of rows that
+                were cut before it are 0. None: no message may have more than `MAX_LINE`.
+
+        Raises:
+            Broken: As `command`; also when a message has more and none may.
+        """
+        command = f"UID FETCH {uids} ({items})"
+        reply = await self.command(command, max_row=MAX_LINE if max_row is None else max_row)
+        rows = await reply.parsed(Reply.rows)
+        if max_row is None and any(row.is_cut for row in rows.values()):
+            raise Broken
+        return rows
 
     def close(self) -> None:
         """End the connection without a word."""
@@ -174,8 +196,12 @@ class Session:
         self._writer.transport.abort()  # a goodbye would wait for the server
 
     async def _run(
-        self, parts: Sequence[str | bytes | Literal], answers: Sequence[str] = ()
+        self,
+        parts: Sequence[str | bytes | Literal],
+        answers: Sequence[str] = (),
+        max_row: int = MAX_LINE,
     ) -> Reply:
+        self._responses.begin()
         tag = next(self._tags)
         untagged: list[Pieces] = []
         line = tag
@@ -203,19 +229,24 @@ class Session:
             if status is not None:
                 return self._judge(status, untagged)
             self._writer.write(answer.encode("ascii") + b"\r\n")
-        status = await self._until(tag, untagged)
+        status = await self._until(tag, untagged, max_row=max_row)
         return self._judge(status or b"", untagged)
 
     async def _until(
-        self, tag: bytes, untagged: list[Pieces], *, continuation: bool = False
+        self,
+        tag: bytes,
+        untagged: list[Pieces],
+        *,
+        continuation: bool = False,
+        max_row: int = MAX_LINE,
     ) -> bytes | None:
         """Read responses to the tagged line; None for a request to go on, if it may come."""
         size = 0
-        while True:
-            pieces = await self._response()
+        async for _ in in_turns(repeat(None)):  # what has arrived is read without a pause
+            pieces = await self._responses.read(max_row)
             head = pieces[0]
             size += sum(map(len, pieces))
-            if size > MAX_RESPONSE:
+            if size > MAX_RESPONSE or len(untagged) > MAX_RESPONSES:
                 raise ValueError("the response is too large")
             if head[:1] == b"+" and continuation:
                 return None
@@ -227,22 +258,7 @@ class Session:
                 return head[len(tag) + 1 :]
             else:
                 raise ValueError("a response belongs to no command")
-
-    async def _response(self) -> Pieces:
-        """Read one response: a line whose literals are pieces of their own."""
-        pieces: Pieces = []
-        size = 0
-        while True:
-            line = (await self._reader.readuntil(b"\n")).rstrip(b"\r\n")
-            literal = _LITERAL.search(line)
-            if literal is None:
-                pieces.append(line)
-                return pieces
-            length = int(literal[1])
-            size += length + len(line)
-            if size > MAX_RESPONSE:
-                raise ValueError("a literal is too large")
-            pieces += [line[: literal.start()], await self._reader.readexactly(length)]
+        return None
 
     def _note(self, head: bytes) -> None:
         announced = _CAPABILITY.search(head)
@@ -268,7 +284,7 @@ class Session:
 
     async def greet(self) -> None:
         """Read the server's greeting."""
-        pieces = await self._response()
+        pieces = await self._responses.read()
         self._note(pieces[0])
         if pieces[0][:5].upper() not in (b"* OK ", b"* PRE"):
             if pieces[0][:6].upper() == b"* BYE ":

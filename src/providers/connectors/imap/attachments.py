@@ -9,6 +9,7 @@ from providers.connectors.imap import body_structure, reading
 from providers.connectors.imap.body_structure import Part
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.failures import Broken, Missing
+from providers.imap.parsing import Row
 from providers.imap.session import Session
 from providers.mail import transfer_encodings
 
@@ -37,7 +38,8 @@ async def find(session: Session, location: Location, section: str) -> Attachment
     Raises:
         Missing: There is no such message, or it has no such attachment.
     """
-    row = await reading.fetch_message(session, location, "UID BODYSTRUCTURE")
+    items, max_row = "UID BODYSTRUCTURE", reading.MAX_ROW_ALONE
+    row = await reading.fetch_message(session, location, items, max_row=max_row)
     for part in body_structure.parse(row.get("BODYSTRUCTURE")).files:
         if part.section == section:
             return AttachmentPart(location, part)
@@ -73,7 +75,7 @@ async def _piece(
     await reading.open_folder_of(session, location)
     item = f"BODY.PEEK[{part.section}]<{offset}.{count}>"
     rows = await session.fetch(str(location.uid), f"UID {item}")
-    value = rows.get(location.uid, {}).get(f"BODY[{part.section}]")
+    value = rows.get(location.uid, Row()).get(f"BODY[{part.section}]")
     if not isinstance(value, bytes):
         raise Broken
     return value

@@ -58,9 +58,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The leaves of a message, in order."""
+    """
+    The leaves of a message, in order.
+
+    Attributes:
+        is_whole: False when the message has more parts than are read.
+    """
 
     parts: tuple[Part, ...]
+    is_whole: bool = True
 
     @property
     def body(self) -> Part | None:
@@ -82,11 +88,16 @@ class Structure:
         return not all(part.is_inline for part in self.files)
 
 
-def parse(value: Value) -> Structure:
-    """Return the leaves of a BODYSTRUCTURE; what is malformed is left out."""
+def parse(value: Value, *, is_cut: bool = False) -> Structure:
+    """
+    Return the leaves of a BODYSTRUCTURE; what is malformed is left out.
+
+    *is_cut*: its end is missing.
+    """
     leaves: list[Part] = []
+    stack: list[tuple[Sequence[Value], str]] = []
     if isinstance(value, list) and value:
-        stack: list[tuple[Sequence[Value], str]] = [(value, "")]
+        stack = [(value, "")]
         while stack and len(leaves) < MAX_PARTS:
             node, section = stack.pop()
             if node and isinstance(node[0], list):
@@ -98,7 +109,7 @@ def parse(value: Value) -> Structure:
                 ]
             elif len(node) > _SIZE:
                 leaves.append(_leaf(node, section or "1"))
-    return Structure(tuple(leaves))
+    return Structure(tuple(leaves), is_whole=not (is_cut or stack))
 
 
 # Positions in the list of a leaf.

@@ -6,7 +6,7 @@ messages then cost no command: docs/spec/upstream/imap.md#order.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TypeAlias, TypeVar
 
 from providers.connectors.imap import received_times
@@ -15,6 +15,7 @@ from providers.connectors.imap.received_times import MAX_TIME, NEVER, ReceivedTi
 from providers.failures import Broken
 from providers.imap import parsing, sequence_sets
 from providers.imap.session import Rejected, Reply, Session
+from providers.turns import in_thread, in_turns
 
 T = TypeVar("T")
 
@@ -128,15 +129,17 @@ class FolderIndex:
         Raises:
             ProviderFailure: As `Session.command`.
         """
-        unknown = [uid for uid in uids if self.times.time(uid) is None]
+        unknown = [uid async for uid in in_turns(uids) if self.times.time(uid) is None]
         times = {}
         if unknown and (folder.messages <= _FEW or len(unknown) > _FEW):
             await self._read_all(session, folder)
         elif unknown:
             times = await read_times(session, unknown)
             self._add_some(folder, times)
-        known = ((uid, self.times.time(uid)) for uid in uids)
-        return times | {uid: time for uid, time in known if time is not None}
+        async for uid in in_turns(uids):
+            if (time := self.times.time(uid)) is not None:
+                times[uid] = time
+        return times
 
     def _add_some(self, folder: Folder, times: Mapping[int, int]) -> None:
         if self._is_half_read:
@@ -154,11 +157,13 @@ class FolderIndex:
 
     async def _add_new(self, session: Session, folder: Folder) -> None:
         """Read all messages that have come since; none of them was among the others."""
-        self._append(await session.command(f"UID FETCH {self._uid_next}:* (UID INTERNALDATE)"))
+        await self._append(
+            await session.command(f"UID FETCH {self._uid_next}:* (UID INTERNALDATE)")
+        )
         self._uid_next = max(self._uid_next, folder.uid_next)
 
-    def _append(self, reply: Reply) -> None:
-        times = received_times.read(reply)
+    async def _append(self, reply: Reply) -> None:
+        times = await reply.parsed(received_times.read)
         new = {uid: time for uid, time in times.items() if uid >= self._uid_next}
         self.times = self.times.with_newer(new)
         self._uid_next = max(self._uid_next, self.times.last_uid + 1)
@@ -174,7 +179,8 @@ class FolderIndex:
             for first in range(1, folder.messages + 1, _ROWS_PER_COMMAND):
                 last = first + _ROWS_PER_COMMAND - 1
                 last_row = "*" if last >= folder.messages else str(last)
-                self._append(await session.command(f"FETCH {first}:{last_row} (UID INTERNALDATE)"))
+                command = f"FETCH {first}:{last_row} (UID INTERNALDATE)"
+                await self._append(await session.command(command))
             self._uid_next = max(self._uid_next, folder.uid_next)
         self._is_half_read = False
         self.times = self.times.as_whole()
@@ -236,7 +242,7 @@ async def read_times(session: Session, uids: Iterable[int]) -> dict[int, int]:
     for some in _portions(sorted(uids), _ROWS_PER_COMMAND):
         for ranges in _portions(sequence_sets.write(some).split(","), _RANGES_PER_COMMAND):
             reply = await session.command(f"UID FETCH {','.join(ranges)} (UID INTERNALDATE)")
-            times |= received_times.read(reply)
+            times |= await reply.parsed(received_times.read)
     return times
 
 
@@ -254,9 +260,19 @@ async def search(session: Session, criteria: Iterable[str | bytes]) -> list[int]
     """
     if "ESEARCH" in session.capabilities:
         reply = await session.command("UID SEARCH RETURN (ALL)", *criteria)
-        return list(_uids(_extended(reply).get("ALL")))
-    reply = await session.command("UID SEARCH", *criteria)
-    return [int(word) for line in reply.texts("SEARCH") for word in line.split() if word.isdigit()]
+        ranges = await reply.parsed(lambda reply: _ranges(_extended(reply).get("ALL")))
+        return await in_thread(
+            lambda: list(chain.from_iterable(ranges)), is_long=sum(map(len, ranges)) > _MANY
+        )
+    return await (await session.command("UID SEARCH", *criteria)).parsed(_listed)
+
+
+def _listed(reply: Reply) -> list[int]:
+    words = (word for line in reply.texts("SEARCH") for word in line.split() if word.isdigit())
+    uids = [int(word) for word in islice(words, _MAX_FOUND + 1)]
+    if len(uids) > _MAX_FOUND:
+        raise Broken
+    return uids
 
 
 def _sorts(session: Session) -> bool:
@@ -284,7 +300,7 @@ async def _newest(session: Session, number: int) -> tuple[set[int], int] | None:
     partial, count = values.get("PARTIAL"), values.get("COUNT")
     if not isinstance(partial, list) or len(partial) != len(("range", "uids")) or count is None:
         return None
-    return set(_uids(partial[1])), parsing.number(count)
+    return set(chain.from_iterable(_ranges(partial[1]))), parsing.number(count)
 
 
 def _extended(reply: Reply) -> dict[str, parsing.Value]:
@@ -297,11 +313,12 @@ def _extended(reply: Reply) -> dict[str, parsing.Value]:
     return results
 
 
-def _uids(value: parsing.Value) -> Iterator[int]:
+def _ranges(value: parsing.Value) -> list[range]:
     try:
-        yield from sequence_sets.read(parsing.text(value), most=_MAX_FOUND)
+        return sequence_sets.read(parsing.text(value), most=_MAX_FOUND)
     except ValueError as failure:
         raise Broken from failure
 
 
-_MAX_FOUND = 5_000_000
+_MAX_FOUND = 1_000_000
+_MANY = 10_000  # numbers; a millisecond of work

@@ -104,14 +104,13 @@ async def read_folders(session: Session) -> list[Folder]:
         options.append(f"STATUS ({_STATUS})")
     suffix = [f"RETURN ({' '.join(options)})"] if options else []
     reply = await session.command('LIST "" "*"', *suffix)
-    listed = _listed(reply)
-    states = _states(reply)
+    listed, states = await reply.parsed(lambda reply: (_listed(reply), _states(reply)))
     if not has_status:
         for name in listed:
             states |= await _state(session, name)
     knows_roles = any(role not in (None, Role.INBOX) for role in listed.values())
     folders = []
-    for name in sorted(listed)[:MAX_FOLDERS]:
+    for name in listed:
         state = states.get(name)
         if state is None:
             continue
@@ -145,7 +144,7 @@ def _listed(reply: Reply) -> dict[bytes, Role | None]:
             continue
         role = next((_SPECIAL_USE[flag] for flag in flags if flag in _SPECIAL_USE), None)
         listed[bytes(name)] = Role.INBOX if name.upper() == b"INBOX" else role
-    return listed
+    return {name: listed[name] for name in sorted(listed)[:MAX_FOLDERS]}
 
 
 _LIST_VALUES = 3  # flags, separator, name

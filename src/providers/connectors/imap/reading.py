@@ -12,12 +12,18 @@ from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import internal_date, received_at
 from providers.failures import Missing, TooMuch
 from providers.imap import parsing, sequence_sets
-from providers.imap.parsing import Value
+from providers.imap.parsing import Row, Value
+from providers.imap.response_reader import MAX_LINE
 from providers.imap.session import OpenFolder, Rejected, Session, astring
+from providers.turns import in_turns
 
 PREVIEW_BYTES = 4096  # of the encoded body
 MAX_BODY = 8 * 1024 * 1024  # bytes of one body; docs/spec/upstream/imap.md#limits
 MAX_BODIES = 12 * 1024 * 1024  # bytes of all bodies of one command
+# Bytes outside of literals that are kept of a message, which its parts take.
+MAX_ROW = 64 * 1024  # of one among others
+MAX_ROW_ALONE = MAX_LINE
+_MAX_ALONE = 5  # messages of a page that are read alone
 
 
 async def open_folder(session: Session, folder: bytes, *, writable: bool = False) -> OpenFolder:
@@ -57,19 +63,21 @@ async def open_folder_of(session: Session, location: Location, *, writable: bool
         raise Missing
 
 
-async def fetch_message(session: Session, location: Location, items: str) -> Mapping[str, Value]:
+async def fetch_message(
+    session: Session, location: Location, items: str, *, max_row: int | None = None
+) -> Row:
     """
-    Return the items of the message at a location.
+    Return the items of the message at a location; *max_row* as of `Session.fetch`.
 
     Raises:
         Missing: There is no such message.
     """
     was_open = _has_open(session, location.folder)
     await open_folder_of(session, location)
-    rows = await session.fetch(str(location.uid), items)
+    rows = await session.fetch(str(location.uid), items, max_row=max_row)
     if location.uid not in rows and was_open:
         await _look_again(session)
-        rows = await session.fetch(str(location.uid), items)
+        rows = await session.fetch(str(location.uid), items, max_row=max_row)
     if location.uid not in rows:
         raise Missing
     return rows[location.uid]
@@ -98,10 +106,10 @@ async def read(
         TooMuch: A body is larger than `MAX_BODY`.
         ProviderFailure: As `Session.command`.
     """
-    rows = await session.fetch(sequence_sets.write(uids), requested_items.items(wanted))
-    section = f"BODY[HEADER.FIELDS ({' '.join(requested_items.headers(wanted))})]"
+    rows = await _rows(session, list(uids), wanted)
+    section = _headers_section(wanted)
     messages = {}
-    for uid, row in rows.items():
+    async for uid, row in in_turns(rows.items()):
         headers = parse_headers(_bytes(row.get(section)))
         root = thread_root(headers) if "thread_id" in wanted else None
         message_id = ids.message_id(Location(folder.name, folder.uid_validity, uid))
@@ -110,7 +118,7 @@ async def read(
             received_at=received_at(internal_date(row.get("INTERNALDATE"))),
             folder_label=folder.label,
             flags=_flags(row.get("FLAGS")),
-            structure=body_structure.parse(row.get("BODYSTRUCTURE")),
+            structure=body_structure.parse(row.get("BODYSTRUCTURE"), is_cut=row.is_cut),
             headers=headers,
             thread_id=None if root is None else ids.thread_id(root),
         )
@@ -119,6 +127,43 @@ async def read(
     elif "body_preview" in wanted:
         await _read_previews(session, messages)
     return messages
+
+
+async def _rows(
+    session: Session, uids: Sequence[int], wanted: AbstractSet[str]
+) -> Mapping[int, Row]:
+    """
+    Return the items of messages by UID; those that are gone are left out.
+
+    A message of very many parts lacks the last ones; a few such messages are read alone, where more
+    is kept. All other items are whole.
+    """
+    items = requested_items.items(wanted)
+    rows = await session.fetch(sequence_sets.write(uids), items, max_row=MAX_ROW)
+    if not any(row.is_cut for row in rows.values()):
+        return rows
+    has_nameless = rows.pop(0, None) is not None  # the server writes the UID behind the parts
+    expected = {"FLAGS", "INTERNALDATE", _headers_section(wanted)} - {""}
+    lacking = [
+        uid for uid in uids if (not expected <= rows[uid].keys() if uid in rows else has_nameless)
+    ]
+    if lacking:
+        items = requested_items.items(wanted, structure=False)
+        others = await session.fetch(sequence_sets.write(lacking), items, max_row=MAX_ROW)
+        for uid in others.keys() & set(lacking):
+            rows[uid] = Row({**rows.get(uid, {}), **others[uid]}, is_cut=True)
+    cut = [uid for uid, row in rows.items() if row.is_cut]
+    for uid in cut[:_MAX_ALONE] if len(uids) > 1 else ():
+        alone = await session.fetch(str(uid), "UID BODYSTRUCTURE", max_row=MAX_ROW_ALONE)
+        if uid in alone:
+            rows[uid]["BODYSTRUCTURE"] = alone[uid].get("BODYSTRUCTURE")
+            rows[uid].is_cut = alone[uid].is_cut
+    return rows
+
+
+def _headers_section(wanted: AbstractSet[str]) -> str:
+    names = requested_items.headers(wanted)
+    return f"BODY[HEADER.FIELDS ({' '.join(names)})]" if names else ""
 
 
 async def read_messages(
@@ -168,7 +213,7 @@ async def _read_previews(session: Session, messages: Mapping[int, FetchedMessage
         part = f"BODY.PEEK[{section}]<0.{PREVIEW_BYTES}>"
         rows = await session.fetch(sequence_sets.write(uids), f"UID {part}")
         for uid in uids:
-            messages[uid].preview = _bytes(rows.get(uid, {}).get(f"BODY[{section}]"))
+            messages[uid].preview = _bytes(rows.get(uid, Row()).get(f"BODY[{section}]"))
 
 
 async def _read_bodies(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
@@ -176,7 +221,7 @@ async def _read_bodies(session: Session, messages: Mapping[int, FetchedMessage])
         for some in _portions(uids, messages):
             rows = await session.fetch(sequence_sets.write(some), f"UID BODY.PEEK[{section}]")
             for uid in some:
-                messages[uid].body = _bytes(rows.get(uid, {}).get(f"BODY[{section}]"))
+                messages[uid].body = _bytes(rows.get(uid, Row()).get(f"BODY[{section}]"))
 
 
 def _by_section(messages: Mapping[int, FetchedMessage]) -> Mapping[str, list[int]]:

@@ -23,15 +23,16 @@ _HEADERS = MappingProxyType(
 )
 
 
-def items(wanted: AbstractSet[str]) -> str:
+def items(wanted: AbstractSet[str], *, structure: bool = True) -> str:
     """
     Return the items of the first FETCH.
 
-    BODYSTRUCTURE is always among them: it alone tells whether there are attachments.
+    BODYSTRUCTURE is always among them, unless told otherwise: it alone tells whether there are
+    attachments. It is the last one, because the end of an answer that is too long is dropped.
     """
     names = headers(wanted)
     section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
-    return f"UID FLAGS INTERNALDATE BODYSTRUCTURE{section}"
+    return f"UID FLAGS INTERNALDATE{section}{' BODYSTRUCTURE' if structure else ''}"
 
 
 def headers(wanted: AbstractSet[str]) -> list[str]:

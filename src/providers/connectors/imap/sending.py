@@ -9,6 +9,7 @@ from providers.connectors.imap.sign_in import Connection
 from providers.connectors.imap.submitting import Submitter
 from providers.failures import Missing, NotAccepted, Refused
 from providers.imap import parsing
+from providers.imap.parsing import Row
 from providers.imap.session import Session
 from providers.imap.submission import RecipientsRefused
 from providers.mail import compose, outgoing, quoting, reply_headers
@@ -131,7 +132,8 @@ async def _whole(session: Session, location: Location) -> bytes:
     while True:
         offset = sum(map(len, pieces))
         item = f"UID BODY.PEEK[]<{offset}.{_CHUNK_BYTES}>"
-        piece = (await session.fetch(str(location.uid), item)).get(location.uid, {}).get("BODY[]")
+        rows = await session.fetch(str(location.uid), item)
+        piece = rows.get(location.uid, Row()).get("BODY[]")
         if not isinstance(piece, bytes):
             raise Missing
         pieces.append(piece)
