@@ -16,6 +16,8 @@ from providers.failures import (
     ProviderFailure,
     TimedOut,
     TooMuch,
+    UnknownZone,
+    Unreadable,
 )
 from providers.fanout import AllFailed, ConnectionWarning
 from providers.tasks.accounts import DISPLAY_NAMES
@@ -96,6 +98,10 @@ def _reason(failure: ProviderFailure) -> str:
             return "did not answer in time"
         case TooMuch():
             return "has more than can be read at once"
+        case Unreadable():
+            return "has events that cannot be read"
+        case UnknownZone():
+            return "has times in an unknown time zone, read by its own"
         case Incomplete():
             return "may leave some out"
         case _:

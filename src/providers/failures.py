@@ -22,7 +22,9 @@ Failures of upstreams, as exceptions.
     ├── OutcomeUnknown     a write that may or may not have happened, even after looking it up
     └── Broken             5xx, or a response that violates the protocol
         ├── TooMuch        there is more than we read; what was read is right but incomplete
+        ├── Unreadable     some members cannot be read; the others are right
         └── Incomplete     upstream's list may lack members; what was read is right
+            └── UnknownZone   some times may be wrong: nothing tells their time zone
 
 Messages are ours and safe to show: they never quote upstream text. `graph.errors` maps each class
 to a code word. Fields named *sent* are False only when surely no byte of the request reached
@@ -221,5 +223,13 @@ class TooMuch(Broken):
     sentence = "The provider has more data than can be read at once."
 
 
+class Unreadable(Broken):
+    sentence = "Some of the provider's data cannot be read."
+
+
 class Incomplete(Broken):
     sentence = "The provider's list may be incomplete."
+
+
+class UnknownZone(Incomplete):
+    sentence = "Some times are in a time zone that is not known."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from providers.failures import Missing
-from providers.ports.calendar import CalendarKey, EventList
+from providers.ports.calendar import BusyTimes, CalendarKey, EventList
 
 
 class MemoryIds:
@@ -81,7 +81,7 @@ class Diary:
     async def busy(self, calendar, span, *, own_responses):
         self._called("busy", calendar, span, own_responses)
         self._fail(calendar)
-        return self.busy_of.get(calendar, ())
+        return BusyTimes(self.busy_of.get(calendar, ()))
 
     async def probe(self):
         self._called("probe")

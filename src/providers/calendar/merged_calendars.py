@@ -7,7 +7,7 @@ left out and reported, never treated as empty.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
@@ -17,9 +17,10 @@ from providers import fanout
 from providers.calendar import event_matching, event_reading, freebusy
 from providers.calendar.catalogue import CALENDARS, CalendarCatalogue, CalendarSource
 from providers.calendar.merged_events import EventPage, MergedEvents, widened
-from providers.failures import Missing, ProviderFailure, TooMuch
+from providers.failures import Missing, ProviderFailure
 from providers.http.response import Response
 from providers.ports.calendar import (
+    BusyTimes,
     CalendarKey,
     CalendarPort,
     EventList,
@@ -107,9 +108,9 @@ class MergedCalendars(MergedEvents):
             if [source.key for source in sources] != known:
                 results = await self._listed_events(sources, query, wanted)
         lists, failed = _split_results(sources, results, warnings, named=only is not None)
-        cut_off = [source.warning(TooMuch()) for source, listed in lists if not listed.complete]
-        exact = not failed and all(listed.complete and listed.read_to_end for _, listed in lists)
-        return await self._page(lists, query, exact=exact, warnings=(*failed, *cut_off))
+        failed += _doubts((source, listed.every_doubt) for source, listed in lists)
+        exact = not failed and all(listed.exact for _, listed in lists)
+        return await self._page(lists, query, exact=exact, warnings=tuple(failed))
 
     async def free_busy(
         self,
@@ -143,15 +144,16 @@ class MergedCalendars(MergedEvents):
         wide = widened(span)
         answered = await self._busy_together(sources, wide) if own_responses else {}
 
-        async def read(source: CalendarSource) -> Sequence[Span]:
+        async def read(source: CalendarSource) -> BusyTimes:
             if source.key in answered:
-                return answered[source.key]
+                return BusyTimes(answered[source.key])
             return await source.port.busy(source.calendar.id, wide, own_responses=own_responses)
 
         results = await self._read_all(sources, read)
         busy, failed = _split_results(sources, results, warnings, named=calendar_ids is not None)
+        failed += _doubts((source, times.doubts) for source, times in busy)
         return FreeBusyList(
-            calendars=tuple(_free_busy(source, spans, span) for source, spans in busy),
+            calendars=tuple(_free_busy(source, times.spans, span) for source, times in busy),
             warnings=tuple(failed),
         )
 
@@ -270,6 +272,12 @@ def _split_results(
     if sources and not read:
         raise fanout.combined_failure(failed, of=CALENDARS)
     return read, failed
+
+
+def _doubts(
+    lists: Iterable[tuple[CalendarSource, Sequence[ProviderFailure]]],
+) -> list[fanout.ConnectionWarning]:
+    return [source.warning(doubt) for source, doubts in lists for doubt in doubts]
 
 
 def _free_busy(source: CalendarSource, taken: Sequence[Span], span: Span) -> FreeBusyCalendar:

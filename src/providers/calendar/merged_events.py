@@ -177,7 +177,7 @@ class MergedEvents:
         others = [instance for instance in listed.events if instance.id != key.event]
         calendar = EventCalendar(key.calendar_id, key.calendar_key)
         return await self._page(
-            [(calendar, EventList(others))], query, exact=listed.complete, warnings=()
+            [(calendar, EventList(others))], query, exact=listed.exact, warnings=()
         )
 
     async def _page(

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from providers.failures import Missing
+from providers.failures import Missing, ProviderFailure, TooMuch, Unreadable
 from providers.http.response import Response
 from providers.records.calendar import Calendar, Event
 
@@ -86,11 +86,30 @@ class EventList(msgspec.Struct, frozen=True):
     Attributes:
         complete: False when there are more than `MAX_EVENTS`.
         read_to_end: False when reading stopped because the events were enough.
+        doubts: Why single events may be missing or wrong.
     """
 
     events: Sequence[Event]
     complete: bool = True
     read_to_end: bool = True
+    doubts: tuple[ProviderFailure, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are all events."""
+        unread = any(isinstance(doubt, Unreadable) for doubt in self.doubts)
+        return self.complete and self.read_to_end and not unread
+
+    @property
+    def every_doubt(self) -> tuple[ProviderFailure, ...]:
+        return self.doubts if self.complete else (*self.doubts, TooMuch())
+
+
+class BusyTimes(msgspec.Struct, frozen=True):
+    """Busy spans of one calendar; *doubts*: why some may be missing or wrong."""
+
+    spans: Sequence[Span]
+    doubts: tuple[ProviderFailure, ...] = ()
 
 
 def _never_enough(_events: Sequence[Event]) -> bool:
@@ -198,7 +217,7 @@ class CalendarPort(Protocol):
         could differ is left out; so are all of them where there is no such query.
         """
 
-    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
         """
         List the busy spans of a calendar, in any order; they may overlap and exceed *span*.
 

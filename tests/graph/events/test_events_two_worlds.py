@@ -13,7 +13,7 @@ from graph.request_execution import respond
 from policy.vocabulary import CalendarField
 from providers.calendar.event_ids import event_id
 from providers.calendar.merged_calendars import MergedCalendars
-from providers.ports.calendar import CalendarKey, EventKey, EventList, Span
+from providers.ports.calendar import BusyTimes, CalendarKey, EventKey, EventList, Span
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Attendee, Calendar, Event
 
@@ -91,11 +91,12 @@ class Honest(Diary):
         return pick(await super().event(calendar, event, wanted=wanted), wanted)
 
     async def busy(self, calendar, span, *, own_responses):
-        return [
+        spans = [
             Span(event.start_utc, event.end_utc)
             for event in self.events_of[calendar]
             if not (own_responses and event.attendees[0].response == "declined")
         ]
+        return BusyTimes(spans)
 
 
 def pick(event, wanted):

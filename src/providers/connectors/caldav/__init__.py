@@ -10,8 +10,11 @@ Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
     failures          error answers as failures
     content_lines     syntax of iCalendar: components and content lines
     calendar_objects  from iCalendar to the events of one calendar object
+    people            people and joining links of an event
     ical_times        dates, times and durations of iCalendar
-    time_zones        time zones by name and by definition
+    time_zones        time zones of a calendar object
+    zone_names        time zones by the names that programs write
+    zone_definitions  time zones by VTIMEZONE
     bounded_rules     recurrence rules of dateutil that end after a number of periods
     recurrence        starts of a series within a range
     occurrences       the events of a calendar object that overlap a range

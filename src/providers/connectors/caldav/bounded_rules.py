@@ -30,11 +30,9 @@ _FREQUENCIES: Mapping[str, int] = MappingProxyType(
     }
 )
 _DAYS: Mapping[str, int] = MappingProxyType({"YEARLY": 366, "MONTHLY": 31, "WEEKLY": 7, "DAILY": 1})
-_WEEKDAYS: Mapping[str, rrule.weekday] = MappingProxyType(
-    {
-        str(day): day
-        for day in (rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA, rrule.SU)
-    }
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_DAYS_OF_WEEK: Mapping[str, rrule.weekday] = MappingProxyType(
+    {name: getattr(rrule, name) for name in WEEKDAYS}
 )
 _WEEKDAY = re.compile(r"([+-]?[0-9]{1,2})?([A-Z]{2})", re.ASCII)
 
@@ -100,7 +98,7 @@ def bounded_rule(  # noqa: PLR0913 - what a rule consists of
     if "BYDAY" in parts:
         members["byweekday"] = [_weekday(day) for day in parts["BYDAY"].split(",")]
     if "WKST" in parts:
-        members["wkst"] = _WEEKDAYS[parts["WKST"]]
+        members["wkst"] = _DAYS_OF_WEEK[parts["WKST"]]
     return BoundedRule(
         freq=_FREQUENCIES[frequency],
         interval=interval,
@@ -145,5 +143,5 @@ def _weekday(text: str) -> rrule.weekday:
     match = _WEEKDAY.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    day = _WEEKDAYS[match[2]]
+    day = _DAYS_OF_WEEK[match[2]]
     return day if match[1] is None else day(int(match[1]))

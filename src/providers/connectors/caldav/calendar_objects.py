@@ -4,40 +4,27 @@ From iCalendar to the events of one calendar object: RFC 4791, 4.1.
 An object holds one event, or one series with its overrides: all have the same UID.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
-from types import MappingProxyType
+from datetime import datetime, timedelta, tzinfo
 
+from providers.connectors.caldav.bounded_rules import Work
 from providers.connectors.caldav.content_lines import (
     Component,
     ContentLine,
     NotCalendar,
     parse_calendar,
 )
-from providers.connectors.caldav.ical_times import EventTime, Length, TimeReader
+from providers.connectors.caldav.ical_times import AddedDate, EventTime, Length, TimeReader
+from providers.connectors.caldav.people import Person, join_url, people
 from providers.connectors.caldav.recurrence import NotExpandable, Rule, Series, parse_rule
-from providers.connectors.caldav.time_zones import defined_zones
-from providers.records.calendar import AttendeeResponse
+from providers.connectors.caldav.time_zones import Zones, to_utc
+from providers.connectors.caldav.zone_definitions import defined_zones
+from providers.ports.calendar import Span
 
-_RESPONSES: Mapping[str, AttendeeResponse] = MappingProxyType(
-    {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
-)
 _FREE_STATES = frozenset({"FREE", "WORKINGELSEWHERE"})
-_ROOMS = frozenset({"ROOM", "RESOURCE"})
-_MAX_PEOPLE = 1000
 _MAX_RULES = 20  # of one series
 _MAX_DATES = 2000  # added or excluded, of one series
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Somebody who is invited. *response* is that of `records.calendar.Attendee`."""
-
-    email: str
-    name: str | None
-    response: AttendeeResponse
-    is_room: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +69,7 @@ class CalendarObject:
         series: None for a single event.
         overrides: By their original starts.
         is_whole: False when a part of it could not be read, so that events may be missing.
+        zones_are_known: False when times were read by the calendar's zone instead of theirs.
     """
 
     name: str
@@ -89,6 +77,7 @@ class CalendarObject:
     series: Series | None = None
     overrides: tuple[Override, ...] = ()
     is_whole: bool = True
+    zones_are_known: bool = True
 
 
 def parse_object(name: str, text: str, floating: tzinfo) -> CalendarObject:
@@ -102,133 +91,178 @@ def parse_object(name: str, text: str, floating: tzinfo) -> CalendarObject:
     """
     try:
         calendar = parse_calendar(text)
-        times = TimeReader(defined_zones(calendar), floating)
     except NotCalendar:
         return CalendarObject(name=name, is_whole=False)
     events = [part for part in calendar.components if part.name == "VEVENT"]
-    masters = [event for event in events if event.first("RECURRENCE-ID") is None]
     if not events:
         return CalendarObject(name=name)
-    is_whole = len(masters) < 2  # another one has another UID, which a server should refuse
-    content: EventContent | None = None
-    series: Series | None = None
-    for master in masters[:1]:
-        try:
-            content = _content(master, times)
-            series, is_expandable = _series(master, content, times)
-            is_whole = is_whole and is_expandable
-        except (ValueError, OverflowError):
-            is_whole = False
-    overrides, are_all_read = _overrides(events, times)
-    return CalendarObject(
-        name=name,
-        content=content,
-        series=series,
-        overrides=overrides,
-        is_whole=is_whole and are_all_read,
-    )
+    zones = Zones(defined_zones(calendar))
+    return _ObjectReader(TimeReader(zones, floating)).read(name, events)
 
 
-def _series(
-    event: Component, content: EventContent, times: TimeReader
-) -> tuple[Series | None, bool]:
-    """Return the series that an event begins, and whether all of its parts were read."""
-    start = content.start
-    is_whole = event.first("EXRULE") is None
-    rules: list[Rule] = []
-    lines = list(event.every("RRULE"))
-    is_whole = is_whole and len(lines) <= _MAX_RULES
-    for line in lines[:_MAX_RULES]:
-        try:
-            rules.append(parse_rule(line.value, start))
-        except NotExpandable:
-            is_whole = False
-    excluded = list(times.dates(event, "EXDATE", start))
-    added = [
-        start.at(datetime.combine(date.local, start.local.time())) if date.is_day else date
-        for date in times.dates(event, "RDATE", start)
-    ]
-    if max(len(added), len(excluded)) > _MAX_DATES:
-        raise ValueError("too many dates")
-    if not rules and not added and event.first("RRULE") is None:
-        return None, is_whole
-    return Series(start, tuple(rules), tuple(added), frozenset(excluded)), is_whole
+class _ObjectReader:
+    """Reads the events of one object; what cannot be read is left out, and told."""
 
+    def __init__(self, times: TimeReader) -> None:
+        self._times = times
+        self._is_whole = True
+        self._work = Work()  # of finding the occurrences that a day names
 
-def _overrides(events: Sequence[Component], times: TimeReader) -> tuple[tuple[Override, ...], bool]:
-    """Return the overrides, and whether all were read."""
-    overrides: dict[str, Override] = {}
-    is_whole = True
-    for event in events:
-        line = event.first("RECURRENCE-ID")
-        if line is None:
-            continue
-        try:
-            original = times.read(line)
-            and_following = line.params.get("RANGE", "").upper() == "THISANDFUTURE"
-            overrides[original.stamp] = Override(original, _content(event, times), and_following)
-        except (ValueError, OverflowError):
-            is_whole = False
-    return tuple(overrides.values()), is_whole
-
-
-def _content(event: Component, times: TimeReader) -> EventContent:
-    """
-    Return the content of an event.
-
-    Raises:
-        ValueError: Its times are not valid.
-    """
-    line = event.first("DTSTART")
-    if line is None:
-        raise ValueError("no start")
-    start = times.read(line)
-    status = event.text("STATUS").lower()
-    state = event.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
-    return EventContent(
-        start=start,
-        length=times.length(event, start),
-        title=event.text("SUMMARY"),
-        description=event.text("DESCRIPTION") or None,
-        location=event.text("LOCATION") or None,
-        status=status if status in ("tentative", "cancelled") else "confirmed",
-        organizer=next(_people(event, "ORGANIZER"), None),
-        attendees=tuple(_people(event, "ATTENDEE")),
-        join_url=_join_url(event),
-        labels=tuple(
-            dict.fromkeys(label for line in event.every("CATEGORIES") for label in line.texts)
-        ),
-        is_free=event.text("TRANSP").upper() == "TRANSPARENT" or state in _FREE_STATES,
-    )
-
-
-def _people(event: Component, name: str) -> Iterator[Person]:
-    """Yield the people of a property, each address once."""
-    addresses: set[str] = set()
-    for line in event.every(name):
-        email = _address(line)
-        if not email or email.casefold() in addresses or len(addresses) == _MAX_PEOPLE:
-            continue
-        addresses.add(email.casefold())
-        shown = line.params.get("CN", "").strip()
-        yield Person(
-            email,
-            shown if shown and shown != email else None,
-            _RESPONSES.get(line.params.get("PARTSTAT", "").upper(), "needsAction"),
-            line.params.get("CUTYPE", "").upper() in _ROOMS,
+    def read(self, name: str, events: Sequence[Component]) -> CalendarObject:
+        masters = [event for event in events if event.first("RECURRENCE-ID") is None]
+        # A server should refuse an object with several UIDs (RFC 4791, 4.1).
+        uid = (masters or events)[0].text("UID")
+        own = [event for event in events if event.text("UID") == uid]
+        self._is_whole = len(own) == len(events)
+        revisions = [event for event in own if event.first("RECURRENCE-ID") is None]
+        content: EventContent | None = None
+        series: Series | None = None
+        master = max(reversed(revisions), key=_revision, default=None)
+        if master is not None:
+            try:
+                content = self._content(master)
+                series = self._series(master, content)
+            except (ValueError, OverflowError):
+                self._is_whole = False
+        overrides = self._overrides(own, master, content, series)
+        return CalendarObject(
+            name=name,
+            content=content,
+            series=series,
+            overrides=overrides,
+            is_whole=self._is_whole,
+            zones_are_known=not self._times.zones.unknown,
         )
 
+    def _series(self, event: Component, content: EventContent) -> Series | None:
+        """Return the series that an event begins."""
+        start = content.start
+        rules: list[Rule] = []
+        lines = list(event.every("RRULE"))
+        if len(lines) > _MAX_RULES or event.first("EXRULE") is not None:
+            self._is_whole = False
+        for line in lines[:_MAX_RULES]:
+            try:
+                rules.append(parse_rule(line.value, start, self._times.floating))
+            except NotExpandable:
+                self._is_whole = False
+        excluded = self._dates(event, "EXDATE", start)
+        added = [
+            (start.at(datetime.combine(date.local, start.local.time())), length)
+            if date.is_day
+            else (date, length)
+            for date, length in self._dates(event, "RDATE", start)
+        ]
+        if not rules and not added and event.first("RRULE") is None:
+            return None
+        return Series(
+            start,
+            tuple(rules),
+            tuple(date for date, _ in added),
+            frozenset(date for date, _ in excluded),
+            {date.utc: length for date, length in added if length is not None},
+        )
 
-def _address(line: ContentLine) -> str:
-    """Return the e-mail address of a person; "" when it has none."""
-    value = line.value.strip()
-    if value.lower().startswith("mailto:"):
-        return value[len("mailto:") :].strip()
-    return line.params.get("EMAIL", "").strip() or (
-        value if "@" in value and ":" not in value else ""
-    )
+    def _dates(self, event: Component, name: str, start: EventTime) -> list[AddedDate]:
+        """Return the dates of a property, without those that cannot be read."""
+        dates: list[AddedDate] = []
+        for line, text in self._times.values(event, name):
+            try:
+                dates.append(self._times.date(line, text, start))
+            except (ValueError, OverflowError):
+                self._is_whole = False
+        if len(dates) > _MAX_DATES:
+            raise ValueError("too many dates")
+        return dates
+
+    def _overrides(
+        self,
+        events: Sequence[Component],
+        master: Component | None,
+        content: EventContent | None,
+        series: Series | None,
+    ) -> tuple[Override, ...]:
+        """Return the newest revision of each override that the master does not exclude."""
+        newest: dict[datetime, tuple[_Revision, Override]] = {}
+        for event in events:
+            line = event.first("RECURRENCE-ID")
+            if line is None:
+                continue
+            try:
+                original = self._original(line, content, series)
+                changed = self._content(event)
+            except (ValueError, OverflowError):
+                self._is_whole = False
+                continue
+            revision = _revision(event)
+            if master and series and revision < _revision(master) and series.excludes(original):
+                continue
+            known = newest.get(original.utc)
+            if known is None or revision >= known[0]:
+                and_following = line.params.get("RANGE", "").upper() == "THISANDFUTURE"
+                newest[original.utc] = revision, Override(original, changed, and_following)
+        return tuple(override for _, override in newest.values())
+
+    def _original(
+        self, line: ContentLine, content: EventContent | None, series: Series | None
+    ) -> EventTime:
+        """Return the start of the occurrence that an override replaces, as its series has it."""
+        if content is None:
+            return self._times.read(line)
+        start = content.start
+        original = self._times.by_clock_of(start, self._times.read(line, like=start))
+        if not original.is_day or start.zone is None:
+            return original
+        likely = start.at(datetime.combine(original.local, start.local.time()))
+        if series is None:
+            return likely
+        midnight = to_utc(original.local, start.zone)
+        of_day = series.starts(Span(midnight, midnight + timedelta(days=1)), self._work)
+        is_likely = not of_day or likely.utc in {occurrence.utc for occurrence in of_day}
+        return likely if is_likely else of_day[0]
+
+    def _content(self, event: Component) -> EventContent:
+        """
+        Return the content of an event.
+
+        Raises:
+            ValueError: Its start is not valid.
+        """
+        line = event.first("DTSTART")
+        if line is None:
+            raise ValueError("no start")
+        start = self._times.read(line)
+        status = event.text("STATUS").lower()
+        state = event.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
+        return EventContent(
+            start=start,
+            length=self._length(event, start),
+            title=event.text("SUMMARY"),
+            description=event.text("DESCRIPTION") or None,
+            location=event.text("LOCATION") or None,
+            status=status if status in ("tentative", "cancelled") else "confirmed",
+            organizer=next(people(event, "ORGANIZER"), None),
+            attendees=tuple(people(event, "ATTENDEE")),
+            join_url=join_url(event),
+            labels=tuple(
+                dict.fromkeys(label for line in event.every("CATEGORIES") for label in line.texts)
+            ),
+            is_free=event.text("TRANSP").upper() == "TRANSPARENT" or state in _FREE_STATES,
+        )
+
+    def _length(self, event: Component, start: EventTime) -> Length:
+        try:
+            return self._times.length(event, start)
+        except (ValueError, OverflowError):
+            self._is_whole = False
+            return Length(nominal=timedelta(days=1)) if start.is_day else Length()
 
 
-def _join_url(event: Component) -> str | None:
-    url = event.text("CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL")
-    return url if url.lower().startswith(("https://", "http://")) else None
+_Revision = tuple[int, str]
+
+
+def _revision(event: Component) -> _Revision:
+    """Return what orders the revisions of an event: RFC 5546, 2.1.5."""
+    sequence = event.text("SEQUENCE")
+    number = int(sequence) if sequence.isascii() and sequence.isdecimal() else 0
+    return number, event.text("DTSTAMP").upper()

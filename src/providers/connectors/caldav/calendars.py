@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from time import perf_counter
+from typing import NamedTuple
 
 from providers.connectors.caldav import mapping
 from providers.connectors.caldav.account_memory import AccountMemory, RangeCache
@@ -13,11 +14,18 @@ from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.discovery import find_homes, list_calendars
 from providers.connectors.caldav.event_reading import ObjectReader
 from providers.connectors.caldav.occurrences import SEPARATOR, Occurrence, occurrence, occurrences
-from providers.failures import Incomplete, Missing, TooMuch
+from providers.failures import Missing, ProviderFailure, TooMuch, UnknownZone, Unreadable
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import BaseUrl
-from providers.ports.calendar import MAX_EVENTS, EventList, EventName, EventSelection, Span
+from providers.ports.calendar import (
+    MAX_EVENTS,
+    BusyTimes,
+    EventList,
+    EventName,
+    EventSelection,
+    Span,
+)
 from providers.ports.connection import ConnectionInfo
 from providers.records.calendar import Calendar, Event
 
@@ -64,14 +72,15 @@ class CaldavCalendars:
         del first  # `first_pages` returns none
         objects = await self._objects.in_range(calendar, selection.span)
         parsed = [stored.parsed for stored in objects.objects.values()]
-        listed, is_complete = await _expand(
-            parsed,
-            selection.span,
-            cancelled=selection.include_cancelled,
-            newest_first=selection.reading.newest_first,
+        newest_first = selection.reading.newest_first
+        expansion = await _expand(
+            parsed, selection.span, cancelled=selection.include_cancelled, newest_first=newest_first
         )
-        events = mapping.events(listed, selection.wanted)
-        return EventList(events, complete=is_complete and objects.complete)
+        listed = expansion.events
+        is_complete = expansion.complete and not expansion.cut and objects.complete
+        if len(listed) > MAX_EVENTS:
+            listed = _first(listed, newest_first=newest_first)
+        return _listed(listed, selection.wanted, parsed, complete=is_complete)
 
     async def event(self, calendar: str, event: str, *, wanted: AbstractSet[str]) -> Event:
         """Read one event; see `CalendarPort.event`."""
@@ -109,8 +118,9 @@ class CaldavCalendars:
     ) -> EventList:
         """Return the instances of a series; see `CalendarPort.instances`."""
         parsed = await self._objects.one(calendar, series)
-        listed, is_complete = await _expand([parsed], span, cancelled=False)
-        return EventList(mapping.events(listed, wanted), complete=is_complete)
+        expansion = await _expand([parsed], span, cancelled=False)
+        listed = _first(expansion.events, newest_first=False)
+        return _listed(listed, wanted, [parsed], complete=expansion.complete and not expansion.cut)
 
     async def first_pages(
         self, calendars: Sequence[str], selection: EventSelection
@@ -126,55 +136,90 @@ class CaldavCalendars:
         del calendars, span
         return {}
 
-    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
         """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         objects = await self._objects.in_range(calendar, span)
         parsed = [stored.parsed for stored in objects.objects.values()]
         if not objects.complete:
             raise TooMuch  # the rest would look free
-        if not all(calendar_object.is_whole for calendar_object in parsed):
-            raise Incomplete  # so would what cannot be read
-        listed, is_complete = await _expand(parsed, span, cancelled=False)
-        if not is_complete:
+        expansion = await _expand(parsed, span, cancelled=False)
+        if not expansion.complete:
             raise TooMuch
         owner = {self._account, *self._memory.addresses} if own_responses else set[str]()
-        return [event.span for event in listed if mapping.is_busy(event, owner)]
+        spans = [event.span for event in expansion.events if mapping.is_busy(event, owner)]
+        # A single event that anybody may have sent must not take the answer of all others.
+        cut = (TooMuch(),) if expansion.cut else ()
+        return BusyTimes(spans, (*_doubts(parsed), *cut))
 
     async def probe(self) -> None:
         """List the calendars."""
         await self.calendars()
 
 
+def _listed(
+    listed: Sequence[Occurrence],
+    wanted: AbstractSet[str],
+    objects: Sequence[CalendarObject],
+    *,
+    complete: bool,
+) -> EventList:
+    events = mapping.events(listed, wanted)
+    return EventList(events, complete=complete, doubts=_doubts(objects))
+
+
+def _doubts(objects: Sequence[CalendarObject]) -> tuple[ProviderFailure, ...]:
+    """Return why events of these objects may be missing or wrong."""
+    unread = () if all(parsed.is_whole for parsed in objects) else (Unreadable(),)
+    unknown = () if all(parsed.zones_are_known for parsed in objects) else (UnknownZone(),)
+    return (*unread, *unknown)
+
+
+class _Expansion(NamedTuple):
+    """
+    The occurrences of objects that overlap a range.
+
+    Attributes:
+        events: Sorted by start when there are more than `MAX_EVENTS`; then the first ones.
+        complete: False when there are more events than are read.
+        cut: Whether a series has more occurrences than are read of it.
+    """
+
+    events: list[Occurrence]
+    complete: bool
+    cut: bool
+
+
 async def _expand(
     objects: Iterable[CalendarObject], span: Span, *, cancelled: bool, newest_first: bool = False
-) -> tuple[list[Occurrence], bool]:
-    """
-    Return the occurrences that overlap a span, and whether these are all.
-
-    They are sorted by start when there are more than `MAX_EVENTS`, and the first ones remain.
-    """
+) -> _Expansion:
     held: list[Occurrence] = []
-    is_complete, began, left = True, perf_counter(), _MAX_WORK_OF_READING
+    of_cut: list[Occurrence] = []  # they do not displace other events
+    complete, cut = True, False
+    began, left = perf_counter(), _MAX_WORK_OF_READING
     for calendar_object in objects:
-        is_complete = is_complete and calendar_object.is_whole
+        work = Work(min(MAX_WORK, left))
         try:
-            work = Work(min(MAX_WORK, left))
             overlapping = occurrences(calendar_object, span, work)
         except (ValueError, OverflowError):
-            is_complete = False
+            cut = True
             continue
         used = min(MAX_WORK, left) - work.left + _WORK_OF_OCCURRENCE * len(overlapping)
         left = max(0.0, left - used)
-        is_complete = is_complete and not work.was_cut
-        held += [event for event in overlapping if cancelled or event.content.status != "cancelled"]
+        is_cut = work.was_cut or len(overlapping) > MAX_EVENTS
+        cut = cut or is_cut
+        known = of_cut if is_cut else held
+        known += [
+            event for event in overlapping if cancelled or event.content.status != "cancelled"
+        ]
+        del of_cut[_MAX_HELD:]
         if len(held) > _MAX_HELD:
-            is_complete, held = False, _first(held, newest_first=newest_first)
+            complete, held = False, _first(held, newest_first=newest_first)
         if perf_counter() - began > _EXPANDED_AT_ONCE:
             await asyncio.sleep(0)
             began = perf_counter()
     if len(held) > MAX_EVENTS:
-        is_complete, held = False, _first(held, newest_first=newest_first)
-    return held, is_complete
+        complete, held = False, _first(held, newest_first=newest_first)
+    return _Expansion([*held, *of_cut], complete, cut)
 
 
 def _first(events: list[Occurrence], *, newest_first: bool) -> list[Occurrence]:

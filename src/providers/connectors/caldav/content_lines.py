@@ -1,22 +1,23 @@
 """
 Syntax of iCalendar: components and content lines (RFC 5545, 3.1 to 3.3; RFC 6868).
 
-A line that is not valid is left out. The work is linear in the length of the text.
+Lines and their parameters are split by the library `icalendar`; values are read by this package
+(docs/adr/0032-icalendar-splits-lines-and-we-read-values.md). A line that is not valid is left out.
+The work is linear in the length of the text.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from icalendar.parser import Contentline, Contentlines
 
 MAX_BYTES = 512 * 1024  # of one calendar object
 _MAX_DEPTH = 8
 
-_FOLD = re.compile(r"\r?\n[ \t]|\r[ \t]")
-_NAME = re.compile(r"[A-Za-z0-9-]+")
-_PARAMETER = re.compile(r';([A-Za-z0-9-]+)=((?:"[^"]*"|[^";:,])*)((?:,(?:"[^"]*"|[^";:,])*)*)')
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_CARET = re.compile(r"\^([n^'])")
-_CARETS = {"n": "\n", "^": "^", "'": '"'}
 _PARTS = re.compile(r"((?:[^\\,]|\\.)*)(?:,|\Z)", re.DOTALL)
 
 
@@ -89,7 +90,7 @@ def parse_calendar(text: str) -> Component:
         raise NotCalendar
     root = Component("")
     open_components = [root]
-    for line in _lines(_FOLD.sub("", text).splitlines()):
+    for line in _lines(text):
         if line.name == "BEGIN":
             if len(open_components) > _MAX_DEPTH:
                 raise NotCalendar
@@ -108,18 +109,24 @@ def parse_calendar(text: str) -> Component:
     return calendar
 
 
-def _lines(texts: Iterable[str]) -> Iterator[ContentLine]:
-    for text in texts:
-        name = _NAME.match(text)
-        if name is None:
+def _lines(text: str) -> Iterator[ContentLine]:
+    plain = text.removeprefix("\ufeff")
+    if "\n" not in plain:  # old exporters end lines at CR
+        plain = _LONE_RETURN.sub("\n", plain)
+    split: Any = Contentlines.from_ical  # it has no types
+    lines: Iterable[Contentline] = filter(None, split(plain))
+    for line in lines:
+        try:
+            name, params, value = line.raw_parts()
+        except ValueError:
             continue
-        position, params = name.end(), dict[str, str]()
-        while (parameter := _PARAMETER.match(text, position)) is not None:
-            value = _CARET.sub(lambda match: _CARETS[match[1]], parameter[2].strip('"'))
-            params.setdefault(parameter[1].upper(), value)
-            position = parameter.end()
-        if text[position : position + 1] == ":":
-            yield ContentLine(name[0].upper(), params, text[position + 1 :])
+        yield ContentLine(
+            name.upper(), {key.upper(): _first(values) for key, values in params.items()}, value
+        )
+
+
+def _first(values: str | list[str]) -> str:
+    return values if isinstance(values, str) else values[0]
 
 
 def _unescape(value: str) -> str:

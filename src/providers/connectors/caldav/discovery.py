@@ -13,7 +13,9 @@ from providers.connectors.caldav.account_memory import AccountMemory, CalendarSt
 from providers.connectors.caldav.content_lines import NotCalendar, parse_calendar
 from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.multistatus import CALDAV, CALENDAR_SERVER, DAV, Resource
-from providers.connectors.caldav.time_zones import defined_zones, find_zone, zone_name
+from providers.connectors.caldav.time_zones import zone_name
+from providers.connectors.caldav.zone_definitions import defined_zones
+from providers.connectors.caldav.zone_names import named_zone
 from providers.failures import Missing, Refused
 from providers.records.calendar import Calendar
 
@@ -142,8 +144,9 @@ def _zone(resource: Resource) -> tzinfo | None:
     except NotCalendar:
         return None
     zones = defined_zones(definition)
+    # Servers keep the name and make their own definition, some of one offset.
     names = (part.text("TZID") for part in definition.components if part.name == "VTIMEZONE")
-    return next((zone for name in names if (zone := find_zone(name, zones))), None)
+    return next((zone for name in names if (zone := named_zone(name) or zones.get(name))), None)
 
 
 def _last_segment(path: str) -> str:

@@ -4,18 +4,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import date as date_type
 from functools import cached_property
+from typing import NamedTuple
 
 from providers.connectors.caldav.content_lines import Component, ContentLine
-from providers.connectors.caldav.time_zones import Zones, find_zone, to_local, to_utc
+from providers.connectors.caldav.time_zones import Zones, to_local, to_utc
 
-_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z?))?", re.ASCII)
 _DURATION = re.compile(
     r"([+-]?)P(?:(\d{1,5})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:(\d{1,8})S)?)?",
     re.ASCII,
 )
 _YEARS = range(1000, 9000)
 _DAY = timedelta(days=1)
+_HALF_DAY = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
@@ -62,22 +65,33 @@ class Length:
         return start.at(start.local + self.nominal).utc + self.exact
 
 
+class AddedDate(NamedTuple):
+    """A start that is added to a series or excluded; *length*: that of a period, else None."""
+
+    start: EventTime
+    length: Length | None
+
+
 @dataclass(frozen=True, slots=True)
 class TimeReader:
     """
     Reads the times of one calendar object.
 
     Attributes:
-        zones: The zones that the object defines.
+        zones: Those of the object.
         floating: Zone of times without one.
     """
 
     zones: Zones
     floating: tzinfo
 
-    def read(self, line: ContentLine, text: str | None = None) -> EventTime:
+    def read(
+        self, line: ContentLine, text: str | None = None, *, like: EventTime | None = None
+    ) -> EventTime:
         """
         Read the time of a property, or *text*, one of its values.
+
+        A time without a zone, or with an unknown one, is by the clock of *like*.
 
         Raises:
             ValueError: It is no time.
@@ -86,22 +100,46 @@ class TimeReader:
         if match is None or int(match[1]) not in _YEARS:
             raise ValueError("no time")
         day = datetime(int(match[1]), int(match[2]), int(match[3]))  # noqa: DTZ001 - it is local
-        if match[4] is None:
+        if match[4] is None or line.params.get("VALUE", "").upper() == "DATE":
             return EventTime(day, None)
-        seconds = min(int(match[6]), 59)  # a leap second
-        local = datetime.combine(day, time(int(match[4]), int(match[5]), seconds))
+        local = _clock_time(day, match)
         if match[7]:
             return EventTime(local, UTC)
         name = line.params.get("TZID")
-        zone = find_zone(name, self.zones) if name else None
-        return EventTime(local, zone or self.floating)
+        zone = self.zones.find(name) if name else None
+        return EventTime(local, zone or (like.zone if like else None) or self.floating)
 
-    def dates(self, component: Component, name: str, start: EventTime) -> Iterator[EventTime]:
-        """Yield the added or excluded dates of a series, as times by the clock of its start."""
+    def values(self, component: Component, name: str) -> Iterator[tuple[ContentLine, str]]:
+        """Yield the values of the properties of a name, which are lists of dates."""
         for line in component.every(name):
             for text in line.value.split(","):
                 if text.strip():
-                    yield _by_clock_of(start, self.read(line, text.partition("/")[0]))
+                    yield line, text
+
+    def date(self, line: ContentLine, text: str, start: EventTime) -> AddedDate:
+        """
+        Read a date or period of a series, as a time by the clock of its start.
+
+        Raises:
+            ValueError: It is neither.
+        """
+        begin, _, end = text.partition("/")
+        date = self.read(line, begin, like=start)
+        return AddedDate(self.by_clock_of(start, date), self._period(line, date, end))
+
+    def by_clock_of(self, start: EventTime, date: EventTime) -> EventTime:
+        """
+        Return a time of a series by the clock of its start.
+
+        A day stays a day. Programs write the days of a whole-day series as midnight of some zone,
+        too.
+        """
+        if start.zone is None:
+            return EventTime(datetime.combine(self._day_of(date), time()), None)
+        if date.zone is None or date.zone is start.zone:
+            return date
+        moved = EventTime(to_local(date.utc, start.zone), start.zone)
+        return moved if moved.utc == date.utc else date  # a clock shows some times twice
 
     def length(self, component: Component, start: EventTime) -> Length:
         """
@@ -112,9 +150,9 @@ class TimeReader:
         """
         end_line, duration = component.first("DTEND"), component.first("DURATION")
         if end_line is not None:
-            end = self.read(end_line)
+            end = self.read(end_line, like=start)
             if start.is_day:
-                midnight = datetime.combine(end.local, time())
+                midnight = self.by_clock_of(start, end).local
                 return Length(nominal=max(midnight - start.local, _DAY))
             if end.is_day:
                 return Length(nominal=max(end.local - start.local, timedelta()))
@@ -123,6 +161,22 @@ class TimeReader:
         if duration is not None:
             return _at_least(parse_duration(duration.value), _DAY if start.is_day else timedelta())
         return Length(nominal=_DAY) if start.is_day else Length()
+
+    def _period(self, line: ContentLine, start: EventTime, end: str) -> Length | None:
+        """Return the length of a period by what is behind its solidus; None if it is no period."""
+        if not end.strip():
+            return None
+        if "P" in end.upper():
+            return _at_least(parse_duration(end), timedelta())
+        return Length(exact=max(self.read(line, end, like=start).utc - start.utc, timedelta()))
+
+    def _day_of(self, date: EventTime) -> date_type:
+        if date.zone is not UTC:
+            return date.local.date()
+        local = to_local(date.utc, self.floating)
+        if local.time() == time():
+            return local.date()
+        return (date.local + _HALF_DAY).date()  # the nearest midnight: that of some zone
 
 
 def parse_duration(text: str) -> Length:
@@ -147,12 +201,8 @@ def _at_least(length: Length, shortest: timedelta) -> Length:
     return length if length.nominal + length.exact >= shortest else Length(nominal=shortest)
 
 
-def _by_clock_of(start: EventTime, date: EventTime) -> EventTime:
-    """Return a date of a series by the clock of its start; a day stays a day."""
-    if start.zone is None:
-        return EventTime(datetime.combine(date.local, time()), None)
-    if date.zone is None:
-        return date
-    if date.zone is start.zone:
-        return date
-    return EventTime(to_local(date.utc, start.zone), start.zone)
+def _clock_time(day: datetime, match: re.Match[str]) -> datetime:
+    """Return a local time; 24:00 is the end of the day, and a leap second the one before it."""
+    if (match[4], match[5]) == ("24", "00") and match[6] in (None, "00"):
+        return day + _DAY
+    return datetime.combine(day, time(int(match[4]), int(match[5]), min(int(match[6] or 0), 59)))

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.columnar import RecordBuilder, attribute, computed
-from providers.connectors.caldav.calendar_objects import Person
 from providers.connectors.caldav.occurrences import Occurrence
+from providers.connectors.caldav.people import Person
 from providers.ports.calendar import ROOMS
 from providers.records.calendar import Attendee, Event
 

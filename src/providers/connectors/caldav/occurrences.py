@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from providers.connectors.caldav.bounded_rules import Work
 from providers.connectors.caldav.calendar_objects import CalendarObject, EventContent, Override
-from providers.connectors.caldav.ical_times import EventTime
+from providers.connectors.caldav.ical_times import EventTime, Length
 from providers.ports.calendar import MAX_EVENTS, Span
 
 SEPARATOR = "#"  # between the name of an object and the original start: no path contains it
@@ -64,7 +64,7 @@ def occurrence(calendar_object: CalendarObject, event_id: str) -> Occurrence | N
         return Occurrence(
             calendar_object.name,
             content,
-            _span(content.start, content),
+            _span(content.start, content.length),
             None if series is None else calendar_object.name,
         )
     moment = _moment(content, stamp)
@@ -84,7 +84,7 @@ def _all(calendar_object: CalendarObject, span: Span, work: Work) -> Iterator[Oc
     if content is None:
         return
     if series is None:
-        yield Occurrence(calendar_object.name, content, _span(content.start, content), None)
+        yield Occurrence(calendar_object.name, content, _span(content.start, content.length), None)
         return
     changes = _changes(calendar_object)
     for start in series.starts(_span_of_starts(calendar_object, content, span), work):
@@ -94,10 +94,12 @@ def _all(calendar_object: CalendarObject, span: Span, work: Work) -> Iterator[Oc
 
 def _span_of_starts(calendar_object: CalendarObject, content: EventContent, span: Span) -> Span:
     """Return the span in which occurrences start that may overlap *span*."""
-    longest, earlier, later = _duration(content), timedelta(), timedelta()
+    longest, earlier, later = _duration(content.length), timedelta(), timedelta()
+    if calendar_object.series is not None:
+        longest = max([longest, *map(_duration, calendar_object.series.lengths.values())])
     for override in calendar_object.overrides:
         if override.and_following:
-            longest = max(longest, _duration(override.content))
+            longest = max(longest, _duration(override.content.length))
             moved = override.content.start.utc - override.original.utc
             earlier, later = max(earlier, moved), max(later, -moved)
     day = timedelta(days=1)  # a clock change makes an occurrence longer
@@ -109,8 +111,8 @@ def _minus(moment: datetime, length: timedelta) -> datetime:
     return moment - length if moment - earliest > length else earliest
 
 
-def _duration(content: EventContent) -> timedelta:
-    return content.length.nominal + content.length.exact
+def _duration(length: Length) -> timedelta:
+    return length.nominal + length.exact
 
 
 def _changes(calendar_object: CalendarObject) -> Sequence[Override]:
@@ -146,11 +148,15 @@ def _of_series(
     at: EventTime | None = None,
 ) -> Occurrence:
     name = f"{calendar_object.name}{SEPARATOR}{original.stamp}"
-    return Occurrence(name, content, _span(at or content.start, content), calendar_object.name)
+    length = content.length
+    if at is not None and calendar_object.series is not None:
+        length = calendar_object.series.lengths.get(original.utc, length)
+    span = _span(at or content.start, length)
+    return Occurrence(name, content, span, calendar_object.name)
 
 
-def _span(start: EventTime, content: EventContent) -> Span:
-    return Span(start.utc, max(content.length.end_of(start), start.utc))
+def _span(start: EventTime, length: Length) -> Span:
+    return Span(start.utc, max(length.end_of(start), start.utc))
 
 
 def _moment(content: EventContent, stamp: str) -> datetime | None:

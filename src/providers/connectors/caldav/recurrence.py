@@ -8,12 +8,13 @@ range, or where the work of its event is used up (`bounded_rules`).
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import count, islice
 from types import MappingProxyType
 
 from providers.connectors.caldav.bounded_rules import (
+    WEEKDAYS,
     WORK_OF_START,
     BoundedRule,
     PastLastPeriod,
@@ -22,7 +23,7 @@ from providers.connectors.caldav.bounded_rules import (
     periods_between,
     work_of_period,
 )
-from providers.connectors.caldav.ical_times import EventTime
+from providers.connectors.caldav.ical_times import EventTime, Length
 from providers.connectors.caldav.time_zones import to_local
 from providers.ports.calendar import MAX_EVENTS, Span
 
@@ -32,15 +33,20 @@ _CYCLE = 400  # years after which the calendar repeats, weekdays included
 _LAST_YEAR = 9999
 _DAY = timedelta(days=1)
 
-# Frequencies above daily, whose starts are computed; rules of theirs have no further parts.
+# Starts of rules without further parts are computed. Frequencies above daily have no others.
 _STEPS: Mapping[str, timedelta] = MappingProxyType(
     {
+        "WEEKLY": timedelta(weeks=1),
+        "DAILY": timedelta(days=1),
         "HOURLY": timedelta(hours=1),
         "MINUTELY": timedelta(minutes=1),
         "SECONDLY": timedelta(seconds=1),
     }
 )
-_RULE = re.compile(r"FREQ=[A-Z]{5,8}(?:;[A-Z]+=[A-Z0-9+,-]+)*", re.ASCII)
+_ABOVE_DAILY = frozenset({"HOURLY", "MINUTELY", "SECONDLY"})
+_VALUE = re.compile(r"[A-Z0-9+,-]+", re.ASCII)
+_CALENDARS = (None, "GREGORIAN")
+_DAYS_OF_YEAR = frozenset({"BYDAY", "BYMONTHDAY", "BYYEARDAY"})
 _PARTS = frozenset(
     {
         *("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY", "BYDAY"),
@@ -81,12 +87,22 @@ class Series:
         first: It belongs to the series even if no rule gives it.
         added: Further starts.
         excluded: Starts that are left out; a day leaves out every start on it.
+        lengths: By moment of an added start that has a length of its own.
     """
 
     first: EventTime
     rules: tuple[Rule, ...] = ()
     added: tuple[EventTime, ...] = ()
     excluded: frozenset[EventTime] = frozenset()
+    lengths: Mapping[datetime, Length] = field(default_factory=dict)
+
+    def excludes(self, start: EventTime) -> bool:
+        """Return whether a start is left out."""
+        day = start.local.date()
+        return any(
+            excluded.local.date() == day if excluded.is_day else excluded.utc == start.utc
+            for excluded in self.excluded
+        )
 
     def starts(self, span: Span, work: Work) -> list[EventTime]:
         """
@@ -117,32 +133,70 @@ class Series:
         return next(iter(self.starts(Span(moment, moment + timedelta(seconds=1)), Work())), None)
 
 
-def parse_rule(text: str, first: EventTime) -> Rule:
+def parse_rule(text: str, first: EventTime, floating: tzinfo = UTC) -> Rule:
     """
-    Read a rule of a series that begins at *first*.
+    Read a rule of a series that begins at *first*; *floating*: zone of times without one.
 
     Raises:
         NotExpandable: It is not valid, or divides an hour by more than its interval.
     """
-    plain = "".join(text.split()).upper().strip(";")
-    if not _RULE.fullmatch(plain):
-        raise NotExpandable
-    parts = dict(part.split("=", 1) for part in plain.split(";"))
-    if not parts.keys() <= _PARTS or max(map(len, parts.values())) > _MAX_PART:
-        raise NotExpandable
-    frequency = parts.pop("FREQ")
+    parts = _parts("".join(text.split()).upper())
+    frequency = parts.pop("FREQ", "")
     try:
-        interval, count = int(parts.pop("INTERVAL", "1")), int(parts.pop("COUNT", "0"))
-        until = _until(parts.pop("UNTIL", None), first)
-        if interval < 1 or count < 0:
+        interval, count = int(parts.pop("INTERVAL", "1")), int(parts.pop("COUNT", "-1"))
+        until = _until(parts.pop("UNTIL", None), first, floating)
+        if interval < 1 or count == 0:
             raise NotExpandable
-        rule = Rule(frequency, min(interval, 100_000), tuple(parts.items()), count or None, until)
+        _complete(frequency, parts, WEEKDAYS[first.local.weekday()])
+        listed = tuple(parts.items())
+        rule = Rule(frequency, min(interval, 100_000), listed, max(count, 0) or None, until)
         _rule_of(rule, first.local, first.local, periods=1)  # raises when a part is not valid
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError):
         raise NotExpandable from None
-    if _starts_a_day(parts) > 24 or (frequency in _STEPS and parts.keys() - {"WKST"}):
+    if _starts_a_day(parts) > 24 or (frequency in _ABOVE_DAILY and parts.keys() - {"WKST"}):
         raise NotExpandable
     return rule
+
+
+def _parts(plain: str) -> dict[str, str]:
+    """
+    Return the parts of a rule; empty ones restrict nothing.
+
+    Raises:
+        NotExpandable: A part is not known, or is one of another calendar (RFC 7529).
+    """
+    parts: dict[str, str] = {}
+    for part in plain.split(";"):
+        name, equals, listed = part.partition("=")
+        value = ",".join(filter(None, listed.split(",")))
+        if value:
+            parts[name] = value
+        elif name and not equals:
+            raise NotExpandable
+    if parts.pop("RSCALE", None) not in _CALENDARS or parts.pop("SKIP", "OMIT") != "OMIT":
+        raise NotExpandable
+    if not parts.keys() <= _PARTS or max(map(len, parts.values()), default=0) > _MAX_PART:
+        raise NotExpandable
+    if not all(map(_VALUE.fullmatch, parts.values())):
+        raise NotExpandable
+    return parts
+
+
+def _complete(frequency: str, parts: dict[str, str], weekday: str) -> None:
+    """
+    Name the weekday of the first start where it counts and dateutil would take none, or all.
+
+    Without it a week is one of `BYWEEKNO` as a whole, and dateutil takes a `WEEKLY` set of one.
+    """
+    by_week = frequency == "YEARLY" and "BYWEEKNO" in parts and not parts.keys() & _DAYS_OF_YEAR
+    if by_week or (_is_weekly_set(frequency, parts) and "BYDAY" not in parts):
+        parts["BYDAY"] = weekday
+    if frequency == "WEEKLY" and parts == {"BYDAY": weekday}:
+        del parts["BYDAY"]
+
+
+def _is_weekly_set(frequency: str, parts: Mapping[str, str]) -> bool:
+    return frequency == "WEEKLY" and "BYSETPOS" in parts
 
 
 def _starts_of(rule: Rule, first: EventTime, span: Span, work: Work) -> list[EventTime]:
@@ -150,7 +204,7 @@ def _starts_of(rule: Rule, first: EventTime, span: Span, work: Work) -> list[Eve
     zone = first.zone or UTC
     begin, end = (to_local(moment, zone) for moment in (_clamped(span.start), _clamped(span.end)))
     last = end + _DAY if rule.until is None else min(end + _DAY, rule.until)
-    if rule.frequency in _STEPS:
+    if rule.frequency in _STEPS and not dict(rule.parts).keys() - {"WKST"}:
         most = min(MAX_EVENTS, int(work.left / WORK_OF_START)) + 1
         starts = list(islice(_stepped(rule, first, begin - _DAY, last), most))
         work.left = max(0.0, work.left - WORK_OF_START * len(starts))
@@ -164,6 +218,8 @@ def _starts_of(rule: Rule, first: EventTime, span: Span, work: Work) -> list[Eve
         start = _fast_forward(rule, first.local, begin - _DAY)
     if last < start:
         return []
+    if _is_weekly_set(rule.frequency, dict(rule.parts)):
+        start = _week_begin(start, dict(rule.parts).get("WKST", "MO"))
     starts, is_whole = _expanded(rule, first, (start, begin - _DAY, last), work)
     work.was_cut |= not is_whole or last < goal
     return starts
@@ -190,13 +246,16 @@ def _expanded(
     shifted = _rule_of(rule, _years_later(begin, shift), _years_later(last, shift), periods=periods)
     most = min(MAX_STEPS, int(work.left / WORK_OF_START))
     starts: list[EventTime] = []
-    number = 0
+    number = before = 0
     try:
         for number, moved in enumerate(shifted, 1):
             local = _years_later(moved, -shift)
+            if local < first.local:  # of the week in which the series begins
+                before += 1
+                continue
             if local >= earliest:
                 starts.append(first.at(local))
-            if number == rule.count:
+            if number - before == rule.count:
                 break
             if number >= most or len(starts) > MAX_EVENTS:
                 return starts, False
@@ -241,6 +300,11 @@ def _fast_forward(rule: Rule, start: datetime, goal: datetime) -> datetime:
     )
 
 
+def _week_begin(start: datetime, first_weekday: str) -> datetime:
+    """Return the same time on the first day of a week: a set of its days is one of all of them."""
+    return start - (start.weekday() - WEEKDAYS.index(first_weekday)) % 7 * _DAY
+
+
 def _years_later(local: datetime, years: int) -> datetime:
     return local.replace(year=local.year + years)
 
@@ -250,19 +314,27 @@ def _clamped(moment: datetime) -> datetime:
     return min(max(moment, datetime(1000, 1, 1, tzinfo=UTC)), datetime(9000, 1, 1, tzinfo=UTC))
 
 
-def _until(text: str | None, first: EventTime) -> datetime | None:
-    """Return UNTIL by the clock of the first start; a date includes its whole day."""
+def _until(text: str | None, first: EventTime, floating: tzinfo) -> datetime | None:
+    """
+    Return UNTIL by the clock of the first start; a date includes its whole day.
+
+    Of a whole-day series it is a day; one that is written as midnight of the zone *floating* is
+    the day that begins then.
+    """
     if text is None:
         return None
     match = _UNTIL.fullmatch(text)
     if match is None:
         raise NotExpandable
     day = datetime.strptime(match[1], "%Y%m%d")  # noqa: DTZ007 - it is local
-    if match[2] is None or first.zone is None:
+    if match[2] is None:
         return datetime.combine(day, time(23, 59, 59))
     clock = datetime.strptime(match[2], "%H%M%S").time()  # noqa: DTZ007 - it is local
     local = datetime.combine(day, clock)
-    return to_local(local.replace(tzinfo=UTC), first.zone) if match[3] else local
+    if match[3]:
+        moved = to_local(local.replace(tzinfo=UTC), first.zone or floating)
+        local = moved if first.zone or moved.time() == time() else local
+    return local if first.zone else datetime.combine(local, time(23, 59, 59))
 
 
 def _starts_a_day(parts: dict[str, str]) -> int:

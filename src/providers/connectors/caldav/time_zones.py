@@ -1,56 +1,115 @@
 """
 Time zones of a calendar object: docs/spec/upstream/caldav.md#time-zones.
 
-A zone is found by its IANA name, also behind the prefix of a vendor; otherwise it is that of the
-definition in the object.
+A TZID is defined by the VTIMEZONE of its object (RFC 5545, 3.2.19); without one, or with one that
+is not valid, its name decides.
 """
 
-import io
-import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from dateutil.tz import tzical
+from providers.connectors.caldav.zone_names import named_zone
 
-from providers.connectors.caldav.content_lines import Component
-
-_IANA = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}")
-_UTC_NAMES = frozenset({"UTC", "GMT", "Z", "ETC/UTC"})
-_MAX_OBSERVANCES = 100  # of one definition
-# Once a year: other rules could take for ever.
-_RULE = re.compile(
-    r"FREQ=YEARLY"
-    r"(?:;(?:INTERVAL=\d{1,3}|COUNT=\d{1,4}|UNTIL=\d{8}(?:T\d{6}Z?)?|WKST=[A-Z]{2}"
-    r"|BYMONTH=\d{1,2}|BYDAY=[+-]?\d?[A-Z]{2}|BYMONTHDAY=-?\d{1,2}(?:,-?\d{1,2}){0,30}))*"
-)
-_OFFSET = re.compile(r"[+-]\d{4}(?:\d\d)?")
-_STAMP = re.compile(r"\d{8}T\d{6}")
-
-Zones = Mapping[str, tzinfo]
+_LAST_YEAR = 2070  # later years are as those of the same calendar before it
+_CYCLE = 28  # years after which weekdays and leap years repeat
 
 
-def find_zone(name: str, defined: Zones) -> tzinfo | None:
-    """Return a zone by its TZID; None when nothing defines it."""
-    return named_zone(name) or defined.get(name)
+@dataclass(frozen=True, slots=True)
+class Onset:
+    """
+    The beginning of an observance.
+
+    Attributes:
+        at: UTC, without a zone.
+        before, after: Offsets from UTC.
+    """
+
+    at: datetime
+    before: timedelta
+    after: timedelta
 
 
-@lru_cache(maxsize=512)
-def named_zone(name: str) -> tzinfo | None:
-    """Return the zone of an IANA name, perhaps behind a prefix; None when there is none."""
-    if name.upper() in _UTC_NAMES:
-        return UTC
-    parts = [part for part in name.strip().split("/") if part]
-    for length in range(min(3, len(parts)), 0, -1):
-        iana_name = "/".join(parts[-length:])
-        if len(iana_name) > 64 or not _IANA.fullmatch(iana_name):
-            continue
-        try:
-            return ZoneInfo(iana_name)
-        except (KeyError, ValueError, OSError):
-            continue
-    return None
+class DefinedZone(tzinfo):
+    """
+    A zone by its onsets.
+
+    Outside of what they define *named* decides, if there is such a zone: before the first onset,
+    and behind the last one where rules end (*endless* is False) and both agree on its offset.
+    """
+
+    def __init__(self, onsets: Iterable[Onset], *, endless: bool, named: tzinfo | None) -> None:
+        self._onsets = sorted(onsets, key=lambda onset: onset.at)
+        self._moments = [onset.at for onset in self._onsets]
+        # A time that a change skips takes the offset before it; of one that occurs twice, the first
+        # is meant, unless `fold` says otherwise.
+        self._first = [onset.at + max(onset.before, onset.after) for onset in self._onsets]
+        self._second = [onset.at + min(onset.before, onset.after) for onset in self._onsets]
+        self._endless = endless
+        self._named = named
+        self._named_follows = named is not None and not endless and self._agrees(named)
+
+    def utcoffset(self, local: datetime | None, /) -> timedelta | None:
+        if local is None:
+            return None
+        plain = self._in_cycle(local.replace(tzinfo=None, fold=0))
+        passed = bisect_right(self._second if local.fold else self._first, plain)
+        named = self._named_at(passed)
+        return local.replace(tzinfo=named).utcoffset() if named else self._offset(passed)
+
+    def fromutc(self, moment: datetime, /) -> datetime:
+        plain = moment.replace(tzinfo=None)
+        passed = bisect_right(self._moments, self._in_cycle(plain))
+        named = self._named_at(passed)
+        if named is None:
+            return moment + self._offset(passed)
+        return plain.replace(tzinfo=UTC).astimezone(named).replace(tzinfo=self)
+
+    def dst(self, _local: datetime | None, /) -> timedelta | None:
+        return None
+
+    def tzname(self, _local: datetime | None, /) -> str | None:
+        return None
+
+    def _offset(self, passed: int) -> timedelta:
+        return self._onsets[passed - 1].after if passed else self._onsets[0].before
+
+    def _named_at(self, passed: int) -> tzinfo | None:
+        if not passed or (self._named_follows and passed == len(self._onsets)):
+            return self._named
+        return None
+
+    def _in_cycle(self, plain: datetime) -> datetime:
+        if not self._endless or plain.year < _LAST_YEAR:
+            return plain
+        return plain.replace(year=plain.year - -(-(plain.year - _LAST_YEAR + 1) // _CYCLE) * _CYCLE)
+
+    def _agrees(self, named: tzinfo) -> bool:
+        last = self._onsets[-1]
+        return last.at.replace(tzinfo=UTC).astimezone(named).utcoffset() == last.after
+
+
+@dataclass(slots=True)
+class Zones:
+    """
+    The zones of a calendar object.
+
+    Attributes:
+        defined: By TZID.
+        unknown: Names that were asked for and that nothing tells.
+    """
+
+    defined: Mapping[str, tzinfo] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+
+    def find(self, name: str) -> tzinfo | None:
+        """Return a zone by its TZID; None when nothing defines it."""
+        zone = self.defined.get(name.strip()) or named_zone(name)
+        if zone is None:
+            self.unknown.add(name)
+        return zone
 
 
 def zone_name(zone: tzinfo | None) -> str | None:
@@ -58,19 +117,6 @@ def zone_name(zone: tzinfo | None) -> str | None:
     if zone is UTC:
         return "UTC"
     return zone.key if isinstance(zone, ZoneInfo) else None
-
-
-def defined_zones(calendar: Component) -> Zones:
-    """Return the zones that a calendar defines and that have no known name, by TZID."""
-    zones: dict[str, tzinfo] = {}
-    for component in calendar.components:
-        name = component.text("TZID")
-        if component.name != "VTIMEZONE" or not name or named_zone(name) is not None:
-            continue
-        zone = named_zone(component.text("X-LIC-LOCATION")) or _zone_of(component)
-        if zone is not None:
-            zones[name] = zone
-    return zones
 
 
 def to_utc(local: datetime, zone: tzinfo) -> datetime:
@@ -90,40 +136,3 @@ def to_utc(local: datetime, zone: tzinfo) -> datetime:
 def to_local(moment: datetime, zone: tzinfo) -> datetime:
     """Return the local time of a moment."""
     return moment.astimezone(zone).replace(tzinfo=None)
-
-
-def _zone_of(definition: Component) -> tzinfo | None:
-    """Return the zone of a definition; None when it is not valid."""
-    observances = [part for part in definition.components if part.name in ("STANDARD", "DAYLIGHT")]
-    if not 0 < len(observances) <= _MAX_OBSERVANCES:
-        return None
-    lines = ["BEGIN:VTIMEZONE", "TZID:zone"]
-    for observance in observances:
-        properties = _observance_lines(observance)
-        if properties is None:
-            return None
-        lines += [f"BEGIN:{observance.name}", *properties, f"END:{observance.name}"]
-    lines.append("END:VTIMEZONE")
-    try:
-        zone: tzinfo | None = tzical(io.StringIO("\r\n".join(lines))).get("zone")
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError):
-        return None
-    return zone
-
-
-def _observance_lines(observance: Component) -> list[str] | None:
-    """Return the lines of an observance that make its offsets; None when they are not valid."""
-    start = observance.text("DTSTART")
-    offsets = [observance.text(name) for name in ("TZOFFSETFROM", "TZOFFSETTO")]
-    rule = observance.text("RRULE").upper()
-    if not _STAMP.fullmatch(start) or not all(map(_OFFSET.fullmatch, offsets)):
-        return None
-    lines = [f"DTSTART:{start}", f"TZOFFSETFROM:{offsets[0]}", f"TZOFFSETTO:{offsets[1]}"]
-    if rule:
-        if not _RULE.fullmatch(rule):
-            return None
-        lines.append(f"RRULE:{rule}")
-    dates = [text for line in observance.every("RDATE") for text in line.value.split(",")]
-    if len(dates) > _MAX_OBSERVANCES or not all(map(_STAMP.fullmatch, dates)):
-        return None
-    return [*lines, *(f"RDATE:{date}" for date in dates)]

@@ -28,9 +28,9 @@ def event_file(*lines):
 
 
 CUT = {
-    "a count from long ago": ("10000105T090000", "FREQ=DAILY;COUNT=1000000"),
+    "a count from long ago": ("10000105T090000", "FREQ=DAILY;COUNT=1000000;BYDAY=MO"),
     "more starts than are counted": ("20000105T090000", "FREQ=DAILY;COUNT=90000;BYHOUR=1,2,3,4"),
-    "a leap day, and many starts": ("19040229T000000", "FREQ=DAILY;COUNT=60000"),
+    "a leap day, and many starts": ("19040229T000000", "FREQ=DAILY;COUNT=60000;BYDAY=MO"),
     "positions that cost much": (
         "19300105T090000",
         f"FREQ=YEARLY;COUNT=9000;BYSETPOS={','.join(map(str, range(1, 100)))}",
@@ -42,7 +42,7 @@ CUT = {
 
 
 @pytest.mark.parametrize(("start", "rule"), CUT.values(), ids=CUT.keys())
-async def test_a_rule_that_is_cut_is_told_and_never_shows_free_times(start, rule):
+async def test_a_rule_that_is_cut_is_told(start, rule):
     text = event_file("UID:u", f"DTSTART:{start}", f"RRULE:{rule}")
     work = Work()
     occurrences(parse_object("u.ics", text, UTC), YEAR, work)
@@ -51,8 +51,8 @@ async def test_a_rule_that_is_cut_is_told_and_never_shows_free_times(start, rule
 
     assert work.was_cut
     assert not listed.complete
-    with pytest.raises(TooMuch):
-        await calendars.busy("c/", YEAR, own_responses=False)
+    busy = await calendars.busy("c/", YEAR, own_responses=False)
+    assert [type(doubt) for doubt in busy.doubts] == [TooMuch]
 
 
 async def test_all_events_of_a_calendar_share_a_sum_of_work():

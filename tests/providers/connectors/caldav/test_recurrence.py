@@ -238,7 +238,7 @@ def test_rules_that_never_match_or_never_end_come_to_an_end(rule):
 @pytest.mark.parametrize(
     "rule",
     [
-        "FREQ=DAILY;COUNT=1000000",
+        "FREQ=DAILY;COUNT=1000000;BYDAY=MO",
         "FREQ=DAILY;COUNT=5;BYMONTH=2;BYMONTHDAY=30",
         "FREQ=DAILY;COUNT=5;BYDAY=MO;BYSETPOS=2",
     ],

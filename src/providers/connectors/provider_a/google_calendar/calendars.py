@@ -26,6 +26,7 @@ from providers.paging import PageIterator
 from providers.ports.calendar import (
     MAX_EVENTS,
     READ_ALL,
+    BusyTimes,
     EventList,
     EventName,
     EventReading,
@@ -136,7 +137,7 @@ class GoogleCalendars:
         """Ask Google's free/busy query; see `CalendarPort.busy_together`."""
         return await freebusy_query.busy(self._upstream, calendars, span)
 
-    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
         """Return the busy times of a calendar, from its events; see `CalendarPort.busy`."""
         params = requested_fields.busy(own_responses=own_responses)
         events: list[Event] = []
@@ -144,7 +145,7 @@ class GoogleCalendars:
             events += page.items
             if page.next_page_token and len(events) >= MAX_EVENTS:
                 raise TooMuch  # the rest would look free
-        return [mapping.times(event) for event in events if mapping.is_busy(event)]
+        return BusyTimes([mapping.times(event) for event in events if mapping.is_busy(event)])
 
     async def probe(self) -> None:
         """Make one harmless read."""

@@ -25,6 +25,7 @@ from providers.ports.calendar import (
     MAX_EVENTS,
     READ_ALL,
     ROOMS,
+    BusyTimes,
     EventList,
     EventName,
     EventReading,
@@ -150,7 +151,7 @@ class OutlookCalendars:
         del calendars, span
         return {}
 
-    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> Sequence[Span]:
+    async def busy(self, calendar: str, span: Span, *, own_responses: bool) -> BusyTimes:
         """Return the busy times of a calendar; see `CalendarPort.busy`."""
         params = selected_fields.busy(own_responses=own_responses)
         events: list[Event] = []
@@ -158,7 +159,7 @@ class OutlookCalendars:
             events += page
             if has_more and len(events) >= MAX_EVENTS:
                 raise TooMuch  # the rest would look free
-        return [mapping.times(event) for event in events if mapping.is_busy(event)]
+        return BusyTimes([mapping.times(event) for event in events if mapping.is_busy(event)])
 
     async def probe(self) -> None:
         """Make one harmless read."""
