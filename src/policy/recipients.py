@@ -10,10 +10,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import idna
 import msgspec
 
 EVERYONE = "*"
+NO_NORMAL_FORM = "It is not an e-mail address that every mail system reads alike."
 MAX_ADDRESS = 320  # characters; checked first, because IDNA takes quadratic time
+MAX_LABEL = 63  # characters of a label of a domain (RFC 1035, 2.3.4)
 
 _QUOTED_LOCAL_PART = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _UNQUOTED_SPECIALS = re.compile(r'[\s()<>\[\],;:\\"@]')
@@ -23,6 +26,7 @@ _ADDRESS_LITERAL = re.compile(r"\[[a-z0-9.:]+\]")
 # Read as other letters, or as none, by IDNA 2003; as letters of their own by IDNA 2008. Which host
 # they name depends on the mail system.
 _AMBIGUOUS = frozenset("\u00df\u03c2\u200c\u200d")
+_A_LABEL = "xn--"
 
 
 class Recipient(NamedTuple):
@@ -118,33 +122,80 @@ def normalize_pattern(pattern: str) -> str | None:
 
 def normalize(address: str) -> str | None:
     """Return the normal form of *address*; None when it has none."""
+    parts = _split(address)
+    if parts is None:
+        return None
+    mailbox = _normalize_local_part(parts[0])
+    return f"{mailbox}@{parts[1]}" if mailbox else None
+
+
+def as_written(address: str) -> str | None:
+    """
+    Return *address* as it is written to its recipient; None when it has no normal form.
+
+    The domain is that of the normal form, so rules and mail systems read the same host. Case,
+    plus-tag and quotes of the local part stay.
+    """
+    parts = _split(address)
+    return "@".join(parts) if parts and _normalize_local_part(parts[0]) else None
+
+
+def _split(address: str) -> tuple[str, str] | None:
+    """Return the local part in NFC, with its quotes, and the domain in normal form."""
     address = address.strip()
     if len(address) > MAX_ADDRESS or _CONTROLS.search(address):
         return None
     local, _, domain = address.rpartition("@")
+    local = unicodedata.normalize("NFC", local)  # first: it makes a semicolon of U+037E
+    if _QUOTED_LOCAL_PART.fullmatch(local) is None and _UNQUOTED_SPECIALS.search(local):
+        return None
+    host = _normalize_domain(domain)
+    return (local, host) if host else None
+
+
+def _normalize_local_part(local: str) -> str:
     quoted = _QUOTED_LOCAL_PART.fullmatch(local)
     if quoted is not None:
         local = re.sub(r"\\(.)", r"\1", quoted[1])
-    elif _UNQUOTED_SPECIALS.search(local):
-        return None
     name, _, _ = local.partition("+")
-    mailbox = unicodedata.normalize("NFC", (name or local).lower())
-    host = _normalize_domain(domain)
-    return f"{mailbox}@{host}" if mailbox and host else None
+    # Letter by letter: the lower case of a final sigma depends on the letters around it.
+    return unicodedata.normalize("NFC", "".join(map(str.lower, name or local)))
 
 
 def _normalize_domain(domain: str) -> str | None:
     """Return *domain* in lower case, with A-labels (RFC 5890) and without a final dot."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", domain).lower())
-    if len(folded) > MAX_ADDRESS or not _AMBIGUOUS.isdisjoint(folded):
+    if len(domain) > MAX_ADDRESS:
         return None
-    if _ADDRESS_LITERAL.fullmatch(folded):
-        return folded
+    if _ADDRESS_LITERAL.fullmatch(domain.lower()):
+        return domain.lower()
     try:
-        host = folded.encode("idna").decode().lower().removesuffix(".")
+        mapped = domain.lower() if domain.isascii() else _map(domain)
+        host = mapped if domain.isascii() else idna.encode(mapped).decode("ascii")
     except UnicodeError:
         return None
-    return host if _HOST.fullmatch(host) else None
+    host = host.removesuffix(".")
+    valid = _HOST.fullmatch(host) and _AMBIGUOUS.isdisjoint(mapped)
+    return host if valid and all(map(_is_one_host, host.split("."))) else None
+
+
+def _is_one_host(label: str) -> bool:
+    """Whether a label is not an A-label of text that UTS 46 would write in another way."""
+    if not label.startswith(_A_LABEL):
+        return len(label) <= MAX_LABEL
+    try:
+        text = label.removeprefix(_A_LABEL).encode().decode("punycode")
+        return not text.isascii() and _map(text) == text and _a_label(text) == label
+    except UnicodeError:
+        return False
+
+
+def _map(text: str) -> str:
+    """Apply the mapping of UTS 46, without its transitional rules."""
+    return idna.uts46_remap(text, std3_rules=False, transitional=False)
+
+
+def _a_label(text: str) -> str:
+    return _A_LABEL + text.encode("punycode").decode()
 
 
 def read_rules(stored: Mapping[str, Iterable[str]]) -> RecipientRules:

@@ -20,7 +20,7 @@ read as one.
     turns        loops and long work that give the event loop its turn
     search_text  search terms, case folding, visible text of HTML
     web_addresses
-                 addresses in texts, and the files and task items that they name
+                 addresses in texts, the files and task items that they name, host names in A-labels
     item_visibility
                  task columns, and the item fields derived from them
     outcomes     writes whose outcome is unknown

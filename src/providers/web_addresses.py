@@ -8,6 +8,7 @@ once, in time linear in its length.
 import re
 from urllib.parse import unquote, urlsplit
 
+import idna
 import msgspec
 
 MAX_TEXT = 200_000  # characters of a text that are read
@@ -90,3 +91,17 @@ def _parts(url: str) -> tuple[str, str]:
         return "", ""
     is_web = parts.scheme in {"http", "https"} and len(url) <= _MAX_LENGTH
     return (parts.netloc.casefold(), parts.path) if is_web else ("", "")
+
+
+def ascii_host(name: str) -> str:
+    """
+    Return a host name in A-labels, as UTS 46 maps it (without its transitional rules).
+
+    Names of ASCII alone are returned as they are. The policy compares domains of recipients in the
+    same form.
+
+    Raises:
+        UnicodeError: It is not a host name, or a label is empty or too long.
+    """
+    encoded = name.encode("idna") if name.isascii() else idna.encode(name, uts46=True)
+    return encoded.decode("ascii")

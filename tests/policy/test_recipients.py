@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from policy.caller import Caller
 from policy.grants import Grant, merge, validate
-from policy.recipients import Recipient, RecipientRules, normalize, normalize_pattern, patterns_of
+from policy.recipients import (
+    Recipient,
+    RecipientRules,
+    as_written,
+    normalize,
+    normalize_pattern,
+    patterns_of,
+)
 from policy.refusals import FieldNotVisible, InvalidInput, RecipientNotAllowed
 from policy.remedies.changes import SetValue, apply_to_settings
 from policy.remedies.settings import find_remedies
@@ -36,6 +43,16 @@ from policy.vocabulary import EmailField, Layer
         pytest.param("bo@[192.0.2.1]", "bo@[192.0.2.1]", id="address literal"),
         pytest.param("bo@straße.example", None, id="a host that the IDNA standards dispute"),
         pytest.param("bo@a\u200db.example", None, id="a zero-width joiner"),
+        pytest.param("bo@w\u1d52rk.example", "bo@work.example", id="a letter newer than IDNA 2003"),
+        pytest.param("bo@xn--wrk-idy.example", None, id="an A-label of a letter that is mapped"),
+        pytest.param("bo@xn--work-.example", None, id="an A-label of ASCII"),
+        pytest.param("bo@i\u2764.example", None, id="an emoji, which IDNA 2008 does not allow"),
+        pytest.param("bo@xn--i-7iq.example", "bo@xn--i-7iq.example", id="an A-label of an emoji"),
+        pytest.param("bo@wo\uff3frk.example", None, id="a fullwidth low line"),
+        pytest.param(f"bo@{'x' * 64}.example", None, id="a label that is too long"),
+        pytest.param("b\u037eo@work.example", None, id="a semicolon by NFC"),
+        pytest.param("bo\u212a@work.example", "bok@work.example", id="a letter by NFC"),
+        pytest.param("\u0391\u03a3@work.example", "\u03b1\u03c3@work.example", id="a final sigma"),
         pytest.param("b o@work.example", None, id="a blank"),
         pytest.param("Team: bo@work.example;", None, id="a group"),
         pytest.param("bo@home.example@work.example", None, id="two @, unquoted"),
@@ -50,6 +67,21 @@ from policy.vocabulary import EmailField, Layer
 def test_an_address_has_one_normal_form(address, normal):
     assert normalize(address) == normal
     assert normal is None or normalize_pattern(address) == normal
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("Bo+Lease@BÜCHER。example.", "Bo+Lease@xn--bcher-kva.example"),
+        ('"b o"@Work.Example', '"b o"@work.example'),
+        ("Zoe\u0308@work.example", "Zo\u00eb@work.example"),
+        ("bo@straße.example", None),
+        ("+@work.example", "+@work.example"),
+        ('""@work.example', None),
+    ],
+)
+def test_an_address_is_written_with_the_domain_that_is_compared(address, expected):
+    assert as_written(address) == expected
 
 
 @given(

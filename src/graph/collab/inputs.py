@@ -7,6 +7,7 @@ import strawberry
 
 from graph.collab.file_names import find_name_problem
 from graph.scalars import JSON
+from policy.recipients import NO_NORMAL_FORM, as_written
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 
@@ -103,11 +104,14 @@ def require_text(value: str | None, field: str) -> str:
 
 
 def validate_address(value: str | None, field: str) -> str:
-    """Return an e-mail address; InvalidInput if it is absent or invalid."""
+    """Return an e-mail address as it is written; InvalidInput if it is absent or invalid."""
     address = require_text(value, field)
     if not _ADDRESS.fullmatch(address):
         raise _invalid(field, "It must be an e-mail address.")
-    return address
+    normal = as_written(address)
+    if normal is None:
+        raise _invalid(field, NO_NORMAL_FORM)
+    return normal
 
 
 def validate_fields(fields: object) -> dict[str, object]:

@@ -12,7 +12,7 @@ from graph.emails.enums import BodyType, Importance
 from graph.emails.problems import Problems, unsafe
 from policy.caller import Caller
 from policy.gates import Connection
-from policy.recipients import Recipient
+from policy.recipients import NO_NORMAL_FORM, Recipient, as_written
 from policy.refusals import NotFound, NoUsableConnection, ReadOnlyConnection
 from policy.vocabulary import Code, EmailField, Surface
 from providers.ports.mail import CheckRecipients, Draft, Forward, Reply, SendAttempt
@@ -228,11 +228,15 @@ def _check_length_of_names(
 
 
 def _participant(person: inputs.ParticipantInput, path: str, problems: Problems) -> Participant:
-    for message in _address_problems(person.email):
+    wrong = list(_address_problems(person.email))
+    address = None if wrong else as_written(person.email)
+    if not wrong and address is None:
+        wrong = [NO_NORMAL_FORM]
+    for message in wrong:
         problems.add(f"{path}.email", message)
     if person.name is not None and unsafe(person.name):
         problems.add(f"{path}.name", "Line breaks and control characters are not allowed.")
-    return Participant(email=person.email, name=person.name)
+    return Participant(email=address or person.email, name=person.name)
 
 
 def _address_problems(address: str) -> Iterable[str]:

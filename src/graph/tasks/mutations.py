@@ -44,7 +44,8 @@ async def create_task_item(
     board = await _board(account, board_id)
     group = _group(written.group_id, board)
     columns = write_arguments.confined(board.columns or (), routing.boards(context, account))
-    accepted = write_arguments.settable(fields, columns, context, renames=False)
+    settable = write_arguments.settable(fields, columns, context, renames=False)
+    accepted = write_arguments.name_people(settable, columns)
     await routing.translate_failures(
         write_arguments.require_recipients(accepted, columns, account, context), what=None
     )
@@ -81,6 +82,7 @@ async def update_task_item(
     if not accepted:
         settable = write_arguments.writable(fields, confined)
         raise NoWritableFields(settable, rejected=fields)
+    accepted = write_arguments.name_people(accepted, confined)
     await routing.translate_failures(
         write_arguments.require_recipients(accepted, confined, account, context), what=None
     )

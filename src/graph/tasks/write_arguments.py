@@ -8,7 +8,7 @@ import msgspec
 
 from graph.context import Context
 from graph.masking import text_limits
-from policy.recipients import Recipient
+from policy.recipients import NO_NORMAL_FORM, Recipient, as_written
 from policy.refusals import Detail, InvalidInput
 from policy.vocabulary import Code
 from providers.item_visibility import Column
@@ -101,6 +101,43 @@ def writable(
     return [column for column in fields if column in writable_ids]
 
 
+def name_people(
+    fields: Mapping[str, str], columns: Iterable[TaskColumn | Column]
+) -> dict[str, str]:
+    """
+    Return *fields* with the addresses in people columns as they are written to.
+
+    Raises:
+        InvalidInput: `VALIDATION_ERROR`: an address has no normal form.
+    """
+    people = {column.id for column in columns if column.type == "people"}
+    return {
+        column: _with_written_addresses(text, f"fields.{column}") if column in people else text
+        for column, text in fields.items()
+    }
+
+
+def _with_written_addresses(text: str, path: str) -> str:
+    value = _decode(text)
+    named = _people(value)
+    people = [_as_written(person, path) for person in named]
+    if people == named:
+        return text
+    if isinstance(value, list):
+        return msgspec.json.encode(people).decode()
+    joined = ",".join(people)
+    return joined if value == text else msgspec.json.encode(joined).decode()
+
+
+def _as_written(person: Any, path: str) -> Any:
+    if not _is_address(person):
+        return person
+    address = as_written(person)
+    if address is None:
+        raise _invalid(path, NO_NORMAL_FORM)
+    return address
+
+
 async def require_recipients(
     fields: Mapping[str, str],
     columns: Iterable[TaskColumn | Column],
@@ -132,15 +169,24 @@ async def require_recipients(
 
 def _named_people(text: str) -> list[Any]:
     """Return whom the value of a people column names: addresses, and JSON values."""
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        value = text
+    value = _decode(text)
     if value is None:  # clears the column
         return []
+    return [person for person in _people(value) if not isinstance(person, str) or person.strip()]
+
+
+def _decode(text: str) -> Any:
+    """Return the JSON value of a field; its text if it is not JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _people(value: Any) -> list[Any]:
+    """Return the parts of the value of a people column."""
     people = value.split(",") if isinstance(value, str) else value
-    people = people if isinstance(people, list) else [people]
-    return [person for person in people if not isinstance(person, str) or person.strip()]
+    return people if isinstance(people, list) else [people]
 
 
 def _is_address(person: object) -> bool:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from providers.web_addresses import ascii_host
+
 
 class Security(StrEnum):
     """Encryption of a connection. Certificates are always verified."""
@@ -67,7 +69,7 @@ class Endpoint:
         if parts.path.strip("/"):
             raise ValueError("It must have no path.")
         try:
-            host = parts.hostname.encode("idna").decode("ascii").lower()
+            host = ascii_host(parts.hostname).lower()
             endpoint = cls(host, parts.port or port, security)
         except (UnicodeError, ValueError) as failure:
             raise ValueError("Its host or port is not valid.") from failure

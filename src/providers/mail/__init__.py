@@ -12,7 +12,7 @@ Several mailboxes read as one, and what mail connectors share.
     original_message parsing of a raw message that is forwarded
     reply_recipients derivation of the recipients of a reply
     reply_headers    participants and Message-IDs of an original
-    addresses, dates parsing of address and date headers
+    addresses, dates parsing of address and date headers, addresses as they are written
     header_fields    attributes that are read from headers
     encoded_words    decoding of encoded words in headers
     charsets         decoding of text by its character set

@@ -6,12 +6,14 @@ the name of `ceo@bank.example <attacker@evil.example>` for the address, and quad
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from providers.mail import encoded_words
 from providers.records.mail import Participant
+from providers.web_addresses import ascii_host
 
 # Both match stripped pieces, and in one way only, so that they take linear time.
 _LOCAL = r'[^<>\s"(),:;@\\\[\]]+'
@@ -61,6 +63,22 @@ def _parse(header: str) -> tuple[Participant, ...]:
 
 _parse_cached = lru_cache(maxsize=4096)(_parse)
 decode_words = encoded_words.decode
+
+
+def as_written(address: str) -> str:
+    """
+    Return an address with its domain in A-labels and its local part in NFC.
+
+    Recipient rules read it alike (docs/spec/recipients.md#normal-form). One whose domain is not a
+    host name is returned unchanged.
+    """
+    if address.isascii():
+        return address
+    local, at, domain = address.rpartition("@")
+    try:
+        return f"{unicodedata.normalize('NFC', local)}{at}{ascii_host(domain)}"
+    except UnicodeError:
+        return address
 
 
 def _parse_slowly(header: str) -> tuple[Participant, ...]:

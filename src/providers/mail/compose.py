@@ -21,6 +21,7 @@ from providers.mail import addresses
 from providers.mail.delivery import CONTROL_CHARACTERS, is_message_id
 from providers.ports.mail import OutgoingFile, StoredContent, UnsafeMessage
 from providers.records.mail import Participant
+from providers.web_addresses import ascii_host
 
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9.-]+|\[[A-Za-z0-9.:]+\])")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
@@ -215,7 +216,7 @@ def written_address(address: str) -> str:
         raise UnsafeMessage(address)
     local, _, domain = address.rpartition("@")
     try:
-        written = f"{local}@{domain if domain.isascii() else domain.encode('idna').decode()}"
+        written = f"{local}@{ascii_host(domain)}"
     except UnicodeError:
         raise UnsafeMessage(address) from None
     if len(written) > _MAX_ADDRESS or not _ADDRESS.fullmatch(written) or "=?" in written:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from providers.imap.endpoints import Endpoint, Security
+from providers.web_addresses import ascii_host
 
 MAX_BYTES = 64 * 1024
 _MAX_DEPTH = 16
@@ -72,7 +73,7 @@ def _server(members: dict[str, str], email: str) -> ConfiguredServer | None:
     if security is None or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         return None
     try:
-        name = _filled(host, email).encode("idna").decode("ascii").lower()
+        name = ascii_host(_filled(host, email)).lower()
     except UnicodeError:
         return None
     if not name or any(char in name for char in " /@:[]?#\\"):

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from providers.web_addresses import ascii_host
+
 
 class StepOutcome(StrEnum):
     """
@@ -84,7 +86,7 @@ class Search:
         """
         domain = self.email.rpartition("@")[2].strip().rstrip(".")
         try:
-            ascii_domain = domain.encode("idna").decode("ascii").lower()
+            ascii_domain = ascii_host(domain).lower()
         except UnicodeError:
             raise ValueError("The domain of the address is not valid.") from None
         labels = ascii_domain.split(".")

@@ -33,7 +33,7 @@ async def share(content, token, **written):
             ),
             (
                 {"type": "group", "emailAddress": "Boss+x@Work.Example"},
-                "This token may not write to Boss+x@Work.Example.",
+                "This token may not write to Boss+x@work.example.",
                 "emailAddress",
             ),
             (
@@ -61,6 +61,22 @@ async def test_a_share_beyond_the_rules_is_refused_and_reaches_nothing(
         "errorCode": "RECIPIENT_NOT_ALLOWED",
     }
     assert content.calls() == []
+
+
+async def test_a_share_names_the_domain_that_the_rules_compare(content):
+    token = await content.token(recipientRules=RULES)
+    content.forget_calls()
+    response = await share(content, token, type="user", emailAddress="bo@w\u1d52rk.example")
+    ambiguous = await share(content, token, type="user", emailAddress="bo@stra\u00dfe.example")
+
+    assert response.status_code == 200
+    assert len(writes(content)) == 1
+    path = f"/files/{content.id(HOUSE)}/permissions"
+    listed = await content.call("GET", path, await content.token())
+    assert "bo@work.example" in {
+        permission.get("emailAddress") for permission in listed.json()["permissions"]
+    }
+    assert (ambiguous.status_code, ambiguous.json()["error"]) == (400, "VALIDATION_ERROR")
 
 
 async def test_a_permission_is_changed_only_for_an_allowed_holder(content):

@@ -45,7 +45,7 @@ def receive(world, provider, **headers):
     message.set_content("Words.")
     mail = world.sandbox.state.mails.add(
         MAILBOXES[provider],
-        message.as_bytes(),
+        message.as_bytes(policy=policy.default.clone(utf8=True)),
         folder="inbox",
         labels=(),
         received_ms=1_700_000_000_000,
@@ -152,6 +152,39 @@ async def test_derived_strangers_are_counted_and_nothing_is_written(
     assert response.json() == refusal(response, message)
     assert writes(world) == []
     assert world.sent(MAILBOXES[provider]) == []
+
+
+@pytest.mark.parametrize("provider", MAILBOXES)
+@pytest.mark.parametrize("action", slow_but(["send"], ["send", "forward", "held"]))
+async def test_the_domain_that_the_rules_compare_is_written(world, provider, action):
+    email_id = receive(world, provider)
+    body = {"to": [{"email": "Bo+x@w\u1d52rk.EXAMPLE"}], "body": "b"}
+    path = f"{MESSAGES}/{email_id}/forward" if action == "forward" else SEND
+    if action != "forward":
+        body |= {"subject": "s", "connectionId": world.connections[provider]}
+    settings = {"sendMode": "draft"} if action == "held" else {}
+    response = await post(world, path, body, recipientRules=WORK, **settings)
+
+    assert response.status_code == (202 if action == "held" else 200), response.text
+    folder = "drafts" if action == "held" else "sent"
+    mails = world.sandbox.state.mails.all(MAILBOXES[provider])
+    (written,) = [mail for mail in mails if mail.folder == folder and b"Bo+x@" in mail.raw]
+    assert recipients_of(written) == ["bo+x@work.example"]
+
+
+@pytest.mark.parametrize("provider", MAILBOXES)
+async def test_a_reply_is_written_to_the_domain_that_the_rules_compare(world, provider):
+    email_id = receive(world, provider, Reply_To="desk@b\u00fccher.example")
+    response = await post(
+        world,
+        f"{MESSAGES}/{email_id}/reply",
+        {"body": "b"},
+        recipientRules={"allow": ["@xn--bcher-kva.example"]},
+    )
+
+    assert response.status_code == 200, response.text
+    (sent,) = world.sent(MAILBOXES[provider])
+    assert recipients_of(sent) == ["desk@xn--bcher-kva.example"]
 
 
 @pytest.mark.parametrize("provider", slow_but(["PROVIDER_B"], MAILBOXES))

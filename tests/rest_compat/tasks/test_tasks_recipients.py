@@ -5,6 +5,8 @@ import json
 import pytest
 from suites import slow_after
 
+from graph.tasks.write_arguments import name_people
+from providers.item_visibility import Column
 from sandbox.boards import errors
 from sandbox.boards.context import ExecutionContext
 
@@ -86,11 +88,56 @@ async def test_where_everyone_is_allowed_an_id_passes(fresh, client):
 async def test_an_assignee_by_address_is_checked_at_the_other_provider(fresh, client, value):
     response = await client.patch(f"{ITEMS}/{fresh['roof']}", json={"fields": {"assignee": value}})
 
-    address = value.strip('"')
+    address = value.strip('"').replace("Else.Example", "else.example")
     assert refusal(response) == refused(
         f"This token may not write to {address}.", "fields.assignee"
     )
     assert not any(call.startswith(("PUT", "POST")) for call in fresh.calls())
+
+
+@pytest.mark.caller(resources=3, **RULES)
+@pytest.mark.parametrize(
+    "value",
+    ["ana@t\u1d43sks.example", '"ana@t\u1d43sks.example"', '"ana\\u0040t\\u1d43sks.example"'],
+)
+async def test_an_assignee_is_written_with_the_domain_that_is_compared(fresh, client, value):
+    fields = {"assignee": value}
+    response = await client.patch(f"{ITEMS}/{fresh['roof']}", json={"fields": fields})
+
+    assert refusal(response) == refused(
+        "This token may not write to ana@tasks.example.", "fields.assignee"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("ana@t\u1d43sks.example", "ana@tasks.example"),
+        ('"ana@t\u1d43sks.example"', '"ana@tasks.example"'),
+        ('"ana\\u0040t\\u1d43sks.example"', '"ana@tasks.example"'),
+        ('["ana@T.example", {"id": "7"}]', '["ana@t.example",{"id":"7"}]'),
+        ("7, ana@T.example", "7,ana@t.example"),
+        ("ana@t.example", "ana@t.example"),
+    ],
+)
+async def test_people_columns_name_addresses_as_they_are_written(value, expected):
+    columns = [Column(id="who", title="", native="people", type="people", writable=True)]
+    fields = {"who": value, "note": "ana@t\u1d43sks.example"}
+
+    assert name_people(fields, columns) == {"who": expected, "note": fields["note"]}
+
+
+@pytest.mark.caller(**EVERYONE)
+async def test_an_assignee_without_a_normal_form_is_invalid(fresh, client):
+    fields = {"owner": "ana@stra\u00dfe.example"}
+    response = await client.patch(f"{ITEMS}/{fresh['door']}", json={"fields": fields})
+
+    why = "It is not an e-mail address that every mail system reads alike."
+    assert (response.status_code, response.json()["details"]) == (
+        400,
+        [{"field": "fields.owner", "message": why}],
+    )
+    assert not any("mutation" in document for document in fresh.documents())
 
 
 @pytest.mark.caller(**RULES | {"writableTaskFields": ["note"]})

@@ -8,6 +8,7 @@ from gateway.connections.accounts import Accounts
 from gateway.operations.inputs import EmailAddress, Input, Secret, ShortText
 from gateway.operations.validation import invalid
 from providers.server_discovery.search import Discovery, Search
+from providers.web_addresses import ascii_host
 
 Kind = Literal["email", "calendar"]
 MAX_CONFIRMED = 20
@@ -19,7 +20,7 @@ def _all_kinds() -> list[Kind]:
 
 def _host(text: str) -> str:
     try:
-        return text.strip().rstrip(".").encode("idna").decode("ascii").lower()
+        return ascii_host(text.strip().rstrip(".")).lower()
     except UnicodeError:
         raise ValueError("must be a host name") from None
 

@@ -13,6 +13,7 @@ from providers.imap.session import astring
 from providers.mail import query_matching
 from providers.ports.mail import MailQuery
 from providers.search_text import WORD, upstream_phrases, upstream_terms
+from providers.web_addresses import ascii_host
 
 _MAX_DOMAIN = 255  # characters: RFC 1035, 2.3.4
 
@@ -59,7 +60,7 @@ def _domains(domain: str) -> list[str]:
     if len(domain) > _MAX_DOMAIN:  # no domain, and not worth some microseconds a character
         return [domain]
     try:
-        encoded = domain.encode("idna").decode("ascii")
+        encoded = ascii_host(domain)
     except UnicodeError:
         return [domain]
     return [domain] if encoded.lower() == domain.lower() else [domain, encoded]

@@ -16,6 +16,7 @@ from providers.connectors.provider_b.outlook_mail.response_types import (
     Recipient,
 )
 from providers.ids import are_provider_b_ids, is_provider_b_id
+from providers.mail import addresses
 from providers.mail.reply_recipients import OriginalPeople
 from providers.records import mail as mail_records
 from providers.records.mail import Attachment as AttachmentRecord
@@ -74,7 +75,7 @@ def recipients(people: Iterable[Participant]) -> list[dict[str, dict[str, str]]]
     return [
         {
             "emailAddress": {
-                "address": person.email,
+                "address": addresses.as_written(person.email),
                 **({"name": person.name} if person.name else {}),
             }
         }
