@@ -10,6 +10,9 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
     replies     what a connection sends and receives, and failures of commands
     response_reader
                 responses as they arrive, within bounds
+    refusals    the meaning of refusals, in codes and in words
+    folder_names
+                usual names of folders, in the languages of servers
     session     one authenticated connection: commands, literals, FETCH rows
     pool        the sessions of one account
     submission  one message handed to a server for outgoing mail

@@ -7,7 +7,7 @@ not hide a page of others.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 
@@ -17,14 +17,23 @@ class Atom(bytes):
     __slots__ = ()
 
 
+_NextToken = Callable[[bytes, int], re.Match[bytes] | None]
 Value: TypeAlias = "bytes | list[Value] | None"  # bytes include `Atom`; None is NIL
 
+_ITEMS_DEPTH = 1  # of brackets around the names of items in a FETCH response
 MAX_DEPTH = 100  # of brackets; BODYSTRUCTURE of a message within our other limits has far fewer
 MAX_VALUES = 30_000  # of one response; those of a thousand parts, which is all that is read
 
 # A quoted text, a bracket, or an atom, which may hold a section in square brackets.
 _TOKEN = re.compile(
     rb' *(?:"((?:[^"\\]|\\.)*)"|([()])|((?:[^\s()"\[\]]|\[[^\[\]]*\]|[\[\]])+))', re.DOTALL
+)
+# The same within BODYSTRUCTURE: some servers write quotes in names as they are. So a quote ends a
+# text only where a next value may begin.
+_STRUCTURE_TOKEN = re.compile(
+    rb' *(?:"((?:[^"\\]|\\.|"(?! *(?:[()]|\Z)| +(?:"|-?\d|NIL\b)))*)"|([()])'
+    rb'|((?:[^\s()"\[\]]|\[[^\[\]]*\]|[\[\]])+))',
+    re.DOTALL | re.IGNORECASE,
 )
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
@@ -82,12 +91,13 @@ def _parse(pieces: Sequence[bytes]) -> tuple[list[Value], bool]:
     """Return the values of a response, and whether these are all."""
     values = _Values()
     left = MAX_VALUES
+    next_token: _NextToken = _TOKEN.match
     for index, piece in enumerate(pieces):
         if index % 2:
             values.add(bytes(piece))
             continue
         position = 0
-        while token := _TOKEN.match(piece, position):
+        while token := next_token(piece, position):
             left -= 1
             if left < 0:
                 return values.close(), False
@@ -95,8 +105,10 @@ def _parse(pieces: Sequence[bytes]) -> tuple[list[Value], bool]:
             quoted, bracket, atom = token.groups()
             if bracket == b"(":
                 values.open_list()
+                next_token = values.next_token(next_token)
             elif bracket == b")":
                 values.close_list()
+                next_token = values.next_token(next_token)
             elif quoted is not None:
                 values.add(_ESCAPED.sub(rb"\1", quoted) if b"\\" in quoted else quoted)
             else:
@@ -132,6 +144,15 @@ class _Values:
             inner, self._values = self._values, self._outer.pop()
             self._values.append(inner)
 
+    def next_token(self, before: _NextToken) -> _NextToken:
+        """Return what matches the next token; *before* matched the last one."""
+        outer = self._outer
+        if len(outer) <= _ITEMS_DEPTH:
+            return _TOKEN.match
+        name = outer[-1][-1] if len(outer) == _ITEMS_DEPTH + 1 and outer[-1] else None
+        is_structure = isinstance(name, Atom) and name.upper() == b"BODYSTRUCTURE"
+        return _STRUCTURE_TOKEN.match if is_structure else before
+
     def close(self) -> list[Value]:
         """Close all lists, and return the outermost one."""
         self._too_deep = 0
@@ -144,7 +165,8 @@ def fetch_row(pieces: Sequence[bytes]) -> Row | None:
     """
     Return the items of a FETCH response; None for another response.
 
-    The partial of a section (`BODY[1]<0>`) is not part of its name.
+    The partial of a section (`BODY[1]<0>`) is not part of its name, and names of headers in it
+    are in alphabetical order, in capitals and without quotes.
     """
     head = _FETCH.match(pieces[0])
     if head is None:
@@ -154,12 +176,22 @@ def fetch_row(pieces: Sequence[bytes]) -> Row | None:
     row = Row(is_cut=not is_whole or (isinstance(pieces, Pieces) and pieces.is_cut))
     for name, value in zip(items[::2], items[1::2], strict=False):
         if isinstance(name, bytes):
-            row[_PARTIAL.sub(b"", name).decode("ascii", "replace").upper()] = value
+            row[_item_name(name)] = value
     return row
 
 
+def _item_name(name: bytes) -> str:
+    text = _PARTIAL.sub(b"", name).decode("ascii", "replace").upper()
+    headers = _HEADER_FIELDS.fullmatch(text)
+    if headers is None:
+        return text
+    names = sorted(headers[2].replace('"', " ").split())
+    return f"{headers[1]} ({' '.join(names)})]"
+
+
 _FETCH = re.compile(rb"\* \d{1,10} FETCH ", re.IGNORECASE)
-_PARTIAL = re.compile(rb"<\d{1,20}>$")
+_PARTIAL = re.compile(rb"<\d{1,20}(?:\.\d{1,20})?>$")  # some servers repeat the length
+_HEADER_FIELDS = re.compile(r"(BODY\[(?:[0-9.]+)?HEADER\.FIELDS(?:\.NOT)?) ?\(([^()]*)\)\]")
 
 
 def text(value: Value) -> str:

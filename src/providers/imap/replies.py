@@ -27,12 +27,14 @@ class Rejected(Refused):
     Attributes:
         code: The response code in capitals, such as TRYCREATE; "" without one.
         is_syntax: Whether it was BAD.
+        text: What the server said; it is not shown to callers.
     """
 
-    def __init__(self, code: str, *, is_syntax: bool) -> None:
+    def __init__(self, code: str, *, is_syntax: bool, text: str = "") -> None:
         super().__init__()
         self.code = code
         self.is_syntax = is_syntax
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,9 @@ class ResponseReader:
         is_row = False
         while True:
             line = await self._line(is_row=is_row)
+            if is_row and not line.text and line.literal is None:
+                self._drop(len(b"\r\n"))
+                continue  # some servers write a blank line behind a literal
             is_row = is_row or (not pieces and _ROW_HEAD.match(line.text) is not None)
             room = (max_row if is_row else MAX_LINE) - text_size
             if pieces.is_cut:

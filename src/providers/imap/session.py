@@ -10,18 +10,12 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count, repeat
 from typing import Final
 
-from providers.failures import (
-    Broken,
-    NeedsReauth,
-    OutOfSpace,
-    ProviderFailure,
-    Throttled,
-    TimedOut,
-    Unreachable,
-)
+from providers.failures import Broken, ProviderFailure, TimedOut, Unreachable
+from providers.imap import refusals
 from providers.imap.accounts import Account, Notify, ignore
 from providers.imap.connecting import NO_STARTTLS, has_buffered, reason_of
 from providers.imap.endpoints import Security, tls_context
@@ -50,7 +44,8 @@ MAX_RESPONSES = 100_000  # to one command
 _CAPABILITY = re.compile(
     rb"\A(?:(?:\S+ )?(?:OK|PREAUTH) \[|\* )CAPABILITY ([^\]\r\n]{1,10000})", re.IGNORECASE
 )
-_CODE = re.compile(rb"\A(?:NO|BAD|BYE|OK) \[([A-Z0-9-]+)", re.IGNORECASE)
+
+_STRAY: Final = frozenset({b"", b")"})  # lines
 
 
 class Session:
@@ -72,6 +67,8 @@ class Session:
         self._writer = writer
         self._tags = (f"{secrets.token_hex(4)}{number}".encode() for number in count(1))
         self._is_open = True
+        self._farewell: bytes | None = None
+        self._has_told_name = False
         self.capabilities: frozenset[str] = frozenset()
         self.selected: OpenFolder | None = None
 
@@ -84,7 +81,8 @@ class Session:
             Unreachable: The server cannot be reached, or offers no encryption that we accept.
             TimedOut: It did not answer in time.
             NeedsReauth: It refuses name and password.
-            Throttled: The account has too many connections, or the server is busy.
+            Throttled: It refuses for now, such as for too many connections.
+            Broken: It does not understand the login, or reports a fault of its own.
         """
         session = await cls.open(account)
         try:
@@ -141,6 +139,23 @@ class Session:
             TimedOut: It did not answer in time.
             Broken: Its answer violates the protocol or is too large.
         """
+        try:
+            return await self._timed(parts, answers, seconds, max_row)
+        except Rejected as rejected:
+            if self._has_told_name or not refusals.asks_for_name(rejected):
+                raise
+        self._has_told_name = True
+        with suppress(Rejected):
+            await self._timed([_OWN_NAME], (), seconds, max_row)
+        return await self._timed(parts, answers, seconds, max_row)
+
+    async def _timed(
+        self,
+        parts: Sequence[str | bytes | Literal],
+        answers: Sequence[str],
+        seconds: float,
+        max_row: int,
+    ) -> Reply:
         if not self.is_open:
             self.close()
             raise Disconnected(sent=False)
@@ -155,7 +170,7 @@ class Session:
             raise TimedOut from failure
         except (OSError, asyncio.IncompleteReadError) as failure:
             self.close()
-            raise Disconnected(sent=True) from failure
+            raise self._end() from failure
         except (asyncio.LimitOverrunError, ValueError) as failure:
             self.close()
             raise Broken from failure
@@ -215,7 +230,7 @@ class Session:
             if not at_once:
                 status = await self._until(tag, untagged, continuation=True)
                 if status is not None:  # refused: the literal must not be sent
-                    return self._judge(status, untagged)
+                    return self._judge(status, untagged, parts)
             if isinstance(part, bytes):
                 line = part
                 continue
@@ -227,10 +242,10 @@ class Session:
         for answer in answers:
             status = await self._until(tag, untagged, continuation=True)
             if status is not None:
-                return self._judge(status, untagged)
+                return self._judge(status, untagged, parts)
             self._writer.write(answer.encode("ascii") + b"\r\n")
         status = await self._until(tag, untagged, max_row=max_row)
-        return self._judge(status or b"", untagged)
+        return self._judge(status or b"", untagged, parts)
 
     async def _until(
         self,
@@ -245,11 +260,13 @@ class Session:
         async for _ in in_turns(repeat(None)):  # what has arrived is read without a pause
             pieces = await self._responses.read(max_row)
             head = pieces[0]
-            size += sum(map(len, pieces))
+            size += sum(map(len, pieces), len(b"\r\n"))
             if size > MAX_RESPONSE or len(untagged) > MAX_RESPONSES:
                 raise ValueError("the response is too large")
             if head[:1] == b"+" and continuation:
                 return None
+            if pieces[0] in _STRAY and len(pieces) == 1:  # written by some servers behind rows
+                continue
             if head[:2] == b"* ":
                 self._note(head)
                 untagged.append(pieces)
@@ -267,20 +284,19 @@ class Session:
             self.capabilities = frozenset(words)
         if head[2:6].upper() == b"BYE ":
             self._is_open = False
+            self._farewell = head
 
-    def _judge(self, status: bytes, untagged: Sequence[Pieces]) -> Reply:
-        word = status.partition(b" ")[0].upper()
-        if word == b"OK":
+    def _end(self) -> ProviderFailure:
+        """Return the failure of a connection that the server has ended."""
+        throttle = None if self._farewell is None else refusals.farewell(self._farewell)
+        return throttle or Disconnected(sent=True)
+
+    def _judge(
+        self, status: bytes, untagged: Sequence[Pieces], parts: Sequence[str | bytes | Literal]
+    ) -> Reply:
+        if status.partition(b" ")[0].upper() == b"OK":
             return Reply(status, tuple(untagged))
-        code = _CODE.match(status)
-        name = code[1].decode("ascii").upper() if code else ""
-        if name == "OVERQUOTA":
-            raise OutOfSpace
-        if name in _BUSY:
-            raise Throttled(None)
-        if name == "SERVERBUG":
-            raise Broken(SERVER_FAULT, failed=True)
-        raise Rejected(name, is_syntax=word == b"BAD")
+        raise refusals.refusal(status, _name(parts[0]))
 
     async def greet(self) -> None:
         """Read the server's greeting."""
@@ -288,7 +304,8 @@ class Session:
         self._note(pieces[0])
         if pieces[0][:5].upper() not in (b"* OK ", b"* PRE"):
             if pieces[0][:6].upper() == b"* BYE ":
-                raise ConnectionError("the server takes no connection now")
+                throttle = refusals.farewell(pieces[0])
+                raise throttle or ConnectionError("the server takes no connection now")
             raise ValueError("no greeting")
 
     async def secure(self, host: str) -> None:
@@ -322,9 +339,7 @@ class Session:
                 login = ("LOGIN", astring(account.username), astring(account.password))
                 reply = await self.command(*login)
         except Rejected as failure:
-            if failure.code == "UNAVAILABLE":
-                raise Unreachable(sent=False) from failure
-            raise NeedsReauth(TOKEN_REFUSED if account.has_token else LOGIN_REFUSED) from failure
+            raise refusals.refused_login(failure, by_token=account.has_token) from failure
         if _CAPABILITY.search(reply.status) is None:
             await self.command("CAPABILITY")
 
@@ -338,11 +353,7 @@ class Session:
         return await self.command(words, answers=answers)
 
 
-# Response codes that say "later": RFC 5530.
-_BUSY: Final = frozenset({"LIMIT", "INUSE"})
-SERVER_FAULT = "The mail server reports a fault of its own, such as a full disk."
-LOGIN_REFUSED = "The mail server refused the user name or the password."
-TOKEN_REFUSED = "The mail server refused the access token."  # noqa: S105 - a sentence
+_OWN_NAME: Final = 'ID ("name" "access-gateway")'  # RFC 2971
 NO_TOKEN_LOGIN = "The mail server offers no login by access token."  # noqa: S105 - a sentence
 
 

@@ -18,7 +18,7 @@ from providers.search_text import fold_label
 from providers.write_previews import Change, current_preview
 
 _SEEN = "\\Seen"
-_THREAD = "BODY[HEADER.FIELDS (MESSAGE-ID REFERENCES IN-REPLY-TO)]"
+_THREAD = "BODY[HEADER.FIELDS (IN-REPLY-TO MESSAGE-ID REFERENCES)]"
 # Labels that say where a message is, or in which state; folded.
 _STATES = frozenset(fold_label(word) for word in ("UNREAD", *Role))
 _FOLDER_LABEL = "The folder of a message is no label that can be added or removed."

@@ -1,34 +1,28 @@
 """
 The folders of an account, their roles, and how many messages they hold.
 
-A server that announces SPECIAL-USE (RFC 6154) names the roles; on another one they follow from the
-usual names. Names stay as the server spells them, in modified UTF-7.
+A server that announces SPECIAL-USE (RFC 6154) names roles; those that no folder has by that follow
+from the usual names. Names stay as the server spells them, in modified UTF-7.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from providers.connectors.imap import modified_utf7
-from providers.failures import ProviderFailure
+from providers.failures import Broken
 from providers.imap import parsing
+from providers.imap.folder_names import GMAIL_ROOTS, Role, role_of
 from providers.imap.parsing import Value
-from providers.imap.session import Reply, Session, astring
+from providers.imap.session import Rejected, Reply, Session, astring
 from providers.search_text import fold_label
 
+__all__ = ["GMAIL", "Folder", "Role", "default_folders", "read_folders"]
+
 MAX_FOLDERS = 1000
-
-
-class Role(StrEnum):
-    """The use of a folder; the values are the words of `MailQuery.label`."""
-
-    INBOX = "INBOX"
-    SENT = "SENT"
-    DRAFTS = "DRAFT"
-    TRASH = "TRASH"
-    JUNK = "SPAM"
-    ALL = "ALL"  # a view of all folders, in which every message stands again
+GMAIL = "X-GM-EXT-1"  # the extension by which a server of Gmail tells labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +34,8 @@ class Folder:
         name: In the server's spelling.
         role: None for a folder of the owner's own.
         messages, uid_next, uid_validity: Its STATUS.
+        is_store: Whether every message is in it that is neither deleted nor junk, so that the other
+            folders show some of them again: "All Mail" of Gmail.
     """
 
     name: bytes
@@ -47,6 +43,7 @@ class Folder:
     messages: int
     uid_next: int
     uid_validity: int
+    is_store: bool = False
 
     @property
     def label(self) -> str:
@@ -59,32 +56,31 @@ class Folder:
         return self.role not in _LEFT_OUT
 
 
-_LEFT_OUT = frozenset({Role.DRAFTS, Role.TRASH, Role.JUNK, Role.ALL})
+_VIEWS = frozenset({Role.ALL, Role.FLAGGED, Role.IMPORTANT})
+_LEFT_OUT = frozenset({Role.DRAFTS, Role.TRASH, Role.JUNK}) | _VIEWS
 _SPECIAL_USE = MappingProxyType(
     {
         "\\SENT": Role.SENT,
         "\\DRAFTS": Role.DRAFTS,
         "\\TRASH": Role.TRASH,
         "\\JUNK": Role.JUNK,
+        "\\SPAM": Role.JUNK,  # of XLIST, the forerunner
         "\\ALL": Role.ALL,
-    }
-)
-_USUAL_NAMES = MappingProxyType(
-    {
-        "sent": Role.SENT,
-        "sent items": Role.SENT,
-        "sent messages": Role.SENT,
-        "drafts": Role.DRAFTS,
-        "trash": Role.TRASH,
-        "deleted items": Role.TRASH,
-        "deleted messages": Role.TRASH,
-        "junk": Role.JUNK,
-        "junk e-mail": Role.JUNK,
-        "spam": Role.JUNK,
+        "\\ALLMAIL": Role.ALL,
+        "\\FLAGGED": Role.FLAGGED,
+        "\\STARRED": Role.FLAGGED,
+        "\\IMPORTANT": Role.IMPORTANT,  # RFC 8457
     }
 )
 _UNSELECTABLE = frozenset({"\\NOSELECT", "\\NONEXISTENT"})
 _STATUS = "MESSAGES UIDNEXT UIDVALIDITY"
+_INBOX = b"INBOX"
+
+
+class _State(NamedTuple):
+    messages: int
+    uid_next: int
+    uid_validity: int
 
 
 async def read_folders(session: Session) -> list[Folder]:
@@ -92,7 +88,7 @@ async def read_folders(session: Session) -> list[Folder]:
     Return the folders that can be opened, by name; one command where the server knows LIST-STATUS.
 
     Raises:
-        ProviderFailure: As `Session.command`.
+        ProviderFailure: As `Session.command`; also when the inbox cannot be read.
     """
     if session.selected is not None:
         await session.command("NOOP")  # else the open folder counts what it held before
@@ -105,78 +101,134 @@ async def read_folders(session: Session) -> list[Folder]:
     suffix = [f"RETURN ({' '.join(options)})"] if options else []
     reply = await session.command('LIST "" "*"', *suffix)
     listed, states = await reply.parsed(lambda reply: (_listed(reply), _states(reply)))
-    if not has_status:
-        for name in listed:
-            states |= await _state(session, name)
-    knows_roles = any(role not in (None, Role.INBOX) for role in listed.values())
-    folders = []
     for name in listed:
-        state = states.get(name)
-        if state is None:
-            continue
-        role = listed[name]
-        if role is None and not knows_roles:
-            role = _USUAL_NAMES.get(fold_label(_last_part(modified_utf7.decode(name))))
-        messages, uid_next, uid_validity = state
-        folders.append(
-            Folder(
-                name=name,
-                role=role,
-                messages=messages,
-                uid_next=uid_next,
-                uid_validity=uid_validity,
-            )
+        if name not in states and (not has_status or name == _INBOX):
+            state = await _state(session, name)
+            states |= {} if state is None else {name: state}
+    roles = _roles(listed)
+    has_labels = GMAIL in session.capabilities
+    return [
+        Folder(
+            name=name,
+            role=roles[name],
+            is_store=roles[name] is Role.ALL and (has_labels or listed[name].is_below_gmail),
+            **states[name]._asdict(),
         )
-    return folders
+        for name in listed
+        if name in states
+    ]
 
 
-def _listed(reply: Reply) -> dict[bytes, Role | None]:
-    listed: dict[bytes, Role | None] = {}
+def default_folders(folders: Sequence[Folder]) -> list[Folder]:
+    """Return the folders that a listing without a label covers: each message is in one of them."""
+    stores = [folder for folder in folders if folder.is_store]
+    return stores or [folder for folder in folders if folder.is_searched]
+
+
+class _Listed(NamedTuple):
+    """A folder as LIST shows it: the role that a flag names, and the names from the top down."""
+
+    role: Role | None
+    path: tuple[str, ...]
+
+    @property
+    def is_below_gmail(self) -> bool:
+        return len(self.path) > 1 and fold_label(self.path[0]) in GMAIL_ROOTS
+
+
+def _roles(listed: Mapping[bytes, _Listed]) -> dict[bytes, Role | None]:
+    """Return the roles of folders by name; usual names count for roles that no flag names."""
+    flagged = {folder.role for folder in listed.values()}
+    roles = {}
+    for name, folder in listed.items():
+        usual = role_of(folder.path) if folder.role is None else None
+        roles[name] = folder.role if usual in flagged else usual or folder.role
+    return roles
+
+
+def _listed(reply: Reply) -> dict[bytes, _Listed]:
+    listed: dict[bytes, _Listed] = {}
     for pieces in reply.untagged:
         if not pieces[0].upper().startswith(b"* LIST "):
             continue
         values = parsing.parse([pieces[0][len(b"* LIST ") :], *pieces[1:]])
         if len(values) < _LIST_VALUES or not isinstance(values[0], list):
             continue
-        name = values[2]
+        separator, name = values[1:3]
         flags = {parsing.text(flag).upper() for flag in values[0]}
         if not isinstance(name, bytes) or flags & _UNSELECTABLE:
             continue
         role = next((_SPECIAL_USE[flag] for flag in flags if flag in _SPECIAL_USE), None)
-        listed[bytes(name)] = Role.INBOX if name.upper() == b"INBOX" else role
+        name = _canonical(name)
+        path = modified_utf7.decode(name).split(parsing.text(separator) or "\0")
+        listed[name] = _Listed(Role.INBOX if name == _INBOX else role, tuple(path))
     return {name: listed[name] for name in sorted(listed)[:MAX_FOLDERS]}
 
 
 _LIST_VALUES = 3  # flags, separator, name
 
 
-def _states(reply: Reply) -> dict[bytes, tuple[int, int, int]]:
+def _canonical(name: bytes) -> bytes:
+    """Return a name as it is compared: that of the inbox in any letter case (RFC 3501, 5.1)."""
+    return _INBOX if name.upper() == _INBOX else bytes(name)
+
+
+def _states(reply: Reply) -> dict[bytes, _State]:
     states = {}
     for pieces in reply.untagged:
         if not pieces[0].upper().startswith(b"* STATUS "):
             continue
         values = parsing.parse([pieces[0][len(b"* STATUS ") :], *pieces[1:]])
         if len(values) > 1 and isinstance(values[0], bytes) and isinstance(values[1], list):
-            states[bytes(values[0])] = _numbers(values[1])
+            states[_canonical(values[0])] = _numbers(values[1])
     return states
 
 
-def _numbers(items: list[Value]) -> tuple[int, int, int]:
+def _numbers(items: list[Value]) -> _State:
     by_name = {
         parsing.text(name).upper(): parsing.number(value)
         for name, value in zip(items[::2], items[1::2], strict=False)
     }
-    return by_name.get("MESSAGES", 0), by_name.get("UIDNEXT", 0), by_name.get("UIDVALIDITY", 0)
+    return _State(*(by_name.get(name, 0) for name in _STATUS.split()))
 
 
-async def _state(session: Session, name: bytes) -> dict[bytes, tuple[int, int, int]]:
+async def _state(session: Session, name: bytes) -> _State | None:
+    """
+    Return the state of a folder; None where it is listed, and may not be opened.
+
+    Raises:
+        Broken: It is the inbox.
+    """
     try:
-        return _states(await session.command("STATUS", astring(name), f"({_STATUS})"))
-    except ProviderFailure:
-        if not session.is_open:
-            raise
-        return {}  # listed, and may not be opened
+        states = _states(await session.command("STATUS", astring(name), f"({_STATUS})"))
+    except Rejected:
+        states = {}
+    state = states.get(name) or await _opened_state(session, name)
+    if state is None and name == _INBOX:
+        raise Broken(_NO_INBOX, failed=True)
+    return state
 
 
-def _last_part(name: str) -> str:
-    return re.split(r"[./]", name)[-1]
+_NO_INBOX = "The mail server does not open the inbox."
+
+
+async def _opened_state(session: Session, name: bytes) -> _State | None:
+    """Return the state of a folder as it is when it is opened: some servers have no STATUS."""
+    session.selected = None
+    try:
+        reply = await session.command("EXAMINE", astring(name))
+    except Rejected:
+        return None
+    lines = [pieces[0] for pieces in reply.untagged]
+    numbers = (
+        next((int(match[1]) for line in lines if (match := pattern.match(line))), 0)
+        for pattern in _OPENED
+    )
+    return _State(*numbers)
+
+
+_OPENED = (
+    re.compile(rb"\* (\d{1,10}) EXISTS", re.IGNORECASE),
+    re.compile(rb"\* OK \[UIDNEXT (\d{1,10})\]", re.IGNORECASE),
+    re.compile(rb"\* OK \[UIDVALIDITY (\d{1,10})\]", re.IGNORECASE),
+)

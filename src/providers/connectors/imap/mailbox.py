@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from providers.connectors.imap import attachments, changing, mapping, reading, searching, threads
 from providers.connectors.imap.account_memory import AccountMemory
-from providers.connectors.imap.folders import Folder, Role, read_folders
+from providers.connectors.imap.folders import Folder, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.sending import Sender
 from providers.connectors.imap.sign_in import Connection, ImapAccess
@@ -73,8 +73,8 @@ class ImapMailbox:
 
         async def run(session: Session) -> Mapping[str, mail_records.Email]:
             ids = connection.ids
-            labels = await _folder_roles(session) if "labels" in wanted else {}
-            messages = await reading.read_messages(session, locations, wanted, ids, roles=labels)
+            folders = await _folders(session) if "labels" in wanted else {}
+            messages = await reading.read_messages(session, locations, wanted, ids, folders=folders)
             emails = mapping.emails(list(messages.values()), wanted)
             return dict(zip(messages, emails, strict=True))
 
@@ -188,6 +188,5 @@ def _location(ids: MessageIds, native: str) -> Location | None:
         return None
 
 
-async def _folder_roles(session: Session) -> Mapping[bytes, Role | None]:
-    folders: Sequence[Folder] = await read_folders(session)
-    return {folder.name: folder.role for folder in folders}
+async def _folders(session: Session) -> Mapping[bytes, Folder]:
+    return {folder.name: folder for folder in await read_folders(session)}

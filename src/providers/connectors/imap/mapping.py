@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 from providers.columnar import Column, RecordBuilder, attribute, computed, constant
 from providers.connectors.imap import modified_utf7
@@ -30,7 +31,8 @@ class FetchedMessage:
 
     Attributes:
         id, thread_id: Native ids; the thread's is None where it was not asked for.
-        folder_label: The label of its folder.
+        folder_label: The label of its folder; None where the folder says nothing of the message.
+        labels: The labels that a server of Gmail tells, in its spelling.
         flags: In the server's spelling.
         headers: By lower-case name; address headers that are repeated are joined.
         preview: The beginning of the body, encoded; None where it was not asked for.
@@ -39,11 +41,12 @@ class FetchedMessage:
 
     id: str
     received_at: datetime
-    folder_label: str
+    folder_label: str | None
     flags: frozenset[str]
     structure: Structure
     headers: Mapping[str, str] = field(default_factory=dict)
     thread_id: str | None = None
+    labels: tuple[str, ...] = ()
     preview: bytes | None = None
     body: bytes | None = None
 
@@ -117,7 +120,23 @@ def _preview(message: FetchedMessage) -> str:
 
 def _labels(message: FetchedMessage) -> tuple[str, ...]:
     keywords = sorted(flag for flag in message.flags if not flag.startswith(("\\", "$")))
-    return (message.folder_label, *map(modified_utf7.decode, keywords))
+    folder = () if message.folder_label is None else (message.folder_label,)
+    labels = [_GMAIL_LABELS.get(label.upper(), label) for label in message.labels]
+    names = (modified_utf7.decode(name) for name in (*labels, *keywords) if name[:1] != "\\")
+    return tuple(dict.fromkeys([*folder, *names]))
+
+
+# The system labels of Gmail: as other calls than IMAP's write them -> as its server does.
+GMAIL_SYSTEM_LABELS = MappingProxyType(
+    {
+        "INBOX": "\\Inbox",
+        "SENT": "\\Sent",
+        "DRAFT": "\\Draft",
+        "STARRED": "\\Starred",
+        "IMPORTANT": "\\Important",
+    }
+)
+_GMAIL_LABELS = {name.upper(): label for label, name in GMAIL_SYSTEM_LABELS.items()}
 
 
 def _attachments(message: FetchedMessage) -> tuple[mail_records.Attachment, ...]:

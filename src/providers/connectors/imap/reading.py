@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from providers.connectors.imap import body_structure, requested_items
-from providers.connectors.imap.folders import Folder, Role
+from providers.connectors.imap.folders import GMAIL, Folder
 from providers.connectors.imap.mapping import FetchedMessage, parse_headers, thread_root
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import internal_date, received_at
@@ -116,7 +116,8 @@ async def read(
         messages[uid] = FetchedMessage(
             id=message_id,
             received_at=received_at(internal_date(row.get("INTERNALDATE"))),
-            folder_label=folder.label,
+            folder_label=None if folder.is_store else folder.label,
+            labels=_labels(row.get(requested_items.LABELS)),
             flags=_flags(row.get("FLAGS")),
             structure=body_structure.parse(row.get("BODYSTRUCTURE"), is_cut=row.is_cut),
             headers=headers,
@@ -138,7 +139,8 @@ async def _rows(
     A message of very many parts lacks the last ones; a few such messages are read alone, where more
     is kept. All other items are whole.
     """
-    items = requested_items.items(wanted)
+    with_labels = GMAIL in session.capabilities
+    items = requested_items.items(wanted, with_labels=with_labels)
     rows = await session.fetch(sequence_sets.write(uids), items, max_row=MAX_ROW)
     if not any(row.is_cut for row in rows.values()):
         return rows
@@ -148,7 +150,7 @@ async def _rows(
         uid for uid in uids if (not expected <= rows[uid].keys() if uid in rows else has_nameless)
     ]
     if lacking:
-        items = requested_items.items(wanted, structure=False)
+        items = requested_items.items(wanted, with_labels=with_labels, structure=False)
         others = await session.fetch(sequence_sets.write(lacking), items, max_row=MAX_ROW)
         for uid in others.keys() & set(lacking):
             rows[uid] = Row({**rows.get(uid, {}), **others[uid]}, is_cut=True)
@@ -172,7 +174,7 @@ async def read_messages(
     wanted: AbstractSet[str],
     ids: MessageIds,
     *,
-    roles: Mapping[bytes, Role | None],
+    folders: Mapping[bytes, Folder],
 ) -> dict[str, FetchedMessage]:
     """
     Read messages by native id, in the order of their locations; those that are gone are left out.
@@ -182,15 +184,21 @@ async def read_messages(
         locations: Where the messages are.
         wanted: Attributes of `Email`.
         ids: The ids of the connection.
-        roles: Folder -> role, where labels are wanted.
+        folders: Folders by name, where labels are wanted.
     """
     by_folder = defaultdict(list)
     for location in locations:
         by_folder[location.folder, location.uid_validity].append(location)
     messages: dict[str, FetchedMessage] = {}
     for (name, uid_validity), some in by_folder.items():
+        known = folders.get(name)
         folder = Folder(
-            name=name, role=roles.get(name), messages=0, uid_next=0, uid_validity=uid_validity
+            name=name,
+            role=None if known is None else known.role,
+            is_store=known is not None and known.is_store,
+            messages=0,
+            uid_next=0,
+            uid_validity=uid_validity,
         )
         was_open = _has_open(session, name)
         try:
@@ -249,6 +257,11 @@ def _portions(uids: Sequence[int], messages: Mapping[int, FetchedMessage]) -> It
         size += length
     if portion:
         yield portion
+
+
+def _labels(value: Value) -> tuple[str, ...]:
+    labels = value if isinstance(value, list) else []
+    return tuple([parsing.text(label) for label in labels])
 
 
 def _bytes(value: Value) -> bytes:

@@ -4,6 +4,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -86,6 +87,13 @@ class ReceivedTimes:
             complete_from=self.complete_from,
             others=self.others,
         )
+
+    def without(self, uids: AbstractSet[int]) -> "ReceivedTimes":
+        """Return these but for some messages of the folder."""
+        known = {uid: time for uid, time in self.items() if uid not in uids}
+        left_out = len(uids) - (len(self) - len(known))
+        others = max(0, self.others - left_out)
+        return ReceivedTimes.of(known, complete_from=self.complete_from, others=others)
 
     def as_whole(self) -> "ReceivedTimes":
         """Return these as those of a whole folder."""

@@ -23,16 +23,20 @@ _HEADERS = MappingProxyType(
 )
 
 
-def items(wanted: AbstractSet[str], *, structure: bool = True) -> str:
+LABELS = "X-GM-LABELS"  # the labels of a message on a server of Gmail
+
+
+def items(wanted: AbstractSet[str], *, with_labels: bool = False, structure: bool = True) -> str:
     """
-    Return the items of the first FETCH.
+    Return the items of the first FETCH; *with_labels*: the server has `LABELS`.
 
     BODYSTRUCTURE is always among them, unless told otherwise: it alone tells whether there are
     attachments. It is the last one, because the end of an answer that is too long is dropped.
     """
     names = headers(wanted)
     section = f" BODY.PEEK[HEADER.FIELDS ({' '.join(names)})]" if names else ""
-    return f"UID FLAGS INTERNALDATE{section}{' BODYSTRUCTURE' if structure else ''}"
+    labels = f" {LABELS}" if with_labels and "labels" in wanted else ""
+    return f"UID FLAGS INTERNALDATE{labels}{section}{' BODYSTRUCTURE' if structure else ''}"
 
 
 def headers(wanted: AbstractSet[str]) -> list[str]:

@@ -8,6 +8,7 @@ that it returns, and as many more as a filter leaves out.
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import attrgetter, itemgetter
@@ -19,11 +20,11 @@ from providers.connectors.imap import mapping, modified_utf7, reading, search_cr
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
 from providers.connectors.imap.folder_index import search as search_uids
-from providers.connectors.imap.folders import Folder, Role, read_folders
+from providers.connectors.imap.folders import GMAIL, Folder, Role, default_folders, read_folders
 from providers.connectors.imap.mapping import FetchedMessage
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import MAX_TIME, ReceivedTimes
-from providers.imap.session import Rejected, Session
+from providers.imap.session import Rejected, Session, astring
 from providers.mail import query_matching
 from providers.mail.scanning import MAX_PAGES
 from providers.ports.mail import MailPosition, MailQuery, MailSlice
@@ -217,28 +218,17 @@ async def _search_folders(
 ) -> list[_Matches]:
     """Return what may match; *early* is read at once of the first messages of a large inbox."""
     session, query = reader.session, search.query
-    folders = await read_folders(session)
-    memory.forget_other_folders({folder.name for folder in folders})
-    label = query_matching.folder_label(query)
-    if label is not None:
-        folders = [folder for folder in folders if folder.role == label]
-    elif labelled := _labelled(folders, query.label):
-        folders = labelled
-        query = msgspec.structs.replace(query, label=None)
-    else:
-        folders = [folder for folder in folders if folder.is_searched]
-    criteria = search_criteria.criteria(query)
-    if query.label and label is None:
-        keyword = keyword_of_label(query.label)
-        if keyword is None:
-            return []
-        criteria += ["KEYWORD", keyword]
+    listed = await read_folders(session)
+    memory.forget_other_folders({folder.name for folder in listed})
+    folders, narrowing = _places(session, listed, query)
+    criteria = [*search_criteria.criteria(query), *narrowing]
+    fallback = ["UNSEEN"] * bool(query.unread) + narrowing
     matches = []
     for folder in folders:
         if not folder.messages:
             continue
         await reading.open_folder(session, folder.name)
-        uids = await _search(session, criteria) if criteria else None
+        uids = await _search(session, criteria, fallback) if criteria else None
         index = memory.indexes[folder.name]
         async with memory.refreshing:
             await index.refresh(session, folder)
@@ -249,26 +239,46 @@ async def _search_folders(
                 read = reader.early(folder, early) if may_read and "body" not in early else None
                 await search.know_candidates(index, session, folder, read)
                 times = index.times
+        if folder.is_store and GMAIL in session.capabilities:
+            times = times.without(set(await search_uids(session, ["DRAFT"])))
         matches.append(_Matches(folder, times, uids is not None))
     return matches
 
 
-def _labelled(folders: Sequence[Folder], label: str | None) -> list[Folder]:
-    """Return the folders that a label names; none without a label."""
-    name = fold_label(label or "")
-    return [folder for folder in folders if name and fold_label(folder.label) == name]
+def _places(
+    session: Session, folders: Sequence[Folder], query: MailQuery
+) -> tuple[list[Folder], list[str | bytes]]:
+    """Return the folders to search, and the criteria that a label adds to those of the query."""
+    role = query_matching.folder_label(query)
+    name = fold_label(query.label or "")
+    if role is not None:
+        return [folder for folder in folders if folder.role == role], []
+    if not name:
+        return default_folders(folders), []
+    labelled = [folder for folder in folders if fold_label(folder.label) == name]
+    stores = [folder for folder in folders if folder.is_store]
+    if stores and GMAIL in session.capabilities:  # so that a message has the same id as elsewhere
+        system = mapping.GMAIL_SYSTEM_LABELS.get(name.upper())
+        spelled = modified_utf7.encode(" ".join((query.label or "").split()))
+        own = labelled[0].name if labelled else spelled
+        return stores, ["X-GM-LABELS", astring(system or own)]
+    if labelled:
+        return labelled, []
+    keyword = keyword_of_label(query.label or "")
+    if keyword is None:
+        return [], []
+    return default_folders(folders), ["KEYWORD", keyword]
 
 
-async def _search(session: Session, criteria: Sequence[str | bytes]) -> list[int]:
-    """Search; a server that does not know UTF-8 is asked for what is ASCII of the criteria."""
+async def _search(
+    session: Session, criteria: Sequence[str | bytes], fallback: Sequence[str | bytes]
+) -> list[int]:
+    """Search; a server that does not know UTF-8 is asked for *fallback*, the ASCII part."""
     if all(isinstance(part, str) for part in criteria):
         return await search_uids(session, criteria)
-    try:
+    with suppress(Rejected):  # not all of them say BADCHARSET
         return await search_uids(session, ["CHARSET UTF-8", *criteria])
-    except Rejected as failure:
-        if failure.code != "BADCHARSET":
-            raise
-    return await search_uids(session, ["ALL"])  # the caller checks what it reads
+    return await search_uids(session, fallback or ["ALL"])  # the caller checks what it reads
 
 
 def keyword_of_label(label: str) -> str | None:

@@ -93,7 +93,7 @@ class Sender:
             names.append("TO")
         if reply.reply_all:
             names.append("CC")
-        section = f"HEADER.FIELDS ({' '.join(names)})"
+        section = f"HEADER.FIELDS ({' '.join(sorted(names))})"
 
         async def work(session: Session) -> Headers:
             row = await reading.fetch_message(session, location, f"UID BODY.PEEK[{section}]")
@@ -109,7 +109,7 @@ class Sender:
 
         async def work(session: Session) -> mail_records.Email:
             ids = self._connection.ids
-            messages = await reading.read_messages(session, [location], wanted, ids, roles={})
+            messages = await reading.read_messages(session, [location], wanted, ids, folders={})
             if not messages:
                 raise Missing
             return mapping.emails(list(messages.values()), wanted)[0]

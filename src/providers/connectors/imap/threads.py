@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from providers.connectors.imap import mapping, reading
 from providers.connectors.imap.folder_index import search
-from providers.connectors.imap.folders import Role, read_folders
+from providers.connectors.imap.folders import Role, default_folders, read_folders
 from providers.connectors.imap.mapping import FetchedMessage
 from providers.connectors.imap.message_ids import MessageIds
 from providers.failures import Missing
@@ -19,7 +19,6 @@ from providers.records import mail as mail_records
 
 MAX_IN_THREAD = 1000
 _HEADERS = ("REFERENCES", "IN-REPLY-TO", "MESSAGE-ID")
-_LEFT_OUT = frozenset({Role.DRAFTS, Role.TRASH, Role.ALL})
 
 
 def roots(thread_ids: Sequence[str], ids: MessageIds) -> dict[str, bytes]:
@@ -44,8 +43,10 @@ async def read(
     ]
     criteria = ["OR"] * (len(tests) - 1) + [part for test in tests for part in test]
     by_thread: dict[str, list[FetchedMessage]] = {thread_id: [] for thread_id in roots}
-    for folder in await read_folders(session):
-        if folder.role in _LEFT_OUT or not folder.messages:
+    folders = await read_folders(session)
+    searched = default_folders(folders) + [each for each in folders if each.role is Role.JUNK]
+    for folder in searched:
+        if not folder.messages:
             continue
         await reading.open_folder(session, folder.name)
         uids = sorted(await search(session, criteria))[-MAX_IN_THREAD:]
@@ -53,7 +54,8 @@ async def read(
             continue
         messages = await reading.read(session, folder, uids, wanted | {"thread_id"}, ids)
         for message in messages.values():
-            if message.thread_id in by_thread:
+            is_draft = folder.is_store and "\\draft" in message.flags
+            if message.thread_id in by_thread and not is_draft:
                 by_thread[message.thread_id].append(message)
     return {
         thread_id: _thread(thread_id, messages, wanted)
