@@ -21,7 +21,6 @@ from benchmarks.memory import FromMemory
 from benchmarks.requests import AN_EMAIL
 from benchmarks.rounds import Run
 from benchmarks.table import Figure
-from gateway.http.caller_pacing import OTHERS_SECONDS
 
 NOWHERE = "http://upstream.invalid"
 TIMES = 15  # requests that are counted; the figures are medians
@@ -74,8 +73,6 @@ async def _counted() -> dict[str, Mapping[str, float]]:
                 both.gateway, "GET", PAGE_OF_ONE, both.tokens["plain"]
             ),
         }
-        # The administrator has called: until it counts no more, requests wait for their fair share.
-        await asyncio.sleep(OTHERS_SECONDS)
         return {name: await _steps(run) for name, run in runs.items()}
 
 

@@ -176,7 +176,7 @@ def _times() -> Sequence[Limit]:
             f"{delivery.SEND_SECONDS:g} seconds, and one for each"
             f" {_number(delivery.STORED_BYTES_PER_SECOND)} bytes of uploaded files",
         ),
-        Limit("wait of a request for its turn", f"{admission_control.MAX_QUEUE_SECONDS:g} seconds"),
+        Limit("wait of a request for its turn", f"{admission_control.QUEUE_SECONDS:g} seconds"),
     )
 
 

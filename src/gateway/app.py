@@ -30,10 +30,11 @@ from gateway.connections.revocation import ConsentRevoker
 from gateway.connections.token_endpoints import TokenEndpoints
 from gateway.documents import prepared
 from gateway.documents.stored import StoredDocuments
-from gateway.http import api_descriptions, caller_pacing, client_addresses, graphql_endpoint, health
+from gateway.http import api_descriptions, client_addresses, graphql_endpoint, health
 from gateway.http import connection_limits as limits
 from gateway.http.admission_control import AdmissionControl
 from gateway.http.attachment_links import AttachmentLinks
+from gateway.http.caller_keys import CallerKeys
 from gateway.http.dispatch import Dispatcher
 from gateway.http.documents import explain
 from gateway.http.entry import RequestEntry
@@ -159,9 +160,10 @@ def assemble(
             admin_port=settings.admin_port,
         ),
         read_rate_state=entry.read_rate_state,
-        admission=AdmissionControl.of_worker(
-            settings, base.metrics.observe_queue, base.clients.queued
+        admission=AdmissionControl(
+            settings.max_active, settings.max_queued, base.metrics.observe_queue
         ),
+        callers=CallerKeys(partial(client_addresses.bucket, proxies=settings.proxies)),
         draining=lambda: lifecycle.draining,
         metrics=base.metrics,
         tracing=base.tracing,
@@ -331,7 +333,6 @@ def _workers(services: Services, base: Infrastructure) -> tuple[Worker, ...]:
     """Return what runs in the background while the process serves, in the order of starting."""
     accounts = services.accounts
     return (
-        caller_pacing.MeteredTasks(),
         DeploymentPrefix(base.database, services.counter, base.slots),
         *([base.slots] if base.slots is not None else []),
         services.decisions,

@@ -1,5 +1,8 @@
 """
-A server that stops without losing a request: unready first, a pause, then the end.
+A server that accepts all connections that wait, and stops without losing a request.
+
+uvloop would accept one connection in each turn of the loop, which starves new ones while turns are
+long: see docs/adr/0034-connections-are-accepted-in-batches.md.
 
 On SIGTERM the application is told to drain (`/readyz` is 503, and every response closes its
 connection) while everything is still answered. After the pause no connection is accepted any more,
@@ -12,9 +15,8 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 import uvicorn
@@ -43,6 +45,9 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 NO_DRAIN = Stop(0.0, 10)
+ACCEPTED = 64  # connections, in one turn of the loop
+PAUSE_SECONDS = 1.0  # without accepting, when there are no descriptors
+_log = logging.getLogger("gateway")
 
 # What a worker may take until its first response to the supervisor: its imports take 2 s of CPU,
 # and many processes may start beside it.
@@ -70,10 +75,16 @@ class Server(uvicorn.Server):
         self._on_started = started
         self._drains_until: float | None = None  # on the clock of the loop
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening: set[asyncio.Task[Any]] = set()  # connections that were accepted
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """Start without uvicorn's listening: uvloop accepts one connection per turn of the loop."""
+        await super().startup([])
         self._loop = asyncio.get_running_loop()
+        for listener in sockets or []:
+            listener.listen(self.config.backlog)
+            listener.setblocking(False)
+            self._listen(listener)
         if self._on_started is not None and self.started:
             self._on_started()
 
@@ -95,33 +106,47 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the connections that the kernel has accepted already, then stop."""
         loop = asyncio.get_running_loop()
-        waiting = [accepted for listener in sockets or [] for accepted in _accept_all(listener)]
-        late = [
-            loop.create_task(loop.connect_accepted_socket(self._protocol, accepted))
-            for accepted in waiting
-        ]  # they run as soon as nothing listens any more
+        for listener in sockets or []:
+            loop.remove_reader(listener)
+            # The end of listening resets what waits, and a load balancer that had sent a POST would
+            # have to answer 502, since it must not send the POST again.
+            while self._accept(listener):
+                pass
+        late = [*self._opening]  # they run as soon as nothing listens any more
         await super().shutdown(sockets)
         await asyncio.gather(*late, return_exceptions=True)
+
+    def _listen(self, listener: socket.socket) -> None:
+        if listener.fileno() >= 0:  # else it was closed meanwhile
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> bool:
+        """Open the connections that wait, `ACCEPTED` at most; return whether there may be more."""
+        loop = asyncio.get_running_loop()
+        for _ in range(ACCEPTED):
+            try:
+                accepted, _address = listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return False
+            except OSError as failure:  # EMFILE, ENFILE, ENOBUFS or ENOMEM: what waits, waits on
+                _log.error("no connection can be accepted", extra={"kind": failure.strerror})
+                loop.remove_reader(listener)
+                loop.call_later(PAUSE_SECONDS, self._listen, listener)
+                return False
+            opening = loop.create_task(loop.connect_accepted_socket(self._protocol, accepted))
+            self._opening.add(opening)
+            opening.add_done_callback(self._opened)
+        return True
+
+    def _opened(self, opening: "asyncio.Task[Any]") -> None:
+        self._opening.discard(opening)
+        if not opening.cancelled():
+            opening.exception()  # the client has gone
 
     def _protocol(self) -> GuardedProtocol:
         return GuardedProtocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-
-
-def _accept_all(listener: socket.socket) -> list[socket.socket]:
-    """
-    Accept the connections that wait in the queue of *listener*.
-
-    The end of listening resets them, and a load balancer that had sent a POST would have to
-    answer 502, since it must not send the POST again.
-    """
-    listener.setblocking(False)
-    waiting: list[socket.socket] = []
-    with suppress(OSError):  # BlockingIOError after the last
-        while True:
-            waiting.append(listener.accept()[0])
-    return waiting
 
 
 class Worker(multiprocess.Process):

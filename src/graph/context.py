@@ -88,7 +88,7 @@ class RuleIntents(Protocol):
         """Leave an intent of unknown outcome to the recovery process."""
 
 
-_SET_BY_EVERY_REQUEST = ("request_log", "started", "before_delay", "plan", "wait_for_capacity")
+_SET_BY_EVERY_REQUEST = ("request_log", "started", "plan", "wait_for_capacity")
 
 
 @dataclass(kw_only=True)
@@ -124,7 +124,6 @@ class Context:
         request_log: What the decision log records of the request; never shown to the caller.
         started: When the request started, by `time.monotonic`.
         not_found_step: Seconds; see `graph.execution.not_found_delay`. 0: a 404 is not delayed.
-        before_delay: Called before a 404 is delayed: from then on the request only waits.
         download_address: Returns the address of the call that hands out a file's bytes, by its
             prefixed id.
         attachment_link: Returns the signed address of an attachment of this token, by the prefixed
@@ -161,7 +160,6 @@ class Context:
     request_log: RequestLog = field(default_factory=RequestLog, repr=False)
     started: float = field(default_factory=time.monotonic, repr=False)
     not_found_step: float = 0.0
-    before_delay: Callable[[], None] = field(default=lambda: None, repr=False)
     download_address: Callable[[str], str] | None = field(default=None, repr=False)
     attachment_link: Callable[[str, str], tuple[str, datetime]] | None = field(
         default=None, repr=False

@@ -1,6 +1,7 @@
-"""A server that is told to stop answers everything that reaches it before it ends."""
+"""A server accepts all that waits; told to stop, it answers all that reaches it before."""
 
 import asyncio
+import errno
 import signal
 import socket
 import time
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 import uvicorn
 
+from gateway import graceful_stop
 from gateway.graceful_stop import Server, Stop, Worker
 from gateway.http.protocol import GuardedProtocol
 
@@ -37,6 +39,20 @@ class App:
         await send({"type": "http.response.body", "body": b"ok"})
 
 
+class Listener(socket.socket):
+    """A socket whose process may have no descriptors left; counts the turns that accept."""
+
+    is_out_of_descriptors = False
+    accepted = 0
+
+    def accept(self):
+        if self.is_out_of_descriptors:
+            raise OSError(errno.EMFILE, "Too many open files")
+        accepted = super().accept()
+        self.accepted += 1
+        return accepted
+
+
 class Served:
     """A server in this loop."""
 
@@ -52,9 +68,10 @@ class Served:
         )
         started = asyncio.Event()
         self.server = Server(config, Stop(drain_seconds, 60), started.set)
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.port = listener.getsockname()[1]
-        self.ended = asyncio.create_task(self.server._serve([listener]))
+        self.listener = Listener()
+        self.listener.bind(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.ended = asyncio.create_task(self.server._serve([self.listener]))
         self.started = started
 
     async def connect(self):
@@ -132,7 +149,7 @@ async def test_a_running_request_is_answered(make):
     writer.write(REQUEST.replace(b"/ ", b"/slow ", 1))
     await served.app.entered.wait()
     served.stop()
-    await until(lambda: not served.server.servers[0].is_serving())
+    await until(lambda: served.listener.fileno() < 0)
     served.app.released.set()
 
     text = await answer(reader)
@@ -149,7 +166,7 @@ async def test_a_connection_whose_request_is_on_the_way_is_answered(make, sent):
     writer.write(sent)
     await until(lambda: served.server.server_state.connections)
     served.stop()
-    await until(lambda: not served.server.servers[0].is_serving())
+    await until(lambda: served.listener.fileno() < 0)
     writer.write(REQUEST[len(sent) :])
 
     text = await answer(reader)
@@ -191,3 +208,36 @@ def test_a_worker_that_has_answered_must_answer_again(caplog):
     worker.kill()
     assert caplog.messages == ["worker 7 did not answer its supervisor and is replaced"]
     worker.process.kill.assert_called_once_with()
+
+
+async def test_connections_that_wait_are_accepted_in_batches(make):
+    served = await make(0.01)
+    waiting = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(100)]
+    counts = [0]
+    while served.listener.accepted < len(waiting):
+        await asyncio.sleep(0)
+        counts.append(served.listener.accepted)
+    for connection in waiting:
+        connection.close()
+
+    assert sorted(set(counts)) == [0, graceful_stop.ACCEPTED, 100]
+
+
+async def test_a_process_without_descriptors_says_so_and_accepts_later(make, caplog, monkeypatch):
+    monkeypatch.setattr(graceful_stop, "PAUSE_SECONDS", 0.01)
+    served = await make(0.01)
+    served.listener.is_out_of_descriptors = True
+    reader, writer = await served.connect()
+    writer.write(REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    await until(lambda: len(errors(caplog)) > 1)  # it tries again
+    served.listener.is_out_of_descriptors = False
+
+    assert (await answer(reader)).endswith(b"ok")
+    writer.close()
+    assert set(errors(caplog)) == {("no connection can be accepted", "Too many open files")}
+
+
+def errors(caplog):
+    return [
+        (record.message, record.kind) for record in caplog.records if record.levelname == "ERROR"
+    ]

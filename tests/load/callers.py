@@ -4,14 +4,17 @@ Many callers at once, in a process of their own: each repeats its request after 
     python tests/load/callers.py PORT CALLERS SECONDS < requests.json > figures.json
 
 The input is a list of requests as text, which every caller goes through from a place of its own.
-The output maps each status to how often it was answered and how long that took, in seconds.
+The output maps each status to how often it was answered and how long that took, in seconds. SIGTERM
+ends the calls at once.
 """
 
 import asyncio
 import json
+import signal
 import sys
 import time
 from collections import defaultdict
+from contextlib import suppress
 
 import uvloop
 from raw_http import Line
@@ -37,7 +40,10 @@ async def crowd(port, callers, seconds):
     requests = [text.encode("latin-1") for text in json.load(sys.stdin)]
     took = defaultdict(list)
     until = time.monotonic() + seconds
-    await asyncio.gather(*(call(port, requests, turn, until, took) for turn in range(callers)))
+    calls = asyncio.gather(*(call(port, requests, turn, until, took) for turn in range(callers)))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, calls.cancel)
+    with suppress(asyncio.CancelledError):
+        await calls
     json.dump({str(status): figures(times) for status, times in sorted(took.items())}, sys.stdout)
 
 

@@ -236,7 +236,7 @@ class RequestEntry:
         except Refusal as refusal:
             _note(refusal, state)
             raise
-        state.token_id = caller.token_id
+        state.token_id, state.authenticated = caller.token_id, True
         return caller
 
     async def charge_caller(
@@ -285,7 +285,6 @@ class RequestEntry:
         context = self.build_context(caller, costs, request_id=state.request_id, log=record)
         if caller.hides_resources and self._not_found_step:
             context.not_found_step = self._not_found_step
-        context.before_delay = state.give_up_slot
         context.wait_for_capacity = self._decisions.wait_for_capacity
         return context
 
@@ -324,11 +323,14 @@ class RequestEntry:
             Unauthenticated: There is no credential, or it is another.
             TooManyRequests: So it is, and the address sent too many such requests.
         """
+        state = request_state(scope)
         try:
-            return await self._matching_digest(scope, digests)
+            digest = await self._matching_digest(scope, digests)
         except Refusal as refusal:
-            _note(refusal, request_state(scope))
+            _note(refusal, state)
             raise
+        state.authenticated = True
+        return digest
 
     async def _matching_digest(self, scope: Scope, digests: Sequence[bytes]) -> bytes:
         try:

@@ -22,10 +22,9 @@ from gateway.http.admission_control import (
     BODILESS_METHODS,
     LIMITED_PATHS,
     AdmissionControl,
-    Slot,
     buffer_body,
 )
-from gateway.http.caller_pacing import CallerPacing, caller_of
+from gateway.http.caller_keys import CallerKeys
 from gateway.http.health import PROBES
 from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
@@ -51,8 +50,8 @@ class RequestState(msgspec.Struct):
         verdict: The tightest rate-limit verdict so far; None when nothing was checked.
         status: The status of the response; 0 before the response began.
         span: The request's span; None when requests are not traced.
-        slot: The slot of an admitted request.
         token_id: The id of the token that called; None before it is known.
+        authenticated: Whether the credential is a valid token or secret.
         refusal: What stopped the request before it had a record; None when nothing did.
         record: What the request's row of the decision log is made from; None before there is one.
         by_link: Whether the credential is a signed link instead of a token.
@@ -62,8 +61,8 @@ class RequestState(msgspec.Struct):
     verdict: RateLimitResult | None = None
     status: int = 0
     span: "RequestSpan | None" = None
-    slot: Slot | None = None
     token_id: int | None = None
+    authenticated: bool = False
     refusal: Denial | None = None
     record: RequestRecord | None = None
     by_link: bool = False
@@ -72,11 +71,6 @@ class RequestState(msgspec.Struct):
     def denial(self) -> Denial | None:
         """The refusal or failure of the request; None when nothing stopped it."""
         return self.record.denial if self.record is not None else self.refusal
-
-    def give_up_slot(self) -> None:
-        """Release the slot: from now on the request waits, and works no more."""
-        if self.slot is not None:
-            self.slot.give_up()
 
     def record_verdict(self, verdict: RateLimitResult) -> None:
         """Keep *verdict* for the rate headers if it is the tightest, or a refusal."""
@@ -118,6 +112,7 @@ class CommonMiddleware:
         *,
         read_rate_state: RateStateReader,
         admission: AdmissionControl,
+        callers: CallerKeys,
         draining: Callable[[], bool] = lambda: False,
         metrics: Metrics | None = None,
         tracing: "Tracing | None" = None,
@@ -130,7 +125,7 @@ class CommonMiddleware:
         self._read_rate_state = read_rate_state
         self._admission = admission
         self._draining = draining
-        self._pacing = CallerPacing()
+        self._callers = callers
         self._metrics = metrics or Metrics()
         self._tracing = tracing
 
@@ -158,10 +153,7 @@ class CommonMiddleware:
         self._metrics.start_request()
         sending = _Sending(self, scope, current, send)
         try:
-            if scope["path"].startswith(LIMITED_PATHS):
-                await self._serve_admitted(scope, current, receive, sending)
-            else:
-                await self.app(scope, receive, sending)
+            await self._serve_admitted(scope, current, receive, sending)
         except Exception as bug:  # noqa: BLE001 - the last resort of the process
             _report(bug, current.request_id)
             if not current.status:
@@ -190,26 +182,21 @@ class CommonMiddleware:
     async def _serve_admitted(
         self, scope: Scope, current: RequestState, receive: Receive, send: Send
     ) -> None:
-        """Serve the request once it is its caller's turn and there is a slot, or refuse it."""
-        if scope["method"] not in BODILESS_METHODS:
+        """Serve the request when it is its caller's turn, or refuse it."""
+        limited = scope["path"].startswith(LIMITED_PATHS)
+        if limited and scope["method"] not in BODILESS_METHODS:
             receive = await buffer_body(scope, receive)
-        caller = caller_of(scope)
-        visit = self._pacing.begin_now(caller) or await self._pacing.begin(caller)
-        if visit is None:
+        key = self._callers.key_of(scope) if limited else self._callers.page_key_of(scope)
+        slot = await self._admission.acquire(key, limited=limited)
+        if slot is None:
             await self._refuse(scope, Overloaded(), send)
             return
         try:
-            work, admission = visit.reserved, self._admission
-            if not (admission.acquire_free(work) or await admission.acquire(work)):
-                await self._refuse(scope, Overloaded(), send)
-                return
-            current.slot = slot = Slot(admission, work)
-            try:
-                await visit.measure(self.app(scope, receive, send))
-            finally:
-                slot.release()
+            await self.app(scope, receive, send)
         finally:
-            visit.end()
+            self._admission.release(slot)
+            if limited:
+                self._callers.learn(scope, current)
 
     async def _refuse(self, scope: Scope, failure: Exception, send: Send) -> None:
         await send_response(self.app.refuse(scope, failure), send, head=scope["method"] == "HEAD")

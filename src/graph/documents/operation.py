@@ -155,11 +155,7 @@ class Operation:
         result = self._result(executed, given, context)
         if result.errors:
             await not_found_delay.delay(
-                result.errors,
-                context.started,
-                context.not_found_step,
-                context.before_delay,
-                are_all=not result.unlisted,
+                result.errors, context.started, context.not_found_step, are_all=not result.unlisted
             )
         return result
 

@@ -9,7 +9,7 @@ docs/spec/reliability.md#existence.
 import asyncio
 import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from policy.vocabulary import Code
@@ -20,12 +20,7 @@ DELAYED = frozenset({Code.BLOCKED, Code.NOT_FOUND, Code.EVENT_NOT_FOUND, Code.CA
 
 
 async def delay(
-    errors: Collection[dict[str, Any]],
-    started: float,
-    step: float,
-    before: Callable[[], None] = lambda: None,
-    *,
-    are_all: bool = True,
+    errors: Collection[dict[str, Any]], started: float, step: float, *, are_all: bool = True
 ) -> None:
     """
     Wait if any of *errors* is about a missing thing.
@@ -37,11 +32,9 @@ async def delay(
         errors: GraphQL errors as they are sent.
         started: When the request started, by `time.monotonic`.
         step: In seconds; 0 delays nothing.
-        before: Called when the response has to wait.
         are_all: Whether there are no further errors, which may be about a missing thing.
     """
     is_missing = any(error["extensions"]["code"] in DELAYED for error in errors)
     if step and (is_missing or not are_all):
-        before()
         rest = -(time.monotonic() - started) % step
         await asyncio.sleep(rest + _random.uniform(0, step))

@@ -122,11 +122,7 @@ class Attempt:
     async def __aenter__(self) -> IncomingResponse:
         call, health = self._call, self._call.health
         call.sent = call.broken = False
-        health.queued.count += 1
-        try:
-            self._release_slots = await health.slots.acquire(call.weight)
-        finally:
-            health.queued.count -= 1
+        self._release_slots = await health.slots.acquire(call.weight)
         try:
             if health.throttle.until:
                 health.throttle.check()

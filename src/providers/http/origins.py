@@ -14,7 +14,7 @@ from providers.http.events import CallListener
 from providers.http.messages import HttpxTransport, Transport
 from providers.http.proxies import Proxies
 from providers.http.resilience import Clock, Health, SystemClock
-from providers.http.slots import AccountSlots, QueuedCalls, SharedSlots, Slots
+from providers.http.slots import AccountSlots, SharedSlots, Slots
 from providers.http.transport import MAX_CONNECTIONS, PooledTransport
 from providers.http.urls import origin_of, parse_url
 
@@ -71,7 +71,6 @@ class Origins:
         self.listener = listener
         self._processes = processes
         self._shared_slots = shared_slots
-        self.queued = QueuedCalls()
         self._transports = BoundedMap[str, Transport](_MAX_ORIGINS)
         self._health: dict[tuple[object, str], Health] = {}
         # Each lives as long as a connection or a call of the account uses it.
@@ -111,7 +110,7 @@ class Origins:
             if slots is None:
                 slots = self._open_slots(account, origin, concurrency)
                 self._slots[owner, origin] = slots
-            health = self._health[key] = Health(self.clock, slots, self.queued)
+            health = self._health[key] = Health(self.clock, slots)
         return health
 
     def _open_slots(self, account: object, origin: str, concurrency: int) -> AccountSlots:

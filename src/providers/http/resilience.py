@@ -15,7 +15,7 @@ import msgspec
 
 from providers.failures import Throttled, Unreachable
 from providers.http.retry_after import MAX_SECONDS
-from providers.http.slots import AccountSlots, QueuedCalls
+from providers.http.slots import AccountSlots
 
 
 class Clock(Protocol):
@@ -192,16 +192,10 @@ class Throttle:
 
 
 class Health:
-    """
-    State of one connection at one origin.
+    """State of one connection at one origin; *slots* belong to its account there."""
 
-    *slots* belong to its account there, and *queued* counts the calls that wait for slots, of all
-    connections.
-    """
-
-    def __init__(self, clock: Clock, slots: AccountSlots, queued: QueuedCalls) -> None:
+    def __init__(self, clock: Clock, slots: AccountSlots) -> None:
         self.breaker = CircuitBreaker(clock)
         self.budget = RetryBudget()
         self.throttle = Throttle(clock)
         self.slots = slots
-        self.queued = queued

@@ -29,20 +29,6 @@ class AccountSlots(Protocol):
 SharedSlots = Callable[[object, str, int], AccountSlots]
 
 
-class QueuedCalls:
-    """
-    Counts the calls of a process that wait for the slots of their accounts.
-
-    Attributes:
-        count: How many wait now.
-    """
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
 class Slots:
     """
     Slots of this process alone.

@@ -1,4 +1,4 @@
-"""Requests get a slot, wait in the queue or are 503; slow senders hold no slot."""
+"""Callers have slots and queues of their own, served in turn; what finds no place is 503."""
 
 import asyncio
 
@@ -6,8 +6,9 @@ import pytest
 import pytest_asyncio
 from waiting_application import READ, Slow, call, settled
 
-from gateway.http import admission_control, caller_pacing
-from gateway.http.admission_control import AdmissionControl, buffer_body
+from gateway.http import admission_control
+from gateway.http.admission_control import BEGINNING, CALLERS, AdmissionControl, buffer_body
+from gateway.http.caller_keys import CallerKeys
 from gateway.http.middleware import CommonMiddleware
 
 
@@ -16,17 +17,48 @@ async def slow():
     return Slow()
 
 
+@pytest.fixture(autouse=True)
+def _settings(monkeypatch):
+    """Refuse at once; let no turn of the loop be long on a busy machine."""
+    monkeypatch.setattr(admission_control, "REFUSAL_SECONDS", 0.0)
+    monkeypatch.setattr(admission_control, "REFUSALS_PER_SECOND", 1e9)
+    monkeypatch.setattr(admission_control, "LONG_TURN_SECONDS", 60.0)
+
+
+def control(*, running, waiting, observe_wait=None):
+    """Return an admission control with so many places for each caller."""
+    slots = CALLERS * running // admission_control.IDLE_FACTOR
+    return AdmissionControl(slots, CALLERS * waiting, observe_wait)
+
+
 @pytest.fixture
 def middleware(slow):
     async def peek(scope):
         pass
 
     return CommonMiddleware(
-        slow, read_rate_state=peek, admission=AdmissionControl(active=3, queued=2)
+        slow,
+        read_rate_state=peek,
+        admission=control(running=3, waiting=2),
+        callers=CallerKeys(lambda scope: scope.get("client", "?")),
     )
 
 
-async def test_requests_beyond_slots_and_queue_are_503(middleware, slow):
+async def begun(slots, *keys):
+    """Begin a request for each key; return the tasks that wait for their slots."""
+    tasks = [asyncio.create_task(slots.acquire(key)) for key in keys]
+    await settled()
+    return tasks
+
+
+async def turns(slots, count):
+    """Let *count* turns of the loop pass, by pages."""
+    for _ in range(count):
+        slots.release(await slots.acquire("page", limited=False))
+        await settled()
+
+
+async def test_requests_beyond_slots_and_queue_of_their_caller_are_503(middleware, slow):
     calls = [asyncio.create_task(call(middleware)) for _ in range(9)]
     await settled()
     assert (slow.running, [task.done() for task in calls]) == (3, [False] * 5 + [True] * 4)
@@ -35,6 +67,17 @@ async def test_requests_beyond_slots_and_queue_are_503(middleware, slow):
 
     assert statuses == [200] * 5 + [503] * 4
     assert slow.most == 3
+
+
+async def test_a_full_queue_of_one_caller_refuses_no_other(middleware, slow):
+    calls = [asyncio.create_task(call(middleware)) for _ in range(9)]
+    others = [asyncio.create_task(call(middleware, client=name)) for name in "abc"]
+    await settled()
+    assert slow.running == 3 + 3
+    slow.go.set()
+
+    assert [status for status, _ in await asyncio.gather(*others)] == [200] * 3
+    await asyncio.gather(*calls)
 
 
 async def test_slots_are_released(middleware, slow):
@@ -56,7 +99,7 @@ async def test_a_slot_is_released_when_the_client_disconnects(middleware, slow):
 
 
 async def test_a_request_that_waits_too_long_is_503(middleware, slow, monkeypatch):
-    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 0.02)
+    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 0.02)
     running = [asyncio.create_task(call(middleware)) for _ in range(3)]
     await settled()
 
@@ -65,139 +108,158 @@ async def test_a_request_that_waits_too_long_is_503(middleware, slow, monkeypatc
     assert [status for status, _ in await asyncio.gather(*running)] == [200] * 3
 
 
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 0.01)
-
-
-@pytest.mark.usefixtures("impatient")
-async def test_a_waiting_request_gives_up_its_slot(middleware, slow, monkeypatch):
-    hanging = [asyncio.create_task(call(middleware)) for _ in range(3)]
-    await asyncio.sleep(0.1)
-    more = [asyncio.create_task(call(middleware)) for _ in range(3)]
-    await settled()
-    assert slow.running == 6
+async def test_few_requests_begin_in_one_turn_of_the_loop(middleware, slow):
     slow.go.set()
-    assert [status for status, _ in await asyncio.gather(*hanging, *more)] == [200] * 6
+    counts = []
 
-    slow.go.clear()
-    monkeypatch.setattr(admission_control, "SLOT_SECONDS", 60)
-    again = [asyncio.create_task(call(middleware)) for _ in range(9)]
+    class Counting(Slow):
+        async def __call__(self, scope, receive, send):
+            counts[-1] += 1
+            await slow(scope, receive, send)
+
+    middleware.app = Counting()
+    pages = [asyncio.create_task(call(middleware, path="/explorer/")) for _ in range(10)]
+    while not all(task.done() for task in pages):
+        counts.append(0)
+        await asyncio.sleep(0)
+
+    assert sum(counts) == 10
+    assert max(counts) <= BEGINNING
+
+
+async def test_queues_are_served_in_turn_and_each_oldest_first():
+    slots, served = control(running=1, waiting=4), []
+
+    async def visit(key, number):
+        slot = await slots.acquire(key)
+        served.append(f"{key}{number}")
+        await asyncio.sleep(0)
+        slots.release(slot)
+
+    held = [await slots.acquire(key) for key in "ab"]
+    visits = [asyncio.create_task(visit("a", number)) for number in range(3)]
     await settled()
-    assert slow.running == 3  # no slot was released twice
-    slow.go.set()
-    assert sorted(status for status, _ in await asyncio.gather(*again)) == [200] * 5 + [503] * 4
-
-
-async def test_slots_are_kept_while_other_requests_complete():
-    slots = AdmissionControl(active=4, queued=0)
-    assert [await slots.acquire() for _ in range(5)] == [True] * 4 + [False]
-    before = slots.completed
-    slots.release(detached=False)
-    assert slots.detach(before)  # one of four completed meanwhile: the others hang
-    assert [await slots.acquire() for _ in range(3)] == [True] * 2 + [False]
-
-    slots.release(detached=False)
-    assert not slots.detach(before)  # two of four: the worker is busy
-    assert [await slots.acquire() for _ in range(2)] == [True, False]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("impatient")
-async def test_the_number_of_detached_requests_is_limited(middleware, slow, monkeypatch):
-    monkeypatch.setattr(admission_control, "DETACHED_PER_SLOT", 2)
-    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 60)
-    hanging = []
-    for _ in range(4):
-        hanging += [asyncio.create_task(call(middleware)) for _ in range(3)]
-        await asyncio.sleep(0.1)
-    assert slow.running == 9  # six detached, three in slots
-    slow.go.set()
-    statuses = [status for status, _ in await asyncio.gather(*hanging)]
-
-    assert sorted(statuses) == [200] * 11 + [503]
-
-
-@pytest.mark.parametrize(
-    ("long", "order"),
-    [
-        pytest.param(60.0, [1, 2, 3], id="in order while waits are short"),
-        pytest.param(0.0, [3, 2, 1], id="newest first when the oldest waits long"),
-    ],
-)
-async def test_the_queue_is_newest_first_under_overload(monkeypatch, long, order):
-    monkeypatch.setattr(admission_control, "OVERLOAD_SECONDS", long)
-    slots, served = AdmissionControl(active=1, queued=3), []
-
-    async def visit(number):
-        assert await slots.acquire()
-        served.append(number)
-        slots.release(detached=False)
-
-    assert await slots.acquire()
-    visits = [asyncio.create_task(visit(number)) for number in (1, 2, 3)]
+    visits += [asyncio.create_task(visit("b", number)) for number in range(3)]
     await settled()
-    slots.release(detached=False)
+    for slot in held:
+        slots.release(slot)
     await asyncio.gather(*visits)
 
-    assert served == order
-    assert await slots.acquire()
+    assert served == ["a0", "b0", "a1", "b1", "a2", "b2"]
 
 
-@pytest.mark.parametrize(
-    ("gap", "seconds"),
-    [
-        pytest.param(0.001, 0.5, id="responses in 0.1 s leave the longest wait"),
-        pytest.param(0.008, 0.1, id="responses in 0.8 s leave 0.1 s"),
-        pytest.param(0.1, 0.05, id="slow responses leave the shortest wait"),
-    ],
-)
-async def test_the_queue_time_shrinks_with_the_response_time(gap, seconds):
-    slots = AdmissionControl(active=100, queued=10)
-    for turn in range(200):
-        slots._pace.record_release(turn * gap)
+async def test_slots_and_queues_are_divided_by_the_callers():
+    slots = control(running=2, waiting=2)
+    many = [f"caller {number}" for number in range(2 * CALLERS)]
+    held = await begun(slots, *many)
+    assert all(task.done() for task in held)
 
-    assert slots._queue_seconds() == pytest.approx(seconds)
+    second = await begun(slots, many[0], many[0])
+    assert [task.done() for task in second] == [False, True]  # one waits, one is refused
+    assert second[1].result() is None
+    for task in held[CALLERS:]:
+        slots.release(task.result())
+    await settled()
+    assert second[0].result() is not None  # as few callers as to have two slots each
+
+
+async def test_there_are_fewer_slots_while_turns_of_the_loop_are_long(monkeypatch):
+    slots = AdmissionControl(active=8, queued=800)
+    most = await begun(slots, *["a"] * 20)
+    assert sum(task.done() for task in most) == admission_control.IDLE_FACTOR
+    monkeypatch.setattr(admission_control, "LONG_TURN_SECONDS", 0.0)
+    await turns(slots, 40)
+    for task in most[: admission_control.IDLE_FACTOR]:
+        slots.release(task.result())
+    await settled()
+    assert sum(task.done() for task in most) == admission_control.IDLE_FACTOR + 1
+
+    monkeypatch.setattr(admission_control, "LONG_TURN_SECONDS", 60.0)
+    await turns(slots, 100)
+    assert sum(task.done() for task in most) == 2 * admission_control.IDLE_FACTOR
+
+
+async def test_requests_that_wait_for_slow_peers_take_slots_of_their_callers_alone(monkeypatch):
+    slots = AdmissionControl(active=1, queued=800)
+    monkeypatch.setattr(admission_control, "LONG_TURN_SECONDS", 0.0)
+    await turns(slots, 40)  # until there is one slot
+    await slots.acquire("hangs")
+    waiting = await begun(slots, "hangs", "works")
+    assert [task.done() for task in waiting] == [False, False]
+
+    monkeypatch.setattr(admission_control, "SLOW_SECONDS", 0.0)
+    await turns(slots, 1)
+    assert [task.done() for task in waiting] == [False, True]
+    waiting[0].cancel()
+
+
+async def test_refusals_are_sent_after_a_while_and_spread(monkeypatch):
+    monkeypatch.setattr(admission_control, "REFUSAL_SECONDS", 0.05)
+    monkeypatch.setattr(admission_control, "REFUSALS_PER_SECOND", 20)
+    slots = AdmissionControl(active=0, queued=0)
+    loop, ends = asyncio.get_running_loop(), []
+
+    async def refused():
+        began = loop.time()
+        assert await slots.acquire("a") is None
+        ends.append(loop.time() - began)
+
+    await asyncio.gather(refused(), refused(), refused())
+    assert [end >= least for end, least in zip(ends, (0.04, 0.09, 0.14), strict=True)] == [True] * 3
+    assert slots._callers == {}
 
 
 async def test_waits_are_observed_with_their_outcome(monkeypatch):
-    monkeypatch.setattr(admission_control, "MAX_QUEUE_SECONDS", 0.05)
+    monkeypatch.setattr(admission_control, "QUEUE_SECONDS", 0.05)
     waits = []
 
     def observe_wait(seconds, *, admitted):
         waits.append((seconds, admitted))
 
-    slots = AdmissionControl(active=1, queued=2, observe_wait=observe_wait)
-    assert await slots.acquire()  # at once: no wait
-    admitted, refused = (asyncio.create_task(slots.acquire()) for _ in range(2))
-    await settled()
-    slots.release(detached=False)
+    slots = control(running=1, waiting=2, observe_wait=observe_wait)
+    held = await slots.acquire("a")  # at once: no wait
+    admitted, refused = await begun(slots, "a", "a")
+    slots.release(held)
 
-    assert (await admitted, await refused) == (True, False)
+    assert await admitted is not None
+    assert await refused is None
     assert [outcome for _, outcome in waits] == [True, False]
-    assert waits[0][0] < 0.05 <= waits[1][0]
+    assert waits[0][0] < 0.05 <= waits[1][0] + 0.002
 
 
 async def test_a_cancelled_waiter_is_skipped():
-    slots = AdmissionControl(active=1, queued=1)
-    assert await slots.acquire()
-    gone = asyncio.create_task(slots.acquire())
-    await settled()
+    slots = control(running=1, waiting=1)
+    held = await slots.acquire("a")
+    (gone,) = await begun(slots, "a")
     gone.cancel()
     await settled()
 
-    waiting = asyncio.create_task(slots.acquire())  # the queue has room for one again
-    await settled()
-    slots.release(detached=False)
-    assert await waiting is True
+    (waiting,) = await begun(slots, "a")  # the queue has room for one again
+    assert not waiting.done()
+    slots.release(held)
+    slots.release(await waiting)
+    assert slots._callers == {}
 
 
-async def test_pages_need_no_slot(middleware, slow):
-    calls = [asyncio.create_task(call(middleware, path="/explorer/")) for _ in range(9)]
+async def test_a_slot_that_is_granted_to_a_cancelled_waiter_is_released():
+    slots = control(running=1, waiting=2)
+    held = await slots.acquire("a")
+    gone, waiting = await begun(slots, "a", "a")
+    slots.release(held)
+    slots._next_turn()  # grants the slot
+    gone.cancel()  # before the waiter sees it
+
+    slots.release(await asyncio.wait_for(waiting, 5))
+    assert slots._callers == {}
+
+
+async def test_pages_and_probes_need_no_slot_and_wait_for_their_turn_alone(middleware, slow):
+    busy = [asyncio.create_task(call(middleware)) for _ in range(5)]
+    pages = [asyncio.create_task(call(middleware, path="/explorer/")) for _ in range(9)]
     await settled()
-    assert slow.running == 9
+    assert slow.running == 3 + 9
     slow.go.set()
-    await asyncio.gather(*calls)
+    assert [status for status, _ in await asyncio.gather(*busy, *pages)] == [200] * 14
 
 
 async def test_slow_senders_hold_no_slot(middleware, slow):
@@ -279,19 +341,3 @@ async def test_a_body_announced_as_too_long_is_not_awaited(path, size, waits):
     headers = [(b"content-length", str(size).encode())]
     await buffer_body({"method": "POST", "path": path, "headers": headers}, receive)
     assert bool(reads) is waits
-
-
-async def test_a_caller_that_waits_too_long_for_its_turn_is_503(middleware, slow, monkeypatch):
-    monkeypatch.setattr(caller_pacing, "WAIT_SECONDS", 0.01)
-    heavy, other = ({"headers": [(b"authorization", name)]} for name in (b"heavy", b"other"))
-    slow.go.set()
-    await call(middleware, **heavy)
-    account = middleware._pacing._accounts[caller_pacing.caller_of(heavy)]
-    slow.go.clear()
-    running = asyncio.create_task(call(middleware, **other))
-    await settled()
-    account.balance = -60.0
-
-    assert (await call(middleware, **heavy))[0] == 503
-    slow.go.set()
-    assert (await running)[0] == 200

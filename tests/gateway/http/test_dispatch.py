@@ -8,6 +8,7 @@ from failed_results import failed_result
 
 from gateway import server
 from gateway.errors import Overloaded
+from gateway.http import admission_control
 from gateway.http.admission_control import AdmissionControl
 from gateway.store.database import StorageUnavailable
 
@@ -78,6 +79,7 @@ async def test_failures_outside_a_row_use_the_error_shape_of_the_row(
 
 async def test_overload_response_uses_the_error_shape_of_the_path(gateway, client, monkeypatch):
     monkeypatch.setattr(gateway.middleware, "_admission", AdmissionControl(active=0, queued=0))
+    monkeypatch.setattr(admission_control, "REFUSAL_SECONDS", 0.0)
     mine = {"X-Request-Id": "r"}
 
     rest = await client.get(FILES, headers=mine)

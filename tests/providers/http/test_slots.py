@@ -88,23 +88,6 @@ async def test_cancelled_waiters_keep_no_slots(released_first):
     await asyncio.wait_for(slots.acquire(4), 1)
 
 
-async def test_calls_that_wait_for_slots_are_counted_until_they_run_or_are_cancelled():
-    meter = Meter()
-    origins = Origins(transport=httpx.MockTransport(meter))
-    upstream = opened(origins, 1)
-    calls = [asyncio.create_task(upstream.call("GET", "me", "messages")) for _ in range(6)]
-    await settle()
-    assert (len(meter.running), origins.queued.count) == (4, 2)
-
-    calls[5].cancel()
-    await settle()
-    assert origins.queued.count == 1
-
-    meter.go_on.set()
-    await asyncio.gather(*calls, return_exceptions=True)
-    assert origins.queued.count == 0
-
-
 def opened(origins, number, *, kind="email", provider="PROVIDER_B", email="me@example.com"):
     info = ConnectionInfo(
         id=number, resource_id=1, kind=kind, provider=provider, account_email=email, base_url=BASE

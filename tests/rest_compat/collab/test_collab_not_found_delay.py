@@ -59,12 +59,10 @@ async def test_a_404_waits_for_the_next_step_and_a_part(  # noqa: PLR0917 - a ro
 ):
     monkeypatch.setattr(not_found_delay.time, "monotonic", lambda: 100 + elapsed)
     monkeypatch.setattr(not_found_delay._random, "uniform", lambda low, high: (low + high) / 2)
-    before = []
     errors = [{"extensions": {"code": code}}]
-    await not_found_delay.delay(errors, 100, step, lambda: before.append(len(waits)))
+    await not_found_delay.delay(errors, 100, step)
 
     assert waits == pytest.approx(waited, abs=1e-9)
-    assert before == [0] * len(waits)
 
 
 @pytest.mark.slow
@@ -100,27 +98,10 @@ async def test_twenty_delayed_responses_do_not_tell_a_blocked_file(
     assert max(right, SIMULATED - right) / SIMULATED <= SPECIFIED
 
 
-async def test_a_404_that_waits_holds_no_slot(stepped, monkeypatch):
-    taken = []
-
-    async def record(_errors, _started, _step, before, **_):
-        admission = stepped.world.gateway.middleware._admission
-        before()
-        taken.append((admission._taken, admission._work, admission._detached))
-
-    monkeypatch.setattr(not_found_delay, "delay", record)
-    admission = stepped.world.gateway.middleware._admission
-    token = await stepped.block_all_token(RULE)
-
-    assert (await stepped.get(f"/files/{stepped.id('notes')}", token)).status_code == 404
-    assert taken == [(0, 0.0, 1)]
-    assert (admission._taken, admission._work, admission._detached) == (0, 0.0, 0)
-
-
 async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeypatch):
     delayed = []
 
-    async def record(errors, _started, step, _before, **_):
+    async def record(errors, _started, step, **_):
         delayed.append(([error["extensions"]["code"] for error in errors], step))
 
     monkeypatch.setattr(not_found_delay, "delay", record)
@@ -137,7 +118,7 @@ async def test_rest_and_graphql_delay_missing_and_blocked_files(stepped, monkeyp
 async def test_a_token_from_which_nothing_is_hidden_is_not_delayed(stepped, monkeypatch):
     steps = []
 
-    async def record(_errors, _started, step, _before, **_):
+    async def record(_errors, _started, step, **_):
         steps.append(step)
 
     monkeypatch.setattr(not_found_delay, "delay", record)

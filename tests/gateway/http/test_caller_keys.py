@@ -1,0 +1,47 @@
+"""Callers are told apart by their valid credentials, and by their addresses without one."""
+
+import pytest
+
+from gateway.http.caller_keys import CallerKeys
+from gateway.http.middleware import RequestState
+
+
+def scope(credential=None, client="192.0.2.1"):
+    headers = [] if credential is None else [(b"authorization", b"Bearer " + credential)]
+    return {"type": "http", "headers": [(b"host", b"a"), *headers], "client": client}
+
+
+@pytest.fixture
+def keys():
+    return CallerKeys(lambda scope: scope["client"])
+
+
+def ended(status, *, authenticated):
+    return RequestState("id", status=status, authenticated=authenticated)
+
+
+def test_a_credential_is_a_caller_once_a_request_was_authenticated_with_it(keys):
+    assert keys.key_of(scope(b"token")) == "192.0.2.1"
+    keys.learn(scope(b"token"), ended(403, authenticated=True))
+
+    key = keys.key_of(scope(b"token"))
+    assert key == keys.key_of(scope(b"token", client="192.0.2.2")) != "192.0.2.1"
+    assert keys.key_of(scope(b"other")) == "192.0.2.1"
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 503])
+def test_wrong_credentials_count_to_the_address(keys, status):
+    keys.learn(scope(b"wrong"), ended(status, authenticated=False))
+    assert keys.key_of(scope(b"wrong")) == keys.key_of(scope()) == "192.0.2.1"
+
+
+@pytest.mark.parametrize(("status", "known"), [(401, False), (503, True)])
+def test_a_refused_credential_counts_to_the_address_again(keys, status, known):
+    keys.learn(scope(b"token"), ended(200, authenticated=True))
+    keys.learn(scope(b"token"), ended(status, authenticated=False))
+    assert (keys.key_of(scope(b"token")) != "192.0.2.1") is known
+
+
+def test_pages_of_an_address_are_a_caller_of_their_own(keys):
+    keys.learn(scope(b"token"), ended(200, authenticated=True))
+    assert keys.page_key_of(scope(b"token")) == keys.page_key_of(scope()) == ("page", "192.0.2.1")
