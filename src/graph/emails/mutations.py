@@ -230,7 +230,7 @@ async def _translate_send_failures(
         if recipient:
             raise _unsendable(_UNWRITABLE, recipient) from problem
         raise _unsendable("The message cannot be encoded safely.") from problem
-    except (failures.OutcomeUnknown, failures.NotAccepted):
+    except (failures.OutcomeUnknown, failures.NotAccepted, failures.OutOfSpace):
         raise
     except failures.Refused as problem:
         if problem.status == 413:

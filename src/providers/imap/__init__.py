@@ -16,6 +16,8 @@ IMAP4rev1 and SMTP clients (RFC 3501, RFC 6409), for mailboxes on the owners' ow
     session     one authenticated connection: commands, literals, FETCH rows
     pool        the sessions of one account
     submission  one message handed to a server for outgoing mail
+    submission_replies
+                replies of that server, and what they mean
     sequence_sets
                 UIDs in the compact form of commands and ESEARCH answers
 """

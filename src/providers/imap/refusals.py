@@ -55,7 +55,8 @@ _TEMPORARY = re.compile(
 )
 # Of a login they say as little about the password.
 _FAULT = re.compile(
-    r"(?:server|system|internal|backend) error|unavailable|time(?:d )?out", re.IGNORECASE
+    r"(?:server|system|internal|backend) error|(?<!reason )unavailable|time(?:d )?out",
+    re.IGNORECASE,
 )
 _LOGIN: Final = frozenset({"LOGIN", "AUTHENTICATE"})
 # Words of refusals that a person must answer, whatever else they say.

@@ -17,7 +17,6 @@ from typing import Final, TypeVar
 from providers.failures import (
     Broken,
     NotAccepted,
-    OutOfSpace,
     ProviderFailure,
     Refused,
     SendingRefused,
@@ -25,50 +24,37 @@ from providers.failures import (
     TimedOut,
     Unreachable,
 )
+from providers.imap import refusals
 from providers.imap.accounts import Account
 from providers.imap.connecting import NO_STARTTLS, has_buffered, of_submission, reason_of
 from providers.imap.endpoints import Security, tls_context
+from providers.imap.refusals import LATER_SECONDS
 from providers.imap.sasl import token_login
+from providers.imap.submission_replies import (
+    TOO_LARGE,
+    RecipientsRefused,
+    Reply,
+    closed,
+    refusal,
+    refused_recipients,
+)
+
+__all__ = ["Envelope", "RecipientsRefused", "Submission"]
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
-LATER_SECONDS = 60  # to wait after a temporary refusal, such as greylisting, which names no time
 _MAX_LINE = 64 * 1024  # bytes
 _MAX_LINES = 200  # of one reply
-_TOO_LARGE = "The message is too large for the mail server."
 LOGIN_REFUSED = "The submission server refused the user name or the password."
 TOKEN_REFUSED = "The submission server refused the access token."  # noqa: S105 - a sentence
 NO_LOGIN = "The submission server offers no login by password."
 NO_TOKEN_LOGIN = "The submission server offers no login by access token."  # noqa: S105 - a sentence
+_CLOSING = 421
+_NO_MECHANISM: Final = frozenset({500, 501, 502, 503, 504, 534})  # RFC 4954, 6
+_OLD_AUTH = re.compile(r"\A *AUTH=", re.IGNORECASE)
 _REPLY = re.compile(rb"([2-5][0-9]{2})([ -]?)([^\r\n]*)")
 _ENHANCED = re.compile(rb"\A[245]\.[0-9]{1,3}\.[0-9]{1,3}(?= |\Z)")
-
-
-class RecipientsRefused(NotAccepted):
-    """
-    The server does not accept a recipient; nothing was sent.
-
-    Attributes:
-        indexes: Those of the recipients that it refuses, from 0.
-    """
-
-    def __init__(self, indexes: Sequence[int]) -> None:
-        super().__init__("The mail server does not accept a recipient. Nothing was sent.")
-        self.indexes = tuple(indexes)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A reply of the server: its code, its enhanced code such as "5.1.1", and its lines."""
-
-    code: int
-    enhanced: str
-    lines: tuple[str, ...]
-
-    @property
-    def is_done(self) -> bool:
-        return 200 <= self.code < 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +205,9 @@ class Submission:
             server_hostname=endpoint.host if tls else None,
             limit=_MAX_LINE,
         )
-        if (await self._reply()).code != 220:
-            raise Unreachable(sent=False)
+        greeting = await self._reply()
+        if greeting.code != 220:
+            raise closed(greeting)
         await self._greet()
         if endpoint.security is Security.STARTTLS:
             await self._secure(endpoint.host)
@@ -232,42 +219,65 @@ class Submission:
         name = f"[IPv6:{host}]" if ":" in host else f"[{host}]"
         reply = await self._command(f"EHLO {name}")
         if not reply.is_done:
-            raise Unreachable(sent=False)
-        words = [line.partition(" ") for line in reply.lines[1:]]
-        self._extensions = {word.upper(): rest.strip() for word, _, rest in words}
+            raise closed(reply)
+        # "AUTH=PLAIN LOGIN" is the form of before RFC 2554, which servers still write.
+        lines = [_OLD_AUTH.sub("AUTH ", line, count=1) for line in reply.lines[1:]]
+        self._extensions = {}
+        for word, _, rest in (line.strip().partition(" ") for line in lines):
+            known = self._extensions.get(word.upper(), "")
+            self._extensions[word.upper()] = f"{known} {rest}".strip()
 
     async def _secure(self, host: str) -> None:
         """Go on under TLS."""
         if "STARTTLS" not in self._extensions:
             raise Unreachable(of_submission(NO_STARTTLS), sent=False)
-        if (await self._command("STARTTLS")).code != 220:
-            raise Unreachable(sent=False)
+        reply = await self._command("STARTTLS")
+        if reply.code != 220:
+            raise closed(reply)
         if has_buffered(self._reader):
             raise ValueError("somebody answers in plain text what was not asked yet")
         await self._writer.start_tls(tls_context(), server_hostname=host)
         await self._greet()
 
     async def _log_in(self) -> None:
-        """Log in by one mechanism: a server counts every attempt that fails."""
-        user, password = self._account.username, self._account.password
+        """
+        Log in by one mechanism: a server counts every attempt that fails.
+
+        It is another one only where the server does not know the first after all.
+        """
         mechanisms = self._extensions.get("AUTH", "").upper().split()
         if self._account.has_token:
             reply = await self._log_in_by_token(mechanisms)
-        elif "PLAIN" in mechanisms:
-            secret = _base64(f"\0{user}\0{password}")
-            reply = await self._command(f"AUTH PLAIN {secret}")
-        elif "LOGIN" in mechanisms:
-            reply = await self._command("AUTH LOGIN")
-            for secret in (user, password):
-                if reply.code == 334:
-                    reply = await self._command(_base64(secret))
         else:
-            raise Unreachable(NO_LOGIN, sent=False)
+            steps = {"PLAIN": self._log_in_plainly, "LOGIN": self._log_in_by_questions}
+            offered = [step for name, step in steps.items() if name in mechanisms]
+            if not offered:
+                raise Unreachable(NO_LOGIN, sent=False)
+            reply = await offered[0]()
+            if reply.code in _NO_MECHANISM and len(offered) > 1:
+                reply = await offered[1]()
         if reply.code == 235:
             return
-        if reply.code >= 500:
-            raise SendingRefused(TOKEN_REFUSED if self._account.has_token else LOGIN_REFUSED)
-        raise Unreachable(sent=False)  # a temporary failure of its authentication
+        wait = refusals.wait_of(" ".join(reply.lines))
+        if reply.code < 500 or wait is not None:
+            raise Throttled(wait or LATER_SECONDS)
+        if reply.code in _NO_MECHANISM - {534}:
+            raise Unreachable(NO_LOGIN, sent=False)
+        raise SendingRefused(TOKEN_REFUSED if self._account.has_token else LOGIN_REFUSED)
+
+    async def _log_in_plainly(self) -> Reply:
+        secret = _base64(f"\0{self._account.username}\0{self._account.password}")
+        reply = await self._command(f"AUTH PLAIN {secret}")
+        if reply.code == 334:  # a server that takes no initial response
+            reply = await self._command(secret)
+        return reply
+
+    async def _log_in_by_questions(self) -> Reply:
+        reply = await self._command("AUTH LOGIN")
+        for secret in (self._account.username, self._account.password):
+            if reply.code == 334:
+                reply = await self._command(_base64(secret))
+        return reply
 
     async def _log_in_by_token(self, mechanisms: Sequence[str]) -> Reply:
         login = token_login(self._account, mechanisms)
@@ -283,7 +293,7 @@ class Submission:
     async def _offer(self, envelope: Envelope) -> bool:
         limit = self._extensions.get("SIZE", "")
         if limit.isascii() and limit.isdecimal() and 0 < int(limit) < envelope.size:
-            raise Refused(_TOO_LARGE, status=413)
+            raise Refused(TOO_LARGE, status=413)
         options = f" SIZE={envelope.size}" if "SIZE" in self._extensions else ""
         if envelope.is_8bit:
             if "8BITMIME" not in self._extensions:
@@ -296,20 +306,18 @@ class Submission:
         commands += [f"RCPT TO:<{recipient}>" for recipient in recipients]
         first, *replies = await self._commands(commands)
         if not first.is_done:
-            raise _refusal(first, "The mail server does not accept the sender.")
+            raise refusal(first, "The mail server does not accept the sender.")
         required = replies[: len(envelope.recipients)]
-        refused = [index for index, reply in enumerate(required) if not reply.is_done]
+        refused = {index: reply for index, reply in enumerate(required) if not reply.is_done}
         if refused:
-            if all(required[index].code < 500 for index in refused):
-                raise Throttled(LATER_SECONDS)
-            raise RecipientsRefused(refused)
+            raise refused_recipients(refused, accepted=len(required) - len(refused))
         return bool(envelope.copy_to) and replies[-1].is_done
 
     async def _send_content(self, content: AsyncIterator[bytes]) -> bytes:
         """Send all but the last line; return that line."""
         reply = await self._command("DATA")
         if reply.code != 354:
-            raise _refusal(reply, "The mail server does not accept the message.")
+            raise refusal(reply, "The mail server does not accept the message.")
         end = b"\r\n"
         async for chunk in content:
             # A dot at the beginning of a line is doubled; `end` is that of the text before.
@@ -325,7 +333,7 @@ class Submission:
         reply = await self._reply()
         if not reply.is_done:
             self._is_handed_over = False
-            raise _refusal(reply, "The mail server does not accept the message.")
+            raise refusal(reply, "The mail server does not accept the message.")
 
     # -- commands
 
@@ -349,23 +357,13 @@ class Submission:
             code = _ENHANCED.match(line[3])
             enhanced = code[0].decode("ascii") if code else enhanced
             lines.append(line[3].decode("ascii", "replace"))
-            if line[2] != b"-":
-                return Reply(int(line[1]), enhanced, tuple(lines))
+            if line[2] == b"-":
+                continue
+            if int(line[1]) == _CLOSING:  # it may answer any command: RFC 5321, 4.2.1
+                self._is_handed_over = False
+                raise Throttled(refusals.wait_of(" ".join(lines)) or LATER_SECONDS)
+            return Reply(int(line[1]), enhanced, tuple(lines))
         raise ValueError("a reply is too long")
-
-
-_FULL: Final = frozenset({"5.2.2", "4.2.2", "4.3.1"})
-
-
-def _refusal(reply: Reply, sentence: str) -> ProviderFailure:
-    """Return the failure that a reply means; its text is not shown."""
-    if reply.enhanced in {"5.3.4", "5.2.3"} or reply.code == 552:
-        return Refused(_TOO_LARGE, status=413)
-    if reply.enhanced in _FULL or reply.code == 452:
-        return OutOfSpace()
-    if reply.code < 500:
-        return Throttled(LATER_SECONDS)
-    return NotAccepted(sentence)
 
 
 def _line(text: str) -> bytes:

@@ -150,7 +150,8 @@ def _with_positions(
     positions = [written.index(unique[index]) + 1 for index in refusal.indexes]
     listed = ", ".join(map(str, positions[:10]))
     noun = "recipient" if len(positions) == 1 else "recipients"
+    reason = ": the mailbox is full" if refusal.is_full else ""
     return NotAccepted(
         f"The mail server does not accept {noun} {listed} of {len(people)}, counted over to, cc "
-        "and bcc. Nothing was sent."
+        f"and bcc{reason}. Nothing was sent."
     )
