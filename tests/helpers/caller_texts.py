@@ -222,7 +222,9 @@ def _is_leaf(type_) -> bool:
 
 def _rest(served, row, text: str = "", *, name: str = "", body: Any = None) -> Request:
     aliases = {variable: alias for alias, variable in row.aliases.items()}
-    headers = {header: text for header, variable in row.headers.items() if variable == name}
+    headers = {
+        header: text.encode() for header, variable in row.headers.items() if variable == name
+    }
     ids, query = {}, {}
     if f"{{{name}}}" in row.path:
         ids[name] = quote(text, safe="", errors="replace")

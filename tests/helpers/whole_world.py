@@ -32,7 +32,7 @@ SETTINGS = {
 
 class CpuTime:
     """
-    The CPU time of this process in some coroutines, without what ran while they waited.
+    The CPU time of some coroutines, without what ran while they waited.
 
     Attributes:
         seconds: The time so far.
@@ -46,13 +46,13 @@ class CpuTime:
         """Await *work* and add its time."""
         steps, error = work.__await__(), None
         while True:
-            started = time.process_time()
+            started = time.thread_time()
             try:
                 future = steps.send(None) if error is None else steps.throw(error)
             except StopIteration as end:
                 return end.value
             finally:
-                self.seconds += time.process_time() - started
+                self.seconds += time.thread_time() - started
             try:
                 yield future
                 error = None

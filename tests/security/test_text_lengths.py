@@ -48,6 +48,20 @@ def test_a_text_beyond_its_maximum_is_400(served, text):
         assert calls == 0
 
 
+@pytest.mark.parametrize(
+    "text", [pytest.param(text, id=text.name) for text in TEXTS if "ifMatch" in text.name]
+)
+@pytest.mark.parametrize("value", ["\u00e9", "\U0001f600", "a\tb"])
+def test_an_entity_tag_beyond_ascii_is_400(served, text, value):
+    response, calls = answer(served, text, value)
+
+    body = response.json()
+    error = body["errors"][0] if "errors" in body else body
+    assert error["message"] == "ifMatch may have visible ASCII characters alone."
+    assert response.status_code == (200 if "errors" in body else 400)
+    assert calls == 0
+
+
 @pytest.mark.parametrize("text", rows(LEFT))
 def test_an_id_or_a_name_beyond_its_maximum_is_refused(served, text):
     response, calls = answer(served, text, "a" * (text.limit.characters + 1))

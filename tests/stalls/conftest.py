@@ -2,6 +2,7 @@
 
 import loop_stopwatch
 import pytest
+import whole_world
 
 WORST = 10
 PROPERTY = "stall"  # of a test's report: (name, seconds)
@@ -14,6 +15,13 @@ def stalls(request):
     yield figures
     request.node.user_properties += [(PROPERTY, figure) for figure in figures.seconds.items()]
     assert figures.too_long() == {}
+
+
+@pytest.fixture(scope="module")
+def served(world_template, tmp_path_factory):
+    """A gateway over all its upstreams, driven from ordinary functions."""
+    with whole_world.opened(world_template, tmp_path_factory.mktemp("whole")) as world:
+        yield world
 
 
 def pytest_terminal_summary(terminalreporter):

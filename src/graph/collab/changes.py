@@ -48,8 +48,15 @@ async def apply_change(change: Awaitable[T], *, refusable: bool = False) -> T:
 
 
 def parse_if_match(if_match: str | None) -> str | None:
-    """Return the entity tag of an `If-Match`; None when any version is accepted."""
+    """
+    Return the entity tag of an `If-Match`; None when any version is accepted.
+
+    Raises:
+        InvalidInput: It has characters that no header of a request to the provider can have.
+    """
     text = (if_match or "").strip()
+    if not (text.isascii() and text.isprintable()):
+        raise InvalidInput("ifMatch may have visible ASCII characters alone.")
     return None if text in ("", "*") else text
 
 

@@ -135,12 +135,13 @@ async def rename_file(
     """Rename a file or folder."""
     context = info.context
     key, name = ids.parse_file(file_id), inputs.validate_name(written.new_name, "input.newName")
+    tag = changes.parse_if_match(if_match)
     access = open_write_access(context)
     wanted = changes.ETAG | previews.shown_name(context)
     target = await access.read_file(key, wanted=wanted)
     _require_not_root(target, "renamed")
     access.require_renaming(target, types_by_name(name))
-    etag = changes.parse_if_match(if_match) or target.file.etag
+    etag = tag or target.file.etag
     await previews.describe_renaming(context, target.file, name, etag)
     renamed = await changes.apply_change(context.content.rename(key, name, etag=etag))
     return DriveOperationResultView(file_id=renamed.id)
@@ -157,7 +158,7 @@ async def move_file(
 ) -> DriveOperationResultView:
     """Move a file or folder within its library."""
     context = info.context
-    key = ids.parse_file(file_id)
+    key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
     destination = ids.parse_folder(written.destination_folder_id, "destinationFolderId")
     access = open_write_access(context)
     source = await access.read_file(key, wanted=changes.ETAG | previews.shown_name(context))
@@ -171,7 +172,7 @@ async def move_file(
         # Moving a folder must not make its contents accessible.
         access.require_place_allowed(source.facts, _child_facts(source, mime_type=None))
         await require_contents_allowed(access, source)
-    etag = changes.parse_if_match(if_match) or source.file.etag
+    etag = tag or source.file.etag
     await previews.describe_move(context, source.file, parent.file, etag)
     moved = await changes.apply_change(context.content.move(key, parent.file.key, etag=etag))
     return DriveOperationResultView(file_id=moved.id)
@@ -184,12 +185,12 @@ async def delete_file(
 ) -> DriveOperationResultView:
     """Move a file or folder to the recycle bin."""
     context = info.context
-    key = ids.parse_file(file_id)
+    key, tag = ids.parse_file(file_id), changes.parse_if_match(if_match)
     access = open_write_access(context)
     target = await access.read_file(key, wanted=changes.ETAG)
     _require_not_root(target, "deleted")
     await require_contents_allowed(access, target)
-    etag = changes.parse_if_match(if_match) or target.file.etag
+    etag = tag or target.file.etag
     previews.describe_deletion(target.file, etag)
     await changes.apply_change(context.content.delete(key, etag=etag))
     return DriveOperationResultView(file_id=target.file.id)

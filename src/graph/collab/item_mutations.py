@@ -92,6 +92,7 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
     """Change some columns of a list item; without `read_list_item` only its id comes back."""
     context = info.context
     key, fields = ids.parse_row(site_id, list_id, item_id), validate_fields(written.fields)
+    etag = parse_if_match(if_match)
     require_open_columns(fields)
     new_name = require_new_name(context.caller, fields)
     access = open_write_access(context)
@@ -103,7 +104,6 @@ async def update_list_item(  # noqa: PLR0913 - the documented parameters, name b
         _visible_fields(info) | access.fact_loader.row_attributes | ETAG
     )
     hidden = await find_hidden_columns(context.caller, access, key.of, attributes)
-    etag = parse_if_match(if_match)
     await previews.describe_row_change(context, access, key, fields, etag)
     row = await apply_change(
         context.content.update_row(key, fields, etag=etag, wanted=attributes, hidden=hidden)
@@ -122,13 +122,13 @@ async def delete_list_item(
 ) -> CollabListItemDeletionView:
     """Move a list item to the recycle bin."""
     context = info.context
-    key = ids.parse_row(site_id, list_id, item_id)
+    key, tag = ids.parse_row(site_id, list_id, item_id), parse_if_match(if_match)
     access = open_write_access(context)
     target = await access.read_row(key, wanted=ETAG | ROW_ATTRIBUTES)
     require_deletion(context.caller, target)
     if not access.unrestricted:
         await require_row_contents_allowed(access, target.row, target.facts)
-    etag = parse_if_match(if_match) or target.row.etag
+    etag = tag or target.row.etag
     previews.describe_row_deletion(key, target.row.etag, etag)
     await apply_change(context.content.delete_row(key, etag=etag))
     return CollabListItemDeletionView()
