@@ -4,6 +4,7 @@ Calendars on the owners' own servers, by CalDAV: docs/spec/upstream/caldav.md.
     calendars         the calendar port of one account
     discovery         from the address of a server to the calendars of an account
     event_reading     the calendar objects of a range, read anew only where they changed
+    parsing_budget    what parsing the objects of a reading may cost
     account_memory    memory of an account between requests, and the objects of ranges
     dav_client        requests by WebDAV
     multistatus       bodies of WebDAV requests and answers

@@ -1,24 +1,26 @@
 """Requests by WebDAV: RFC 4918; RFC 4791, 7."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from providers.connectors.caldav.multistatus import (
     Resource,
     multiget_body,
-    parse_multistatus,
     propfind_body,
     query_body,
+    read_multistatus,
 )
 from providers.failures import Broken, Missing, Refused
 from providers.http.client import Upstream
 from providers.http.response import Response
 from providers.http.urls import BaseUrl
 from providers.ports.calendar import Span
+from providers.turns import in_turns
 
 SECONDS = 30.0  # of one call; servers build indexes when they are asked
 _REDIRECTS = (301, 302, 307, 308)
 _MAX_REDIRECTS = 3
+_MAX_MEMBERS = 2000  # of a collection whose properties are read
 _ELSEWHERE = "The calendar server leads to another server: connect to that one."
 
 
@@ -32,30 +34,35 @@ class DavClient:
 
     async def properties(
         self, path: str, names: Sequence[str], *, depth: int = 0
-    ) -> list[Resource]:
+    ) -> Sequence[Resource]:
         """
-        Read properties of a resource, with *depth* 1 also of its members.
+        Read properties of a resource, with *depth* 1 also of its first members.
 
         Raises:
             Missing: There is no such resource.
         """
         response = await self._request("PROPFIND", path, propfind_body(names), depth=depth)
-        return parse_multistatus(response.body)
+        return (await read_multistatus(response.body, most=_MAX_MEMBERS)).resources
 
-    async def entity_tags(self, path: str, span: Span) -> Mapping[str, str]:
-        """Return the entity tags of a calendar's events that may overlap a span, by name."""
+    async def entity_tags(self, path: str, span: Span, *, most: int) -> tuple[dict[str, str], bool]:
+        """
+        Return the entity tags of a calendar's events that may overlap a span, by name.
+
+        There are at most *most*; the second value tells whether these are all.
+        """
         response = await self._request("REPORT", path, query_body(span), depth=1)
-        return {
-            name_of(resource.href): resource.text("DAV: getetag")
-            for resource in parse_multistatus(response.body)
-            if name_of(resource.href)
-        }
+        answer = await read_multistatus(response.body, most=most)
+        tags = {}
+        async for resource in in_turns(answer.resources):
+            if name := name_of(resource.href):
+                tags[name] = resource.text("DAV: getetag")
+        return tags, answer.is_whole
 
     async def objects(self, path: str, names: Sequence[str]) -> Sequence[Resource]:
         """Return the objects of a calendar that still exist."""
         hrefs = [path + name for name in names]
         response = await self._request("REPORT", path, multiget_body(hrefs), depth=1)
-        return parse_multistatus(response.body)
+        return (await read_multistatus(response.body, most=len(names))).resources
 
     async def text(self, path: str, *, max_bytes: int) -> str:
         """Return a resource as text."""

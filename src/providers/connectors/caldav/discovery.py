@@ -13,15 +13,19 @@ from providers.connectors.caldav.account_memory import AccountMemory, CalendarSt
 from providers.connectors.caldav.content_lines import NotCalendar, parse_calendar
 from providers.connectors.caldav.dav_client import DavClient
 from providers.connectors.caldav.multistatus import CALDAV, CALENDAR_SERVER, DAV, Resource
+from providers.connectors.caldav.parsing_budget import elements
 from providers.connectors.caldav.time_zones import zone_name
 from providers.connectors.caldav.zone_definitions import defined_zones
 from providers.connectors.caldav.zone_names import named_zone
 from providers.failures import Missing, Refused
 from providers.records.calendar import Calendar
+from providers.turns import in_turns
 
 WELL_KNOWN = "/.well-known/caldav"
 _MAX_HOMES = 5
 _MAX_CALENDARS = 500
+_MAX_ZONE = 64 * 1024  # characters of the definition of a time zone
+_MAX_ZONE_ELEMENTS = 2000
 
 _TYPE = f"{DAV}resourcetype"
 _PRINCIPAL = f"{DAV}current-user-principal"
@@ -77,7 +81,7 @@ async def list_calendars(client: DavClient, homes: Sequence[str]) -> list[Listed
     """Return the calendars for events in *homes*, by their paths."""
     listed: dict[str, ListedCalendar] = {}
     for home in homes:
-        for resource in await client.properties(home, _CALENDAR, depth=1):
+        async for resource in in_turns(await client.properties(home, _CALENDAR, depth=1)):
             if _is_calendar(resource) and _holds_events(resource):
                 path = client.path_of(resource.href)
                 zone = _zone(resource)
@@ -139,8 +143,11 @@ def _state(resource: Resource, zone: tzinfo | None) -> CalendarState:
 
 def _zone(resource: Resource) -> tzinfo | None:
     """Return the zone of a calendar; None when the server does not name it."""
+    text = resource.text(_ZONE)
+    if len(text) > _MAX_ZONE or elements(text) > _MAX_ZONE_ELEMENTS:
+        return None
     try:
-        definition = parse_calendar(resource.text(_ZONE))
+        definition = parse_calendar(text)
     except NotCalendar:
         return None
     zones = defined_zones(definition)

@@ -4,10 +4,8 @@ The calendar objects of a range, read anew only where they changed.
 docs/spec/upstream/caldav.md#reading-events
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from time import perf_counter
 
 from providers.connectors.caldav.account_memory import (
     AccountMemory,
@@ -16,17 +14,18 @@ from providers.connectors.caldav.account_memory import (
     RangeCache,
     StoredObject,
 )
-from providers.connectors.caldav.calendar_objects import CalendarObject, parse_object
+from providers.connectors.caldav.calendar_objects import CalendarObject
 from providers.connectors.caldav.content_lines import MAX_BYTES
 from providers.connectors.caldav.dav_client import DavClient, name_of
 from providers.connectors.caldav.discovery import read_state
-from providers.connectors.caldav.multistatus import CALDAV, Resource
+from providers.connectors.caldav.multistatus import CALDAV
+from providers.connectors.caldav.parsing_budget import ParsingBudget
 from providers.failures import Broken, Missing
 from providers.ports.calendar import MAX_EVENTS, Span
+from providers.turns import in_turns
 
 BATCH = 100  # objects of one request
 MAX_OBJECTS = MAX_EVENTS
-_PARSED_AT_ONCE = 0.01  # seconds of parsing; other requests run in between
 _DAY = timedelta(days=1)
 # What servers and clocks of zones can take.
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -59,8 +58,8 @@ class ObjectReader:
         cached = self._ranges.get(key)
         if cached is not None and state.version and cached.version == state.version:
             return cached
-        tags = await self._client.entity_tags(calendar, days)
-        names = list(tags)[:MAX_OBJECTS]
+        tags, are_all = await self._client.entity_tags(calendar, days, most=MAX_OBJECTS)
+        names = list(tags)
         objects = {
             name: stored
             for name in names
@@ -69,11 +68,11 @@ class ObjectReader:
             and stored.etag == tags[name] != ""
         }
         unknown = [name for name in names if name not in objects]
+        budget = ParsingBudget()
         for first in range(0, len(unknown), BATCH):
-            objects |= await self._read(calendar, unknown[first : first + BATCH], state.zone)
-        reading = ObjectRange(
-            version=state.version, objects=objects, complete=len(names) == len(tags)
-        )
+            batch = unknown[first : first + BATCH]
+            objects |= await self._read(calendar, batch, state.zone, budget)
+        reading = ObjectRange(version=state.version, objects=objects, complete=are_all)
         self._ranges.put(key, reading)
         return reading
 
@@ -91,14 +90,16 @@ class ObjectReader:
             if failure.failed:
                 raise
             return CalendarObject(name=name, is_whole=False)
-        return parse_object(name, text, state.zone)
+        return await ParsingBudget().parse(name, text, state.zone)
 
     async def several(self, calendar: str, names: Sequence[str]) -> Mapping[str, CalendarObject]:
         """Return the objects of a calendar that exist, by name."""
         state = self._memory.states.get(calendar) or await self._fresh_state(calendar)
         objects: dict[str, StoredObject] = {}
+        budget = ParsingBudget()
         for first in range(0, len(names), BATCH):
-            objects |= await self._read(calendar, names[first : first + BATCH], state.zone)
+            batch = names[first : first + BATCH]
+            objects |= await self._read(calendar, batch, state.zone, budget)
         return {name: stored.parsed for name, stored in objects.items()}
 
     async def _fresh_state(self, calendar: str) -> CalendarState:
@@ -113,7 +114,7 @@ class ObjectReader:
         return state
 
     async def _read(
-        self, calendar: str, names: Sequence[str], zone: tzinfo
+        self, calendar: str, names: Sequence[str], zone: tzinfo, budget: ParsingBudget
     ) -> dict[str, StoredObject]:
         """Read objects by name; those that are gone are left out."""
         try:
@@ -125,24 +126,16 @@ class ObjectReader:
                 unreadable = CalendarObject(name=names[0], is_whole=False)
                 return {names[0]: StoredObject(etag="", size=0, parsed=unreadable)}
             half = len(names) // 2
-            read = await self._read(calendar, names[:half], zone)
-            return read | await self._read(calendar, names[half:], zone)
+            read = await self._read(calendar, names[:half], zone, budget)
+            return read | await self._read(calendar, names[half:], zone, budget)
         objects: dict[str, StoredObject] = {}
-        began = perf_counter()
-        for resource in resources:
-            stored = _stored(resource, zone)
-            objects[stored.parsed.name] = stored
-            if perf_counter() - began > _PARSED_AT_ONCE:
-                await asyncio.sleep(0)
-                began = perf_counter()
+        async for resource in in_turns(resources):
+            text = resource.text(f"{CALDAV}calendar-data")
+            name = name_of(resource.href)
+            parsed = await budget.parse(name, text, zone)
+            etag = resource.text("DAV: getetag")
+            objects[name] = StoredObject(etag=etag, size=len(text), parsed=parsed)
         return objects
-
-
-def _stored(resource: Resource, zone: tzinfo) -> StoredObject:
-    text = resource.text(f"{CALDAV}calendar-data")
-    name = name_of(resource.href)
-    parsed = parse_object(name, text, zone)
-    return StoredObject(etag=resource.text("DAV: getetag"), size=len(text), parsed=parsed)
 
 
 def _whole_days(span: Span) -> Span:

@@ -1,9 +1,9 @@
 """From occurrences to records: docs/spec/upstream/caldav.md#event-fields."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from providers.columnar import RecordBuilder, attribute, computed
+from providers.columnar import Column, RecordBuilder, attribute, computed
 from providers.connectors.caldav.occurrences import Occurrence
 from providers.connectors.caldav.people import Person
 from providers.ports.calendar import ROOMS
@@ -42,6 +42,20 @@ def _people(people: Iterable[Person]) -> tuple[Attendee, ...]:
     return _attendees(person for person in people if not person.is_room)
 
 
+def _once_per_content(convert: Callable[[Iterable[Person]], tuple[Attendee, ...]]) -> Column:
+    """Return the column of attendees: a thousand guests of a series are converted once."""
+
+    def column(occurrences: Sequence[Occurrence]) -> Iterator[tuple[Attendee, ...]]:
+        converted: dict[int, tuple[Attendee, ...]] = {}  # by the identity of the content
+        for occurrence in occurrences:
+            key = id(occurrence.content)
+            if key not in converted:
+                converted[key] = convert(occurrence.content.attendees)
+            yield converted[key]
+
+    return column
+
+
 def _organizer_that_is_no_room(occurrence: Occurrence) -> str | None:
     content = occurrence.content
     if content.organizer is None:
@@ -73,7 +87,7 @@ _FULL = RecordBuilder(
         "organizer": attribute(
             "content.organizer", lambda person: person.email if person else None
         ),
-        "attendees": attribute("content.attendees", _attendees),
+        "attendees": _once_per_content(_attendees),
     },
     always=_ALWAYS,
 )
@@ -82,7 +96,7 @@ _WITHOUT_ROOMS = RecordBuilder(
     {
         **_COLUMNS,
         "organizer": computed(_organizer_that_is_no_room),
-        "attendees": attribute("content.attendees", _people),
+        "attendees": _once_per_content(_people),
     },
     always=_ALWAYS,
 )

@@ -2,18 +2,21 @@
 Bodies of WebDAV: RFC 4918, 14; RFC 4791, 9.
 
 Answers are parsed by expat. A document type declaration, the only place where entities can be
-declared, is refused, and so is deep nesting; the size is limited before.
+declared, is refused, and so is deep nesting; the size is limited before, and the number of elements
+meanwhile. A long answer is parsed in a thread.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
+from typing import NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from providers.failures import Broken
 from providers.ports.calendar import Span
+from providers.turns import in_thread
 
 DAV = "DAV: "
 CALDAV = "urn:ietf:params:xml:ns:caldav "
@@ -21,7 +24,13 @@ CALENDAR_SERVER = "http://calendarserver.org/ns/ "
 
 _PREFIXES: Mapping[str, str] = MappingProxyType({DAV: "D", CALDAV: "C", CALENDAR_SERVER: "S"})
 _NAMESPACES = " ".join(f'xmlns:{prefix}="{name[:-1]}"' for name, prefix in _PREFIXES.items())
+# docs/spec/upstream/caldav.md#bounds
 _MAX_DEPTH = 32
+_MAX_ELEMENTS = 100_000  # with their attributes
+_MAX_HREF = 4096  # characters
+_CHUNK = 64 * 1024  # bytes that are parsed at a time
+_MAX_SILENT_CHUNKS = 3  # one after another within one tag or comment
+_LONG = 16 * 1024  # bytes; dense ones take some 10 milliseconds
 
 
 @dataclass(slots=True)
@@ -81,22 +90,51 @@ class Resource:
         return [href.text.strip() for href in element.every(f"{DAV}href")]
 
 
-def parse_multistatus(body: bytes) -> list[Resource]:
+class Multistatus(NamedTuple):
     """
-    Return the resources of an answer in their order, without those that are missing.
+    An answer about several resources.
+
+    Attributes:
+        resources: In their order.
+        is_whole: False when there are more than were to be read.
+    """
+
+    resources: Sequence[Resource]
+    is_whole: bool
+
+
+async def read_multistatus(body: bytes, *, most: int) -> Multistatus:
+    """
+    Return the first *most* resources of an answer, without those that are missing.
 
     Raises:
-        Broken: The body is no multi-status answer.
+        Broken: The body is no multi-status answer, or has too many elements.
     """
-    root = _parse(body)
-    if root.name != f"{DAV}multistatus":
+    is_long = len(body) > _LONG
+    return await in_thread(lambda: parse_multistatus(body, most=most), is_long=is_long)
+
+
+def parse_multistatus(body: bytes, *, most: int) -> Multistatus:
+    """Do as `read_multistatus`, at once."""
+    reader = _Reader(most)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.text
+    parser.StartDoctypeDeclHandler = reader.refuse
+    try:
+        for start in range(0, len(body), _CHUNK):
+            parser.Parse(body[start : start + _CHUNK], False)
+            reader.note_chunk()
+        parser.Parse(b"", True)
+    except _Enough:
+        pass
+    except (expat.ExpatError, ValueError, LookupError):
+        raise Broken from None
+    if not reader.is_multistatus:
         raise Broken
-    return [
-        Resource(href.text.strip(), _properties(response))
-        for response in root.every(f"{DAV}response")
-        if (href := response.first(f"{DAV}href")) is not None
-        and response.first(f"{DAV}propstat") is not None
-    ]
+    return Multistatus(reader.resources[:most], is_whole=len(reader.resources) <= most)
 
 
 def propfind_body(names: Sequence[str]) -> bytes:
@@ -152,34 +190,58 @@ def _is_success(propstat: Element) -> bool:
     return status is not None and status.text.partition(" ")[2].lstrip().startswith("2")
 
 
-def _parse(body: bytes) -> Element:
-    root = Element("")
-    open_elements = [root]
+class _Enough(Exception):
+    """All resources have been read that are wanted."""
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if len(open_elements) > _MAX_DEPTH:
+
+class _Reader:
+    """Collects the resources; the handlers of expat."""
+
+    def __init__(self, most: int) -> None:
+        self.resources: list[Resource] = []
+        self.is_multistatus = False
+        self._most = most
+        self._elements = 0
+        self._silent_chunks = 0
+        self._open = [Element("")]
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._silent_chunks = 0
+        self._elements += 1 + len(attributes)
+        if len(self._open) > _MAX_DEPTH or self._elements > _MAX_ELEMENTS:
             raise Broken
+        if len(self._open) == 1:
+            self.is_multistatus = name == f"{DAV}multistatus"
         element = Element(name, attributes)
-        open_elements[-1].children.append(element)
-        open_elements.append(element)
+        self._open[-1].children.append(element)
+        self._open.append(element)
 
-    def end(_name: str) -> None:
-        open_elements.pop()
+    def end(self, _name: str) -> None:
+        self._silent_chunks = 0
+        element = self._open.pop()
+        if len(self._open) == 2:  # the multi-status itself is open
+            self._open[-1].children.clear()
+            if element.name == f"{DAV}response":
+                self._add(element)
 
-    def refuse(*_parts: object) -> None:
+    def text(self, content: str) -> None:
+        self._silent_chunks = 0
+        self._open[-1].add_text(content)
+
+    def refuse(self, *_parts: object) -> None:
         raise Broken
 
-    def text(content: str) -> None:
-        open_elements[-1].add_text(content)
+    def note_chunk(self) -> None:
+        """Note that a chunk has been parsed; a tag that does not end takes ever longer."""
+        self._silent_chunks += 1
+        if self._silent_chunks > _MAX_SILENT_CHUNKS:
+            raise Broken
 
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(body, True)
-    except (expat.ExpatError, ValueError, LookupError):
-        raise Broken from None
-    return root.children[0]
+    def _add(self, response: Element) -> None:
+        href = response.first(f"{DAV}href")
+        address = "" if href is None else href.text.strip()
+        if not address or len(address) > _MAX_HREF or response.first(f"{DAV}propstat") is None:
+            return
+        self.resources.append(Resource(address, _properties(response)))
+        if len(self.resources) > self._most:
+            raise _Enough
