@@ -26,12 +26,14 @@ _UNMASKED = Token(1)
 _MASKED_MAIL = Token(
     1,
     frozenset({"bcc", "attachments", "bodyPreview"}),
-    "Hidden email fields: bcc, body_preview, attachments.",
+    "Hidden email fields: bcc, body_preview, attachments. Visible email fields may still show "
+    "hidden ones: body_preview (in body), attachments (in body).",
 )
 _MASKED_EVENTS = Token(
     1,
     frozenset({"description", "location", "joinUrl"}),
-    "Hidden event fields: description, location, join_url.",
+    "Hidden event fields: description, location, join_url. Visible event fields may still show "
+    "hidden ones: location (in title), join_url (in title).",
 )
 
 

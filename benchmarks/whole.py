@@ -31,7 +31,8 @@ TOKENS = {
     "masked": Token(
         2,
         frozenset({"bcc", "attachments", "bodyPreview"}),
-        "Hidden email fields: bcc, body_preview, attachments.",
+        "Hidden email fields: bcc, body_preview, attachments. Visible email fields may still show "
+        "hidden ones: body_preview (in body), attachments (in body).",
     ),
 }
 

@@ -116,8 +116,19 @@ def _policy(settings: str) -> tuple[bool, frozenset[str], str | None, tuple[tupl
     return (
         read["emailAccessEnabled"] and not {"all", "view_email"}.isdisjoint(operations),
         frozenset(_MEMBERS[word] for word in hidden),
-        f"Hidden email fields: {', '.join(hidden)}." if hidden else None,
+        _access_info(hidden),
         tuple((limit, seconds) for limit, seconds in windows if limit is not None),
+    )
+
+
+def _access_info(hidden: list[str]) -> str | None:
+    """Return the sentences of the gateway about *hidden* members, which do not include bodies."""
+    if not hidden:
+        return None
+    told = [f"{word} (in body)" for word in hidden if word in {"body_preview", "attachments"}]
+    return (
+        f"Hidden email fields: {', '.join(hidden)}. "
+        f"Visible email fields may still show hidden ones: {', '.join(told)}."
     )
 
 

@@ -13,6 +13,50 @@ from types import MappingProxyType
 from policy import vocabulary
 from policy.grants import Grant
 
+# Hidden word -> the words that may tell it while they are visible. docs/spec/masks.md tells how
+# ("What stays of mail and events", "What stays").
+_TOLD_BY: Mapping[str, Mapping[StrEnum, tuple[StrEnum, ...]]] = MappingProxyType(
+    {
+        "email": {
+            vocabulary.EmailField.SUBJECT: (vocabulary.EmailField.BODY,),
+            vocabulary.EmailField.FROM: (
+                vocabulary.EmailField.TO,
+                vocabulary.EmailField.BODY,
+                vocabulary.EmailField.LABELS,
+            ),
+            vocabulary.EmailField.TO: (vocabulary.EmailField.BODY,),
+            vocabulary.EmailField.CC: (vocabulary.EmailField.BODY,),
+            vocabulary.EmailField.BODY_PREVIEW: (vocabulary.EmailField.BODY,),
+            vocabulary.EmailField.BODY: (vocabulary.EmailField.BODY_PREVIEW,),
+            vocabulary.EmailField.SENT_AT: (
+                vocabulary.EmailField.BODY,
+                vocabulary.EmailField.RECEIVED_AT,
+            ),
+            vocabulary.EmailField.RECEIVED_AT: (vocabulary.EmailField.SENT_AT,),
+            vocabulary.EmailField.ATTACHMENTS: (vocabulary.EmailField.BODY,),
+        },
+        "event": {
+            vocabulary.CalendarField.LOCATION: (
+                vocabulary.CalendarField.TITLE,
+                vocabulary.CalendarField.DESCRIPTION,
+            ),
+            vocabulary.CalendarField.JOIN_URL: (
+                vocabulary.CalendarField.TITLE,
+                vocabulary.CalendarField.DESCRIPTION,
+                vocabulary.CalendarField.LOCATION,
+            ),
+            vocabulary.CalendarField.ORGANIZER: (vocabulary.CalendarField.ATTENDEES,),
+            vocabulary.CalendarField.STATUS: (vocabulary.CalendarField.TITLE,),
+            vocabulary.CalendarField.ATTENDEES: (vocabulary.CalendarField.ORGANIZER,),
+        },
+        "task": {},
+        "collab": {
+            vocabulary.CollabField.NAME: (vocabulary.CollabField.WEB_VIEW_LINK,),
+            vocabulary.CollabField.PARENT_FOLDER: (vocabulary.CollabField.WEB_VIEW_LINK,),
+        },
+    }
+)
+
 _COUNTS_HIDDEN_HITS = (
     "`total` of a search counts content that this token may not see, and so reveals its words. "
     "With collabSearchTotals `visible` it does not."
@@ -64,16 +108,27 @@ _SURFACES: Mapping[str, vocabulary.Surface] = MappingProxyType(
 
 
 def warnings(grant: Grant, *, has_block_rules: bool) -> list[str]:
-    """Return sentences about what *grant* reveals although rules hide it; mostly none."""
+    """Return sentences about what *grant* reveals although masks or rules hide it; mostly none."""
+    sentences: list[str] = []
+    if grant.email_enabled and grant.email_operations:
+        sentences += _telling("email", grant.visible_email_fields)
+    if grant.calendar_enabled and _shows_events(grant):
+        sentences += _telling("event", grant.visible_calendar_fields)
+    if grant.collab_enabled and grant.collab_operations:
+        sentences += _telling("collab", grant.visible_collab_fields)
     is_restricted = has_block_rules or not grant.collab_allow_all
     counts_hidden_hits = (
         grant.collab_enabled
         and vocabulary.CollabOp.SEARCH_CONTENT in grant.collab_operations
         and grant.collab_search_totals is vocabulary.SearchTotals.UNFILTERED
     )
-    if not (is_restricted and counts_hidden_hits):
-        return []
-    return [_COUNTS_HIDDEN_HITS]
+    if is_restricted and counts_hidden_hits:
+        sentences.append(_COUNTS_HIDDEN_HITS)
+    return sentences
+
+
+def _shows_events(grant: Grant) -> bool:
+    return grant.calendar_level is not vocabulary.CalendarAccessLevel.FREE_BUSY_ONLY
 
 
 def _email(grant: Grant) -> Iterable[str]:
@@ -92,7 +147,7 @@ def _email(grant: Grant) -> Iterable[str]:
         yield "Mail is sent only to recipients that this token's rules allow."
     if grant.send_mode is vocabulary.SendMode.DRAFT:
         yield "Mail is put into the Drafts folder for a person to send."
-    yield from _mask("Hidden email fields", vocabulary.EmailField, grant.visible_email_fields)
+    yield from _mask("email", vocabulary.EmailField, grant.visible_email_fields)
 
 
 def _calendar(grant: Grant) -> Iterable[str]:
@@ -102,11 +157,12 @@ def _calendar(grant: Grant) -> Iterable[str]:
             "any future date" if grant.future_days is None else f"next {grant.future_days} days"
         )
         yield f"Results limited to time window: {past} to {future}."
-    if grant.calendar_level is vocabulary.CalendarAccessLevel.FREE_BUSY_ONLY:
+    if not _shows_events(grant):
         yield "Only free/busy times are visible."
     if grant.calendar_ids is not None:
         yield "Only selected calendars are visible."
-    yield from _mask("Hidden event fields", vocabulary.CalendarField, grant.visible_calendar_fields)
+    shown = _shows_events(grant)
+    yield from _mask("event", vocabulary.CalendarField, grant.visible_calendar_fields, shown=shown)
 
 
 def _tasks(grant: Grant) -> Iterable[str]:
@@ -117,7 +173,7 @@ def _tasks(grant: Grant) -> Iterable[str]:
         yield "Only selected boards are visible."
     if grant.recipients is not None:
         yield "People columns take only recipients that this token's rules allow."
-    yield from _mask("Hidden task fields", vocabulary.TaskField, grant.visible_task_fields)
+    yield from _mask("task", vocabulary.TaskField, grant.visible_task_fields)
 
 
 def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
@@ -129,7 +185,7 @@ def _collab(grant: Grant, *, has_block_rules: bool = False) -> Iterable[str]:
         yield "Some content is blocked by this token's rules."
     if grant.recipients is not None:
         yield "Files are shared only with recipients that this token's rules allow."
-    yield from _mask("Hidden fields", vocabulary.CollabField, grant.visible_collab_fields)
+    yield from _mask("collab", vocabulary.CollabField, grant.visible_collab_fields)
 
 
 _SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = MappingProxyType(
@@ -142,7 +198,24 @@ _SENTENCES: Mapping[vocabulary.Surface, Callable[[Grant], Iterable[str]]] = Mapp
 )
 
 
-def _mask(title: str, words: Iterable[StrEnum], visible: Collection[StrEnum]) -> Iterable[str]:
+def _mask(
+    kind: str, words: Iterable[StrEnum], visible: Collection[StrEnum], *, shown: bool = True
+) -> Iterable[str]:
+    """Name the hidden words, and those that visible ones may tell if any are *shown*."""
     hidden = [word for word in words if word not in visible]
     if hidden:
+        title = "Hidden fields" if kind == "collab" else f"Hidden {kind} fields"
         yield f"{title}: {', '.join(hidden)}."
+    if shown:
+        yield from _telling(kind, visible)
+
+
+def _telling(kind: str, visible: Collection[StrEnum]) -> Iterable[str]:
+    """Name the hidden words that visible ones may tell; nothing when there are none."""
+    pairs = []
+    for hidden, sources in _TOLD_BY[kind].items():
+        telling = [word for word in sources if word in visible and hidden not in visible]
+        if telling:
+            pairs.append(f"{hidden} (in {', '.join(telling)})")
+    if pairs:
+        yield f"Visible {kind} fields may still show hidden ones: {', '.join(pairs)}."

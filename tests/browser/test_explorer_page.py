@@ -90,7 +90,7 @@ def test_a_masked_token_sees_null_in_the_same_tab(look, demo):
     assert len(page["emails"]) == 3
     assert {email["body"] for email in page["emails"]} == {None}
     assert [email["to"] for email in page["emails"]] == [None] * 3
-    assert page["accessInfo"] == "Hidden email fields: to, body, attachments."
+    assert page["accessInfo"] == "Hidden email fields: to, body_preview, body, attachments."
 
 
 def test_the_page_fits_a_phone(look, demo):

@@ -1,10 +1,13 @@
 """The `accessInfo` sentences (docs/spec/tokens.md#access-info), row by row."""
 
-import pytest
+import re
 
-from policy.describe import access_info
+import pytest
+from paths import REPOSITORY
+
+from policy.describe import access_info, warnings
 from policy.grants import Grant, validate
-from policy.vocabulary import Surface
+from policy.vocabulary import CalendarField, EmailField, Surface
 
 READ_ONLY_EMAIL = (
     "Read-only email access: sending, replying, forwarding, deleting and changing messages "
@@ -33,7 +36,8 @@ ROWS = {
                 "labels", "importance",
             ],
         },
-        "Hidden email fields: to, body, attachments.",
+        "Hidden email fields: to, body, attachments. "
+        "Visible email fields may still show hidden ones: body (in body_preview).",
     ),
     "recipient rules on email": (
         Surface.EMAIL,
@@ -141,3 +145,43 @@ def test_block_rules_are_mentioned_only_where_everything_else_is_allowed():
         access_info(Surface.COLLAB, closed_grant, has_block_rules=True)
         == "Only content matching this token's allow rules is visible."
     )
+
+
+def pairs_of_the_specification():
+    """Return hidden word -> words that may tell it, from the table of docs/spec/masks.md."""
+    section = (REPOSITORY / "docs/spec/masks.md").read_text()
+    section = section.partition("### What stays of mail and events\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", section, re.MULTILINE)
+    pairs = {}
+    for names, sentence in rows:
+        words = {re.sub("s$", "", word) for word in re.findall(r"\w+", sentence)}
+        telling = {word for word in [*EmailField, *CalendarField] if word.rstrip("s") in words}
+        for hidden in re.findall(r"`(\w+)`", names):
+            pairs.setdefault(hidden, set()).update(telling - {hidden})
+    return pairs
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "words"),
+    [
+        ("email", "visibleEmailFields", EmailField),
+        ("event", "visibleCalendarFields", CalendarField),
+    ],
+)
+def test_every_pair_of_the_specification_is_a_warning(kind, setting, words):
+    pairs = pairs_of_the_specification()
+    for hidden in words:
+        settings = {
+            "emailAccessEnabled": True,
+            "allowedEmailOperations": ["all"],
+            "calendarAccessEnabled": True,
+            "calendarAccessLevel": "view_only",
+            setting: [word for word in words if word != hidden],
+        }
+        telling = {
+            word.strip(",)(")
+            for sentence in warnings(Grant.read(settings), has_block_rules=False)
+            for word in sentence.partition(f": {hidden} (in ")[2].rstrip(").").split(", ")
+        }
+        expected = pairs.get(hidden, set()) & set(words)
+        assert telling == expected, hidden

@@ -41,7 +41,9 @@ def profiles() -> Mapping[str, Mapping[str, object]]:
         },
         "masked": {
             **_ALL_ON,
-            "visibleEmailFields": _all_but([*EmailField], "body", "attachments", "to"),
+            "visibleEmailFields": _all_but(
+                [*EmailField], "body", "body_preview", "attachments", "to"
+            ),
             "visibleCalendarFields": _all_but([*CalendarField], "attendees"),
             "visibleCollabFields": _all_but([*CollabField], "owners", "size", "field_values"),
             "visibleTaskFields": _all_but([*TaskField], "assignees"),

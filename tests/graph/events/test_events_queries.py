@@ -93,7 +93,8 @@ async def test_hidden_fields_are_listed_by_name(agendas):
             ]
         },
         "accessInfo": "Hidden event fields: description, location, organizer, attendees, "
-        "join_url, labels, recurrence.",
+        "join_url, labels, recurrence. Visible event fields may still show hidden ones: "
+        "location (in title), join_url (in title).",
     }
 
 
