@@ -123,6 +123,10 @@ class Caller:
         grant = self.grant
         return grant.documents is not None or grant.documents_log_only is not None
 
+    def may_run(self, document: str) -> bool:
+        """Return whether the token may run the saved document of this name."""
+        return self.grant.documents is None or self.grant.documents.allows([document])
+
     def require_document(self, names: Sequence[str]) -> bool:
         """
         Check that the token may make a call that runs the saved documents *names*.

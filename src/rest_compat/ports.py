@@ -218,6 +218,16 @@ class RequestEntry(Protocol):
             Problem: 401 or 429, described.
         """
 
+    async def may_run(self, scope: Scope, bucket: RateBucket, document: str) -> bool:
+        """
+        Authenticate the token, and return whether it may run a saved document.
+
+        Nothing is charged for a valid token; an invalid one is charged a request of *bucket*.
+
+        Raises:
+            Problem: 401 or 429, described.
+        """
+
     def check_gates(
         self, operation: Operation, admitted: AdmittedRequest, variables: Mapping[str, Any]
     ) -> None:

@@ -120,9 +120,10 @@ async def test_a_limited_token_runs_saved_documents_only(world, documents):
             assert refused.status_code == 403, body
             assert error["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"
             explained = await client.post("/graphql/explain", json=body)
-            (field,) = explained.json()["fields"]
-            assert field["code"] == "DOCUMENT_NOT_ALLOWED"
-            assert {"layer": "document", "outcome": "refused"} in field["layers"]
+            assert explained.status_code == 403, body
+            assert explained.json()["error"] == "DOCUMENT_NOT_ALLOWED"
+        own = await client.post("/graphql/explain", json={"documentId": digest(LIST)})
+        assert (own.status_code, own.json()["error"]) == (403, "DOCUMENT_NOT_ALLOWED")
         prefer = await client.get(MESSAGES, headers={"Prefer": "graphql"})
         assert prefer.status_code == 403
         for path in (MESSAGES, "/api/operators", "/api/access/graphql-of"):
@@ -150,6 +151,55 @@ async def test_other_documents_and_none_at_all_are_refused_alike(world):
 
     assert there == gone
     assert {status for status, _ in there} == {403}
+
+
+EDGES = "query Edges($limit: Int) { emails(limit: $limit) { emails { thread { id subject } } } }"
+SEND = "mutation Send($input: SendEmailInput!) { sendEmail(input: $input) { success } }"
+TREE = "query Tree($limit: Int) { collabFiles(limit: $limit) { files { id } } }"
+# Everything that depends on the document: variables, preferences, its cost, its surface, its body.
+FORBIDDEN = {
+    "edges": {"document": EDGES, "method": "GET", "path": "/api/saved/secret"},
+    "send": {"document": SEND, "method": "POST", "path": "/api/saved/secret"},
+    "tree": {"document": TREE, "method": "GET", "path": "/api/saved/secret"},
+}
+PREFERENCES = ["graphql", "dry-run", "handling=strict", "partial=fail", "cost"]
+
+
+async def answers(world, token):
+    """Return what a caller at an address of its own sees of the path, in every spelling."""
+    seen = []
+    for method in ("GET", "HEAD", "POST", "OPTIONS"):
+        for preference in (None, *PREFERENCES):
+            headers = {"Prefer": preference} if preference else {}
+            async with world.client(token) as client:
+                response = await client.request(
+                    method,
+                    "/api/saved/secret?limit=1&subject=1&foo=2",
+                    headers={"Idempotency-Key": "k", "If-Effect": "x", **headers},
+                )
+            own = ("x-request-id", "date", "x-ratelimit-reset")
+            head = {name: text for name, text in response.headers.items() if name not in own}
+            body = response.content.replace(response.headers["x-request-id"].encode(), b"")
+            seen.append((method, preference, response.status_code, head, body))
+    return seen
+
+
+@pytest.mark.parametrize("name", slow_but(["edges"], FORBIDDEN))
+@pytest.mark.parametrize("valid", [True, False], ids=["valid token", "invalid token"])
+async def test_a_forbidden_document_is_the_same_as_none(world, name, valid):
+    """Bytes, headers and charges, whatever the document would cost."""
+    token = await world.token({"documents": ["inbox"]}) if valid else "none"
+    missing = await answers(world.called_from("127.0.0.2"), token)
+    saved = await world.admin.put(f"/api/documents/{name}", json=FORBIDDEN[name])
+    assert saved.status_code == 200, saved.text
+    world.forget_calls()
+    forbidden = await answers(world.called_from("127.0.0.3"), token)
+    await world.admin.delete(f"/api/documents/{name}")
+
+    assert forbidden == missing
+    assert {status for _, _, status, _, _ in forbidden} == {403 if valid else 401}
+    assert {"x-ratelimit-remaining"} <= set(forbidden[0][3])
+    assert world.calls() == []
 
 
 async def test_a_limit_that_is_only_logged_allows_and_notes(world):

@@ -24,6 +24,9 @@ LIFETIME_MS = 5 * 60 * 1000
 _MAX_LINK = 8192  # characters
 _CONTEXT = b"attachment link"
 _KEY = "gateway.attachment_link"
+# All that a download needs: the part, and by a proxy the address. A preference would show what is
+# sealed: `Prefer: graphql` answers with the ids.
+_PASSED_HEADERS = frozenset({b"range", b"if-range", b"x-forwarded-for"})
 
 
 class AttachmentLink(msgspec.Struct, frozen=True, array_like=True):
@@ -116,7 +119,13 @@ def follow_links(entry: LinkEntry, table: ASGIApp) -> ASGIApp:
             await entry.charge_unauthenticated(scope)
             raise NotFound("This link is not valid or has expired.") from None
         scope.setdefault("state", {})["route"] = PREFIX + "{link}"
-        call = {**scope, "raw_path": link.path.encode(), "path": link.path, "query_string": b""}
+        call = {
+            **scope,
+            "raw_path": link.path.encode(),
+            "path": link.path,
+            "query_string": b"",
+            "headers": [header for header in scope["headers"] if header[0] in _PASSED_HEADERS],
+        }
         await table({**call, "state": {}, _KEY: link}, receive, send)
 
     return follow

@@ -107,21 +107,28 @@ class RequestEntry:
     ) -> AdmittedRequest:
         state = request_state(scope)
         try:
-            caller = await self.authenticate(scope, charge.requests, mount=charge.mount)
+            costs, mount = charge.requests, charge.mount
+            caller = state.caller or await self.authenticate(scope, costs, mount=mount)
             await self.limits.take(scope, state, self._charges_of(scope, caller, charge))
         except Refusal as refusal:
             _note(refusal, state)
             raise _problem(refusal, None, state.request_id) from refusal
-        entry_point = EntryPoint.INTERNAL if charge.mount else EntryPoint.REST
-        operations = sum(charge.requests.values())
-        context = self._context(caller, charge.requests, state, entry_point, operations)
+        entry_point = EntryPoint.INTERNAL if mount else EntryPoint.REST
+        context = self._context(caller, costs, state, entry_point, sum(costs.values()))
         if partial_fail:
             context.require_all = True
-        if document is not None:
-            context.saved_document = document
+        context.saved_document = document
         if state.by_link:
             context.by_link = True
         return AdmittedRequest(caller.token_id, state.request_id, context)
+
+    async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
+        state = request_state(scope)
+        try:
+            state.caller = await self.authenticate(scope, charge.requests)
+        except Refusal as refusal:
+            raise _problem(refusal, None, state.request_id) from refusal
+        return state.caller.may_run(document)
 
     def check_gates(
         self, operation: Any, admitted: ports.AdmittedRequest, variables: Mapping[str, Any]

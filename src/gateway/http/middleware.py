@@ -30,6 +30,7 @@ from gateway.telemetry import logs
 from gateway.telemetry.metrics import Metrics, method_label
 from gateway.version import API_VERSION
 from graph.request_log import Denial
+from policy.caller import Caller
 from policy.quota import RateLimitResult
 from rest_compat.responses import RestResponse, send_response
 
@@ -55,6 +56,7 @@ class RequestState(msgspec.Struct):
         refusal: What stopped the request before it had a record; None when nothing did.
         record: What the request's row of the decision log is made from; None before there is one.
         by_link: Whether the credential is a signed link instead of a token.
+        caller: The caller, if it was authenticated before the call was known.
     """
 
     request_id: str
@@ -66,6 +68,7 @@ class RequestState(msgspec.Struct):
     refusal: Denial | None = None
     record: RequestRecord | None = None
     by_link: bool = False
+    caller: Caller | None = None
 
     @property
     def denial(self) -> Denial | None:

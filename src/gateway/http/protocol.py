@@ -8,19 +8,16 @@ docs/adr/0018-connection-guard.md.
 """
 
 import asyncio
-import uuid
 from typing import Any
 
 import httptools
-import orjson
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from gateway.http.connection_limits import ConnectionPhase, connection_table_of
-from gateway.http.request_heads import origin_form, refusal_of
+from gateway.http.request_heads import error_response, origin_form, refusal_of
 from gateway.http.response_transports import GracefulTransport, JoinedWrites
-from gateway.version import API_VERSION
 from policy.vocabulary import Code
 
 MAX_HEAD = 32 * 1024  # bytes of the request line and the header lines
@@ -28,6 +25,7 @@ MAX_LINES = 100
 DRAIN_PAUSE = 0.05  # seconds between two reads of a body that is discarded: about 5 MB in a second
 PIECE = 16 * 1024  # bytes that are parsed before limits are checked
 SLICE = 4096  # bytes that are parsed at once: about 150 pipelined requests
+_BETWEEN_BODIES = frozenset({ConnectionPhase.IDLE, ConnectionPhase.HEAD})
 _BODILESS = frozenset({"GET", "HEAD"})
 
 
@@ -56,6 +54,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._trailer_bytes = self._trailer_lines = 0
         self._framing = 0  # bytes of chunk lines beyond half of the content
         self._refused = False
+        # The refusal of data behind whole requests, until these are answered.
+        self._postponed: tuple[int, Code, str] | None = None
         self._ending = False
         self._unparsed = b""  # what came behind requests that wait for earlier ones
 
@@ -248,10 +248,13 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, unless the connection is ending."""
-        if self._refused:
+        if self._refused and self._postponed is None:
             self.server_state.total_requests += 1
             return
         super().on_response_complete()
+        if self._postponed is not None:
+            self._end_if_answered(*self._postponed)
+            return
         if self._unparsed and not self.pipeline and not self.transport.is_closing():
             data, self._unparsed = self._unparsed, b""
             self._take(data)
@@ -333,8 +336,23 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._refused:
             return
         self._refused = True
+        if self.phase in _BETWEEN_BODIES and not self.is_answered():
+            self._postponed = status, code, message
+            self._connections.unwatch(self)
+            self.phase, self.received = ConnectionPhase.IDLE, 0
+            return
+        self._end(status, code, message)
+
+    def _end_if_answered(self, status: int, code: Code, message: str) -> None:
+        """End the connection with the postponed refusal, unless a request is still unanswered."""
+        if self.is_answered() and not self.transport.is_closing():
+            self._postponed = None
+            self._unset_keepalive_if_required()
+            self._end(status, code, message)
+
+    def _end(self, status: int, code: Code, message: str) -> None:
         if self._can_respond():
-            self.out.write(_error_response(status, code, message))
+            self.out.write(error_response(status, code, message))
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # discards what the application sends from now on
             self.cycle.message_event.set()
@@ -378,19 +396,3 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.phase is ConnectionPhase.BODY:
             return not self.pipeline and not self.cycle.response_started
         return self.is_answered() and self.phase is not ConnectionPhase.DRAINING
-
-
-def _error_response(status: int, code: Code, message: str) -> bytes:
-    request_id = str(uuid.uuid4())
-    body = orjson.dumps({"error": code.value, "message": message, "requestId": request_id})
-    lines = (
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-        f"x-request-id: {request_id}",
-        f"x-api-version: {API_VERSION}",
-        "cache-control: no-store",
-        "x-content-type-options: nosniff",
-        "connection: close",
-    )
-    head = "".join(f"{line}\r\n" for line in lines)
-    return STATUS_LINE[status] + head.encode() + b"\r\n" + body

@@ -1,12 +1,19 @@
 """
-Checks of the head of a request that the HTTP parser leaves to the server.
+Checks of the head of a request that the HTTP parser leaves to the server, and their response.
 
-Each refuses a request that two servers may read differently: which host it is for, where its body
-ends. See docs/spec/requests.md#http.
+Each check refuses a request that two servers may read differently: which host it is for, where its
+body ends. See docs/spec/requests.md#http.
 """
 
+import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from gateway.version import API_VERSION
+from policy.vocabulary import Code
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -62,3 +69,20 @@ def origin_form(target: bytes, headers: Headers) -> bytes | None:
         return None
     path = rest[end:]
     return path if path.startswith(b"/") else b"/" + path
+
+
+def error_response(status: int, code: Code, message: str) -> bytes:
+    """Return the response to data that are refused before they are a request."""
+    request_id = str(uuid.uuid4())
+    body = orjson.dumps({"error": code.value, "message": message, "requestId": request_id})
+    lines = (
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+        f"x-request-id: {request_id}",
+        f"x-api-version: {API_VERSION}",
+        "cache-control: no-store",
+        "x-content-type-options: nosniff",
+        "connection: close",
+    )
+    head = "".join(f"{line}\r\n" for line in lines)
+    return STATUS_LINE[status] + head.encode() + b"\r\n" + body

@@ -127,6 +127,12 @@ class SavedRoutes:
         if document is None:
             return await self._reject(request, documents.values())
         try:
+            allowed = await self._base.entry.may_run(request.scope, _BUCKET, document.name)
+        except Problem as refusal:
+            return self._refuse(request, refusal)
+        if not allowed:  # before the document shows in a charge or a header
+            return await self._refuse_admitted(request, _nothing(), (document,))
+        try:
             responder = await self._responder(document)
         except Problem as problem:
             return await self._refuse_admitted(request, problem, (document,))
@@ -166,8 +172,7 @@ class SavedRoutes:
         """Answer what no document answers, to callers with a valid token."""
         documents = tuple(documents)
         if not documents:
-            problem = errors.problem(Code.NOT_FOUND, "There is nothing at this path.", status=404)
-            return await self._refuse_admitted(request, problem, ())
+            return await self._refuse_admitted(request, _nothing(), ())
         message = f"This path does not allow {request.method}."
         problem = errors.problem(Code.METHOD_NOT_ALLOWED, message, status=405)
         response = await self._refuse_admitted(request, problem, documents)
@@ -186,9 +191,16 @@ class SavedRoutes:
             self._base.entry.check_document(admitted, names)
             raise problem
         except Problem as refusal:
-            response = errors.error_response(
-                refusal, request_id=self._base.entry.request_id(request.scope), surface=None
-            )
+            response = self._refuse(request, refusal)
             if admitted is not None and self._base.observer is not None:
                 self._base.observer(admitted, None, response, refusal)
             return response
+
+    def _refuse(self, request: RestRequest, problem: Problem) -> RestResponse:
+        return errors.error_response(
+            problem, request_id=self._base.entry.request_id(request.scope), surface=None
+        )
+
+
+def _nothing() -> Problem:
+    return errors.problem(Code.NOT_FOUND, "There is nothing at this path.", status=404)

@@ -7,7 +7,8 @@ from ipaddress import ip_network
 
 import pytest
 import pytest_asyncio
-from guarded_server import serve
+from guarded_server import exchange, serve, statuses
+from suites import slow_but
 
 from gateway.http import connection_limits, protocol
 from gateway.http.connection_limits import Limits
@@ -48,6 +49,19 @@ def _short_deadlines(monkeypatch):
 @pytest_asyncio.fixture
 async def port():
     async with serve(App()) as port:
+        yield port
+
+
+@pytest_asyncio.fixture
+async def slow_port():
+    """Serve an application that answers after the deadline of a head."""
+
+    class SlowApp(App):
+        async def __call__(self, scope, receive, send):
+            await asyncio.sleep(0.35)
+            await super().__call__(scope, receive, send)
+
+    async with serve(SlowApp()) as port:
         yield port
 
 
@@ -185,6 +199,40 @@ async def test_data_that_are_not_http_are_400_in_the_error_shape(connect):
     answer = await read_to_end(reader)
 
     assert (status(answer), body(answer)["error"]) == (400, "VALIDATION_ERROR")
+
+
+POST = b"POST / HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 3\r\n\r\nabc"
+
+
+@pytest.mark.parametrize(
+    ("behind", "refusal"),
+    [
+        pytest.param(b"defghij", 400, id="bytes beyond the length"),
+        pytest.param(b"\x00\x00", 400, id="bytes that begin no line"),
+        pytest.param(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, id="another version"),
+        pytest.param(b"GET / HTTP/1.1\r\n\r\n", 400, id="a head without Host"),
+        pytest.param(b"GET / HTTP/1.1\r\nX: " + b"x" * 60_000, 431, id="a long head"),
+        pytest.param(b"GET / HT", 408, id="a head that does not end"),
+    ],
+)
+@pytest.mark.parametrize(
+    "first",
+    slow_but(
+        ["POST"],
+        [
+            pytest.param(POST, id="POST"),
+            pytest.param(REQUEST, id="GET"),
+            pytest.param(REQUEST + POST, id="GET and POST"),
+        ],
+    ),
+)
+async def test_a_whole_request_is_answered_before_what_is_behind_it_ends_the_connection(
+    slow_port, first, behind, refusal
+):
+    answer = await exchange(slow_port, first + behind, end=False)
+
+    expected = [200, 200] if first.startswith(REQUEST + POST) else [200]
+    assert statuses(answer) == [*expected, refusal]
 
 
 async def test_an_incomplete_body_is_408(connect):

@@ -370,6 +370,27 @@ async def test_nothing_in_a_link_is_readable(client, world):
     )
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Prefer": "graphql"},
+        {"Prefer": "handling=strict, dry-run, cost, partial=fail"},
+        {"If-Effect": "x", "Idempotency-Key": "k", "If-Match": "x", "Authorization": "Bearer x"},
+    ],
+)
+async def test_a_link_tells_nothing_of_what_it_seals(client, world, headers):
+    link = await link_to(world, client, world.id("lease"))
+    path = urlsplit(link["downloadUrl"]).path
+    plain = await world.client().get(path)
+    answer = await world.client().get(path, headers=headers)
+
+    own = {"date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"}
+    assert (answer.status_code, answer.content) == (200, plain.content)
+    assert {name: value for name, value in answer.headers.items() if name not in own} == {
+        name: value for name, value in plain.headers.items() if name not in own
+    }
+
+
 async def test_a_link_ends_after_five_minutes(client, world):
     link = await link_to(world, client, world.id("lease"))
     path = urlsplit(link["downloadUrl"]).path

@@ -15,8 +15,10 @@ from gateway.http.entry import RequestEntry
 from gateway.http.graphql_endpoint import GraphQLHandler, read_whole_body
 from graph.context import Context
 from graph.documents.operations import Graph
+from graph.errors import denial
 from graph.request_execution import NO_SURFACE_COST, respond
 from graph.request_log import WHOLE_REQUEST, OperationField
+from policy.caller import Caller
 from policy.refusals import NoDryRun, Refusal
 from policy.remedies.sentences import remedy
 from policy.vocabulary import LAYER_BY_CODE, Code, Layer
@@ -34,6 +36,8 @@ def explain(entry: RequestEntry, graph: Graph) -> GraphQLHandler:
 
     async def run(request: RestRequest) -> RestResponse:
         caller = await entry.authenticate(request.scope, NO_SURFACE_COST)
+        if caller.grant.documents is not None:
+            await _refuse_limited(entry, request, caller)
         body = await read_whole_body(request)
         context: Context | None = None
         refusal: Refusal | None = None
@@ -70,6 +74,22 @@ def explain(entry: RequestEntry, graph: Graph) -> GraphQLHandler:
         return RestResponse(status=200, body=orjson.dumps(answer))
 
     return run
+
+
+async def _refuse_limited(entry: RequestEntry, request: RestRequest, caller: Caller) -> None:
+    """
+    Charge and refuse a token that is limited to saved documents: it may not call this endpoint.
+
+    Raises:
+        Refusal: Always; see docs/spec/saved-documents.md#token-settings.
+    """
+    context = await entry.charge_caller(request.scope, caller, NO_SURFACE_COST)
+    try:
+        context.check_document(())
+    except Refusal as refusal:
+        context.request_log.denials[WHOLE_REQUEST] = denial(refusal, surface=None)
+        entry.recorder.record_graphql(context, 403)
+        raise
 
 
 def _fields(context: Context, errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
