@@ -113,22 +113,20 @@ class RequestEntry:
         except Refusal as refusal:
             _note(refusal, state)
             raise _problem(refusal, None, state.request_id) from refusal
-        entry_point = EntryPoint.INTERNAL if mount else EntryPoint.REST
-        context = self._context(caller, costs, state, entry_point, sum(costs.values()))
-        if partial_fail:
-            context.require_all = True
+        kind = EntryPoint.INTERNAL if mount else EntryPoint.REST
+        context = self._context(caller, costs, state, kind, sum(costs.values()))
+        context.require_all = partial_fail
         context.saved_document = document
-        if state.by_link:
-            context.by_link = True
+        context.by_link = state.by_link
         return AdmittedRequest(caller.token_id, state.request_id, context)
 
     async def may_run(self, scope: Scope, charge: ports.RateBucket, document: str) -> bool:
         state = request_state(scope)
         try:
-            state.caller = await self.authenticate(scope, charge.requests)
+            caller = state.caller = await self.authenticate(scope, charge.requests)
         except Refusal as refusal:
             raise _problem(refusal, None, state.request_id) from refusal
-        return state.caller.may_run(document)
+        return caller.may_run(document)
 
     def check_gates(
         self, operation: Any, admitted: ports.AdmittedRequest, variables: Mapping[str, Any]
@@ -146,9 +144,9 @@ class RequestEntry:
             if not (variables or operation.refusal_depends_on_input or caller.limits_documents):
                 caller.bound[operation] = True
         except Refusal as refusal:
-            ruling = errors.denial(refusal, surface=operation.surface)
-            context.request_log.denials[WHOLE_REQUEST] = ruling
-            raise _problem(refusal, operation.surface, context.request_id) from refusal
+            surface = operation.surface
+            context.request_log.denials[WHOLE_REQUEST] = errors.denial(refusal, surface=surface)
+            raise _problem(refusal, surface, context.request_id) from refusal
 
     def check_document(self, admitted: ports.AdmittedRequest, names: Sequence[str]) -> None:
         """Check the token's limit to saved documents; see `rest_compat.ports.RequestEntry`."""
