@@ -30,7 +30,6 @@ _QUOTATION = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _LITERAL = re.compile(r"\[[^\[\]\s]{0,100}\]")
 _UNTIL_SEPARATOR = re.compile(r"[^,;<]*")
-_AROUND_AT = re.compile(r"[ \t\r\n]*@[ \t\r\n]*")
 _ROUTE = re.compile(r"@[^:]*:")
 _WORDS = re.compile(r'"(?:[^"\\]|\\.)*"(?:@[^\s"]*)?|[^\s"]+|"')
 _MAX_BARE = 2_000  # characters of an entry without brackets
@@ -241,7 +240,7 @@ def _bare_mailboxes(entry: _Entry) -> Iterator[Participant]:
     phrase = "".join(entry.phrase)
     if "@" not in phrase:
         return
-    phrase = _AROUND_AT.sub("@", phrase[:_MAX_BARE])
+    phrase = _without_blanks_at_sign(phrase[:_MAX_BARE])
     words = _WORDS.findall(phrase)
     # A quotation is the local part when @ follows it at once.
     places = [place for place, word in enumerate(words) if _is_address(word)]
@@ -272,7 +271,12 @@ def _address(text: str) -> str:
         address = address[route.end() :]
     if len(address) > 1 and address[0] == address[-1] == "'":
         address = address[1:-1]
-    return _AROUND_AT.sub("@", address).strip()
+    return _without_blanks_at_sign(address)
+
+
+def _without_blanks_at_sign(text: str) -> str:
+    """Remove the blanks around @, which obsolete addresses may have (RFC 5322, 4.4)."""
+    return "@".join(map(str.strip, text.split("@")))
 
 
 def _comment(entry: _Entry) -> str:

@@ -27,32 +27,32 @@ _TIME = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d)(?:[.,]\d{1,9})?)?(?!\d)"
     r"(?:\s?(?P<half>[ap])\.?m\b\.?)?"
 )
-_FORMS = tuple(
-    re.compile(form, re.ASCII | re.IGNORECASE)
-    for form in (
-        # 6 Aug 2026 12:27:13, 06-Aug-26 12:27
-        (
-            rf"(?<![\d:]){_DAY}[\s./,-]{{0,3}}{_MONTH}[\s./,'-]{{0,3}}(?P<year>\d{{2,4}})"
-            rf"(?:,?\sat\s|[\s,:T]{{1,3}}){_TIME}(?P<zone>.*)"
-        ),
-        # August 6, 2026 12:27:13 PM; Aug 06 2026 12:27:13
-        (
-            rf"\b{_MONTH}[\s.]{{1,2}}{_DAY},?\s{{1,2}}(?P<year>\d{{4}})"
-            rf"(?:,?\sat\s|[\s,:T]{{1,3}}){_TIME}(?P<zone>.*)"
-        ),
-        # Aug  6 12:27:13 2026, Aug 6 12:27:13 +0200 2026
-        (
-            rf"\b{_MONTH}\s{{1,2}}{_DAY}\s{{1,2}}{_TIME}(?P<zone>\s{{1,2}}[A-Z+][A-Z0-9:+-]{{0,9}}|"
-            rf"\s{{1,2}}-\d[0-9:]{{0,5}})?\s{{1,2}}(?P<year>\d{{4}})(?P<later>.*)"
-        ),
-        # ISO 8601
-        (
-            r"^\s{0,9}(?P<year>\d{4})-?(?P<month>\d\d)-?(?P<day>\d\d)(?:T|\s{1,2})"
-            r"(?P<hour>\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,]\d{1,9})?)?"
-            r"(?P<half>(?!))?(?P<zone>.*)"
-        ),
-    )
+_ANY_CASE = re.ASCII | re.IGNORECASE
+# 6 Aug 2026 12:27:13, 06-Aug-26 12:27
+_DAY_FIRST = re.compile(
+    rf"(?<![\d:]){_DAY}[\s./,-]{{0,3}}{_MONTH}[\s./,'-]{{0,3}}(?P<year>\d{{2,4}})"
+    rf"(?:,?\sat\s|[\s,:T]{{1,3}}){_TIME}(?P<zone>.*)",
+    _ANY_CASE,
 )
+# August 6, 2026 12:27:13 PM; Aug 06 2026 12:27:13
+_MONTH_FIRST = re.compile(
+    rf"\b{_MONTH}[\s.]{{1,2}}{_DAY},?\s{{1,2}}(?P<year>\d{{4}})"
+    rf"(?:,?\sat\s|[\s,:T]{{1,3}}){_TIME}(?P<zone>.*)",
+    _ANY_CASE,
+)
+# Aug  6 12:27:13 2026, Aug 6 12:27:13 +0200 2026
+_YEAR_LAST = re.compile(
+    rf"\b{_MONTH}\s{{1,2}}{_DAY}\s{{1,2}}{_TIME}(?P<zone>\s{{1,2}}[A-Z+][A-Z0-9:+-]{{0,9}}|"
+    rf"\s{{1,2}}-\d[0-9:]{{0,5}})?\s{{1,2}}(?P<year>\d{{4}})(?P<later>.*)",
+    _ANY_CASE,
+)
+_ISO_8601 = re.compile(
+    r"^\s{0,9}(?P<year>\d{4})-?(?P<month>\d\d)-?(?P<day>\d\d)(?:T|\s{1,2})"
+    r"(?P<hour>\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,]\d{1,9})?)?"
+    r"(?P<half>(?!))?(?P<zone>.*)",
+    _ANY_CASE,
+)
+_FORMS = (_DAY_FIRST, _MONTH_FIRST, _YEAR_LAST, _ISO_8601)
 _OFFSET = re.compile(
     r"\s*(?:[A-Z]{1,5}\s?)?([+-])(\d{1,2})(?::?(\d\d))?(?![\d:])", re.ASCII | re.IGNORECASE
 )
