@@ -33,7 +33,17 @@ _CLOSING = MappingProxyType(
         },
     }
 )
-_TAG = re.compile(r"<[^<>]*>")
+_TAG = re.compile(r"<(?:/?([A-Za-z][A-Za-z0-9]{0,20}))?[^<>]*>")
+_CUT_TAG = re.compile(r"<[^<>]*\Z")
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
+_BLOCKS = frozenset(
+    """
+    address article aside blockquote body br caption center dd details dialog dir div dl dt
+    fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu
+    nav ol option p pre section select summary table tbody textarea tfoot thead title tr ul
+    """.split()  # noqa: SIM905 - one name a line fills the page
+)
+_CELLS = frozenset(("td", "th", "button", "img", "input"))
 # Python refuses to read the number of such a reference; none of them is a character.
 _LONG_REFERENCE = re.compile(r"&#[0-9]{1000,};?")
 # Combining marks are neither word characters nor ASCII.
@@ -136,12 +146,38 @@ def fold_label(name: str) -> str:
     return " ".join(fold(_IGNORABLE.sub("", name)).split())
 
 
-def html_to_text(markup: str) -> str:
-    """Return roughly the visible text of an HTML body."""
-    return unescape(_TAG.sub(" ", " ".join(_visible_parts(markup))))
+def html_to_text(markup: str, *, is_cut: bool = False) -> str:
+    """
+    Return roughly the visible text of an HTML body.
+
+    Blocks and `br` begin new lines, cells are separated by blanks, and other elements do not part
+    words. Lines are not empty.
+
+    Args:
+        markup: The body.
+        is_cut: Whether its end is missing, which may be within a style sheet or a tag.
+    """
+    visible = "".join(_visible_parts(markup, is_cut=is_cut))
+    if is_cut:
+        visible = _CUT_TAG.sub("", visible)
+    lines = "".join(_pieces_of_text(visible)).split("\n")
+    return unescape("\n".join(filter(None, (line.strip(" \t") for line in lines))))
 
 
-def _visible_parts(markup: str) -> Iterator[str]:
+def _pieces_of_text(markup: str) -> Iterator[str]:
+    at = 0
+    preformatted = 0
+    for tag in _TAG.finditer(markup):
+        text, at = markup[at : tag.start()], tag.end()
+        yield text if preformatted else _BLANKS.sub(" ", text)
+        name = (tag[1] or "").lower()
+        if name == "pre":
+            preformatted = 0 if tag[0][1] == "/" else 1
+        yield "\n" if name in _BLOCKS else " " if name in _CELLS else ""
+    yield markup[at:] if preformatted else _BLANKS.sub(" ", markup[at:])
+
+
+def _visible_parts(markup: str, *, is_cut: bool) -> Iterator[str]:
     """Yield the text between scripts, styles, heads and comments; unclosed ones are text."""
     at = 0
     unclosed: set[str] = set()  # kinds without a closing tag in the rest
@@ -151,6 +187,9 @@ def _visible_parts(markup: str) -> Iterator[str]:
             continue
         closing = _CLOSING[kind].search(markup, opening.end())
         if closing is None:
+            if is_cut:
+                yield markup[at : opening.start()]
+                return
             unclosed.add(kind)
             continue
         yield markup[at : opening.start()]

@@ -9,6 +9,7 @@ Several mailboxes read as one, and what mail connectors share.
     query_matching   the meaning of every mail filter
     outgoing         new messages, replies and forwards as outgoing messages
     compose          serialization of outgoing messages
+    message_parts    the parts of a message that are its text, and its attachments
     original_message parsing of a raw message that is forwarded
     reply_recipients derivation of the recipients of a reply
     reply_headers    participants and Message-IDs of an original
@@ -16,7 +17,6 @@ Several mailboxes read as one, and what mail connectors share.
     header_fields    attributes that are read from headers
     encoded_words    decoding of encoded words in headers
     charsets         decoding of text by its character set
-    japanese_charsets  charsets of Japan with the characters of NEC
     transfer_encodings  base64 and other encodings of parts
     quoting          bodies and subjects of replies and forwards
     change_previews  what a change of a message changes, for previews

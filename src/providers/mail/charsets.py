@@ -7,10 +7,9 @@ Labels mean what the Encoding Standard of the WHATWG says, since senders write `
 
 import codecs
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-
-from providers.mail import japanese_charsets
 
 # Codecs of Python rather than of mail: they interpret escapes, or take quadratic time.
 _NO_CHARSETS = frozenset({"unicode-escape", "raw-unicode-escape", "punycode", "idna", "undefined"})
@@ -79,6 +78,15 @@ _ODD_SIGNS = " \t\r\n\"'`<>()\\;,"
 _NAMES_AND_DIGITS = re.compile(r"(iso|cp|windows|win|ibm)[ _-]?(8859)?[ _-]?(\d{1,5})")
 # Two bytes of valid UTF-8 are often a character of East Asian charsets, three of them hardly ever.
 _THREE_BYTES = "\u0800"
+# ISO-2022-JP and EUC-JP have the characters of NEC and IBM, which Python's codecs lack: both are
+# decoded by the table of Windows-31J, as in the Encoding Standard.
+_ESCAPE = re.compile(rb"\x1b(\([BJIH]|\$[@AB]|\$\([CD@])")
+_INVALID = "\x80"  # of Windows-31J, which no pair is
+_RUNS_OF_EUC = re.compile(
+    rb"((?:[\xa1-\xfe][\xa1-\xfe])+)|((?:\x8e[\xa1-\xdf])+)|((?:\x8f[\xa1-\xfe]{2})+)"
+    rb"|([\x00-\x7f]+)|([\x80-\xff])",
+    re.DOTALL,
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -110,8 +118,8 @@ def decode_or_utf8(
             or not _is_valid(content, codec, is_cut=is_cut)
         ):
             return as_utf8
-    if codec is None and is_html:
-        codec = _codec_of_markup(content)
+    if is_html and (codec is None or _is_ascii(charset or "")):
+        codec = _codec_of_markup(content) or codec
     return _decode_by(codec or "utf-8", content)
 
 
@@ -153,6 +161,11 @@ def find_codec(label: str) -> str | None:
     return None
 
 
+def _is_ascii(label: str) -> bool:
+    """Return whether a label is the one that servers report of a text without one."""
+    return label.strip(_ODD_SIGNS).lower() in ("us-ascii", "ascii")
+
+
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which UTF-7 can encode and UTF-8 cannot."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
@@ -163,7 +176,7 @@ def _is_stateful(codec: str) -> bool:
 
 
 def _decode_by(codec: str, content: bytes) -> str:
-    decoder = japanese_charsets.DECODERS.get(codec)
+    decoder = _JAPANESE_DECODERS.get(codec)
     if decoder is not None:
         return replace_surrogates(decoder(content))
     second = _SECOND_CHOICES.get(codec)
@@ -191,3 +204,76 @@ def _codec_of_markup(content: bytes) -> str | None:
     match = _META.search(content, 0, _META_BYTES)
     codec = None if match is None else find_codec(match[1].decode("ascii"))
     return None if codec is None or codec.startswith("utf-16") else codec
+
+
+# -- Japanese
+
+
+def _decode_iso2022(content: bytes) -> str:
+    return "".join(_runs_of_iso2022(content))
+
+
+def _runs_of_iso2022(content: bytes) -> Iterator[str]:
+    pieces = [b"(B", *_ESCAPE.split(content)]  # each escape before what follows it
+    for escape, run in zip(pieces[::2], pieces[1::2], strict=True):
+        if escape in (b"$@", b"$B"):
+            # A line end stands for the return to ASCII.
+            pairs, line_end, rest = _until_line_end(run)
+            yield _decode_pairs(pairs)
+            yield (line_end + rest).decode("ascii", "replace")
+        elif escape == b"(I":
+            yield bytes(sign | 0x80 if 0x21 <= sign <= 0x5F else sign for sign in run).decode(
+                "cp932", "replace"
+            )
+        elif escape in (b"(B", b"(J", b"(H"):
+            yield run.decode("ascii", "replace")
+        else:
+            yield (b"\x1b" + escape + run + b"\x1b(B").decode("iso2022_jp_2", "replace")
+
+
+def _until_line_end(run: bytes) -> tuple[bytes, bytes, bytes]:
+    match = re.search(rb"[\r\n]", run)
+    if match is None:
+        return run, b"", b""
+    return run[: match.start()], match[0], run[match.end() :]
+
+
+def _decode_pairs(pairs: bytes) -> str:
+    """Decode pairs of seven bits of JIS X 0208."""
+    return b"".join(_shifted(pairs)).decode("cp932", "replace").replace(_INVALID, "\ufffd")
+
+
+def _shifted(pairs: bytes) -> Iterator[bytes]:
+    """Yield each pair as Shift_JIS; JIS X 0208, appendix 1."""
+    at = 0
+    while at < len(pairs):
+        first, second = pairs[at], pairs[at + 1] if at + 1 < len(pairs) else 0
+        if not (0x21 <= first <= 0x7E and 0x21 <= second <= 0x7E):
+            yield bytes((first,)) if first <= 0x20 else _INVALID.encode("latin-1")
+            at += 1
+            continue
+        lead = (first - 0x21) // 2 + (0x81 if first < 0x5F else 0xC1)
+        odd = second + (0x1F if second < 0x60 else 0x20)
+        trail = odd if first % 2 else second + 0x7E
+        yield bytes((lead, trail))
+        at += 2
+
+
+def _decode_euc(content: bytes) -> str:
+    return "".join(map(_decode_run_of_euc, _RUNS_OF_EUC.finditer(content)))
+
+
+def _decode_run_of_euc(match: re.Match[bytes]) -> str:
+    if match[1]:
+        return _decode_pairs(bytes(sign & 0x7F for sign in match[1]))
+    return match[0].decode("euc_jp", "replace")
+
+
+_JAPANESE_DECODERS: Mapping[str, Callable[[bytes], str]] = MappingProxyType(
+    {
+        "iso2022_jp": _decode_iso2022,
+        "iso2022_jp_1": _decode_iso2022,
+        "iso2022_jp_2": _decode_iso2022,
+        "euc_jp": _decode_euc,
+    }
+)

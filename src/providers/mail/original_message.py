@@ -5,16 +5,17 @@ Tolerant: unreadable parts are left out or replaced, since the message may conta
 """
 
 import re
-from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
 from email.policy import Compat32
 
 from providers.failures import Broken
-from providers.mail import addresses, charsets, dates, parameters
+from providers.mail import addresses, charsets, dates, message_parts, parameters, transfer_encodings
 from providers.mail.compose import AttachedFile
+from providers.mail.message_parts import arrange
 from providers.records import mail as mail_records
 
+_DEFAULT_NAMES = {"message/rfc822": "message.eml", "text/calendar": "invite.ics"}
 _LINE_END = re.compile(r"\r?\n")
 _BARE_RETURN = re.compile(rb"\r(?!\n)")
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
@@ -59,8 +60,7 @@ def parse(raw: bytes, provider: str) -> tuple[mail_records.Email, tuple[Attached
 
 
 def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[AttachedFile, ...]]:
-    leaves = list(_leaves(root))
-    body = _body(leaves)
+    parts = arrange(_Part(root))
     email = mail_records.Email(
         id="",
         provider=provider,
@@ -69,54 +69,47 @@ def _parse(root: Message, provider: str) -> tuple[mail_records.Email, tuple[Atta
         to=addresses.parse(_header(root, "To")),
         cc=addresses.parse(_header(root, "Cc")),
         sent_at=dates.parse(_header(root, "Date")),
-        body=_text(body) if body is not None else "",
-        body_type="html" if body is not None and _type(body) == "text/html" else "text",
+        body=message_parts.join_texts(
+            [(part.media_type, _text(part.message)) for part in parts.texts]
+        )
+        if parts.texts
+        else "",
+        body_type=parts.body_type or "text",
     )
-    return email, tuple(
-        _file(leaf)
-        for leaf in leaves
-        if leaf is not body and (_is_attachment(leaf) or not _type(leaf).startswith("text/"))
-    )
+    return email, tuple(map(_file, parts.files))
 
 
-def _leaves(part: Message) -> Iterator[Message]:
-    """Yield the leaves of a message; an attached message is a leaf."""
-    if _type(part).startswith("multipart/") and part.is_multipart():
-        for child in part.get_payload():
-            if isinstance(child, Message):
-                yield from _leaves(child)
-    else:
-        yield part
+class _Part:
+    """A part of a raw message, as `message_parts` reads it."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.media_type = message.get_content_type()
+        self.filename = _name(message)
+        self.disposition = message.get_content_disposition() or ""
+        self.has_content_id = bool(_header(message, "Content-ID"))
+        payload = message.get_payload() if self.media_type.startswith("multipart/") else ""
+        parts = payload if isinstance(payload, list) else []
+        self.children = [_Part(part) for part in parts if isinstance(part, Message)]
+
+    @property
+    def encoded_size(self) -> int:
+        payload = self.message.get_payload()
+        return len(payload) if isinstance(payload, str) else 0
 
 
-def _body(leaves: list[Message]) -> Message | None:
-    for kind in ("text/html", "text/plain"):
-        for leaf in leaves:
-            if _type(leaf) == kind and not _is_attachment(leaf):
-                return leaf
-    return None
-
-
-def _is_attachment(part: Message) -> bool:
-    return bool(_name(part)) or _disposition(part) == "attachment"
-
-
-def _file(part: Message) -> AttachedFile:
+def _file(part: _Part) -> AttachedFile:
     return AttachedFile(
-        name=_name(part) or ("message.eml" if _type(part) == "message/rfc822" else "attachment"),
-        media_type=_type(part),
-        content=_bytes(part),
-        is_inline=_disposition(part) == "inline",
-        content_id=_header(part, "Content-ID").strip().strip("<>"),
+        name=part.filename or _DEFAULT_NAMES.get(part.media_type, "attachment"),
+        media_type=part.media_type,
+        content=_bytes(part.message),
+        is_inline=message_parts.is_inline(part),
+        content_id=_header(part.message, "Content-ID").strip().strip("<>"),
     )
 
 
 def _type(part: Message) -> str:
     return part.get_content_type()
-
-
-def _disposition(part: Message) -> str:
-    return part.get_content_disposition() or ""
 
 
 def _name(part: Message) -> str:
@@ -135,11 +128,17 @@ def _parameter(part: Message, header: str, name: str) -> str:
 
 
 def _bytes(part: Message) -> bytes:
+    encoding = _header(part, "Content-Transfer-Encoding").strip().lower()
     if part.is_multipart():
         children = part.get_payload()
-        return b"".join(child.as_bytes() for child in children if isinstance(child, Message))
-    content = part.get_payload(decode=True)  # without it, the library reads any charset
-    return content if isinstance(content, bytes) else b""
+        content = b"".join(child.as_bytes() for child in children if isinstance(child, Message))
+        # Messages may not be encoded (RFC 2046, 5.2.1), and the library does not decode them.
+        return transfer_encodings.decode(content, encoding)
+    if transfer_encodings.is_by_line(encoding):
+        text = part.get_payload()
+        return transfer_encodings.decode(str(text).encode("ascii", "ignore"), encoding)
+    content_bytes = part.get_payload(decode=True)  # without it, the library reads any charset
+    return content_bytes if isinstance(content_bytes, bytes) else b""
 
 
 def _text(part: Message) -> str:

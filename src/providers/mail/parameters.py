@@ -33,7 +33,8 @@ def join(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     Return parameters by lower-case name; continued and encoded ones are joined.
 
-    The first of a name counts, and one without continuations before one with them.
+    The first of a name counts, and one that is encoded or continued before a plain one, which is
+    for older readers (RFC 2231, 4; RFC 6266, 4.3).
     """
     joined: dict[str, str] = {}
     pieces: dict[str, list[tuple[int, str, bool]]] = {}
@@ -47,7 +48,9 @@ def join(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
             pieces.setdefault(extended[1], []).append((number, value, is_encoded))
     for name, continued in pieces.items():
         ordered = sorted(continued)
-        joined.setdefault(name, _value(ordered[:1] if ordered[0][0] == _WHOLE else ordered))
+        value = _value(ordered[:1] if ordered[0][0] == _WHOLE else ordered)
+        if value:
+            joined[name] = value
     return joined
 
 

@@ -4,16 +4,19 @@ Bodies and subjects of replies and forwards: the caller's text, then the origina
 The rules: docs/spec/email.md#quoting and #forwards-with-hidden-fields.
 """
 
+import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from html import escape
 
 from providers import search_text
+from providers.mail.message_parts import text_to_html
 from providers.records import mail as mail_records
 
 _QUOTE = '<blockquote style="margin:0 0 0 .8ex;border-left:1px solid #ccc;padding-left:1ex">'
 # Attributes of the original that a reply or forward quotes.
 QUOTED_ATTRIBUTES = frozenset({"from_", "to", "cc", "subject", "sent_at", "body", "body_type"})
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _FORWARDED = "---------- Forwarded message ----------"
 
 Body = tuple[str, str]
@@ -46,7 +49,7 @@ def quote_in_reply(body: Body, original: mail_records.Email, *, hidden: Abstract
     if kind == "html":
         quoted = f"{_QUOTE}{_as_html(original)}</blockquote>"
         return f"{text}<br><br><div>{escape(attribution)}</div>{quoted}", kind
-    lines = "\n".join(f"> {line}".rstrip() for line in _as_text(original).splitlines())
+    lines = "\n".join(f"> {line}".rstrip() for line in _LINE_BREAK.split(_as_text(original)))
     return f"{text}\n\n{attribution}\n{lines}\n", kind
 
 
@@ -64,11 +67,6 @@ def quote_in_forward(body: Body, original: mail_records.Email, *, hidden: Abstra
     head = "<br>".join(map(escape, block))
     own = text if kind == "html" else text_to_html(text)
     return f"{own}<br><br><div>{head}</div><br>{_as_html(original)}", "html"
-
-
-def text_to_html(text: str) -> str:
-    """Return plain text as HTML, with its line breaks."""
-    return "<br>".join(escape(line) for line in text.splitlines())
 
 
 def _prefixed(subject: str | None, prefix: str, known: tuple[str, ...]) -> str:
@@ -108,5 +106,5 @@ def _as_text(original: mail_records.Email) -> str:
     body = original.body or ""
     if original.body_type != "html":
         return body
-    lines = (" ".join(line.split()) for line in search_text.html_to_text(body).splitlines())
+    lines = (" ".join(line.split()) for line in search_text.html_to_text(body).split("\n"))
     return "\n".join(line for line in lines if line)

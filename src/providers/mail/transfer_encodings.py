@@ -7,7 +7,7 @@ from base64 import b64decode
 
 _OTHER_SIGNS = re.compile(rb"[^A-Za-z0-9+/=]+")
 _PADDING = re.compile(rb"=+")
-_UUENCODED = frozenset({"x-uuencode", "x-uue", "uuencode", "uue"})
+UUENCODED = frozenset({"x-uuencode", "x-uue", "uuencode", "uue"})
 
 
 def decode(content: bytes, encoding: str, *, is_cut: bool = False) -> bytes:
@@ -17,7 +17,12 @@ def decode(content: bytes, encoding: str, *, is_cut: bool = False) -> bytes:
         return decoder.decode(content, final=not is_cut)
     if encoding == "quoted-printable":
         return quopri.decodestring(content)
-    return _decode_uu(content) if encoding in _UUENCODED else content
+    return UuDecoder().decode(content, final=True) if encoding in UUENCODED else content
+
+
+def is_by_line(encoding: str) -> bool:
+    """Return whether the encoding is base64 or uuencode, whose text is ASCII."""
+    return encoding == "base64" or encoding in UUENCODED
 
 
 def decode_base64(content: bytes) -> bytes:
@@ -76,13 +81,23 @@ def base64_size(first: bytes, last: bytes, size: int) -> int | None:
     return signs // 4 * 3 - padding
 
 
-def _decode_uu(content: bytes) -> bytes:
-    decoded = []
-    for line in re.split(rb"\r?\n", content):
-        if line[:6] == b"begin " or line in (b"end", b"`", b""):
-            continue
-        try:
-            decoded.append(binascii.a2b_uu(line))
-        except binascii.Error:
-            continue
-    return b"".join(decoded)
+class UuDecoder:
+    """Decoder of uuencoded lines that arrive in pieces."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def decode(self, piece: bytes, *, final: bool) -> bytes:
+        """Return the bytes of whole lines so far, and of the rest when *piece* is the last one."""
+        lines = re.split(rb"\r?\n", self._rest + piece)
+        self._rest = b"" if final else lines.pop()
+        return b"".join(map(_decode_uu_line, lines))
+
+
+def _decode_uu_line(line: bytes) -> bytes:
+    if line[:6] == b"begin " or line in (b"end", b"`", b""):
+        return b""
+    try:
+        return binascii.a2b_uu(line)
+    except binascii.Error:
+        return b""

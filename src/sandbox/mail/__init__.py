@@ -8,5 +8,6 @@ The mail of both sandbox mailboxes, stored as raw RFC 5322 messages.
     tables         the database tables behind the store
     delivery       sending: the sender's copy, and delivery to the sandbox's own mailboxes
     normalization  Unicode composition, for searches
+    charsets       decoding of text by its charset
     mime           parser of raw messages: a tree of MIME parts
 """

@@ -5,25 +5,31 @@ It accepts every message that the standard library's parser accepts, and puts re
 where bytes cannot be decoded.
 """
 
+import quopri
 import re
+from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
-from email.errors import HeaderParseError
-from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
-from email.utils import collapse_rfc2231_value, getaddresses
+from email.utils import getaddresses
 from functools import cached_property, lru_cache, partial
 from inspect import signature
 
+from sandbox.mail import charsets
 from sandbox.mail.records import StoredMail
 
 _MAX_CACHED_TREES = 4096
 _MAX_DEPTH = 40  # levels; a part below is opaque
 _END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
 _ANGLED = re.compile(r"<[^<>\s]+>")
+_WORD = re.compile(r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
+_WORDS = re.compile(
+    r"=\?([^?*\s]{1,80})(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?="
+    r"(?:[ \t]+=\?(?i:\1)(?:\*[^?\s]*)?\?[bBqQ]\?[^?]*\?=)*(?:[ \t]+(?==\?[^?\s]+\?[bBqQ]\?))?"
+)
 _FOLD = re.compile(r"\r?\n[ \t]*")
 _HEADERS = BytesHeaderParser(policy=policy.compat32)
 # Newer interpreters drop the whole list over one invalid address unless strict is off.
@@ -130,7 +136,7 @@ class Part:
     @cached_property
     def text(self) -> str:
         """The leaf's text; an unknown charset or an invalid byte raises nothing."""
-        return _text(self.data, self.charset)
+        return charsets.decode(self.data, self.charset, is_html=self.content_type == "text/html")
 
     def walk_outer(self) -> Iterator["Part"]:
         """Yield this part and all below it, except those inside attached messages and reports."""
@@ -191,13 +197,27 @@ def threading_ids(raw: bytes) -> tuple[str, ...]:
 
 
 def decode(value: str) -> str:
-    """Decode the encoded words (RFC 2047) of a header value; an undecodable value stays."""
+    """Decode the encoded words (RFC 2047) of a header value; an undecodable word stays."""
     if "=?" not in value:
         return value
-    try:
-        return "".join(_decode_pieces(decode_header(value)))
-    except (HeaderParseError, LookupError, ValueError):
-        return value
+    return _WORDS.sub(_decode_words, value)
+
+
+def _decode_words(run: re.Match[str]) -> str:
+    """Decode neighbouring words of one charset; a character may be in two of them."""
+    words = [(match[1], match[2], match[3]) for match in _WORD.finditer(run[0])]
+    data = b"".join(_word_bytes(encoding, text) for _, encoding, text in words)
+    if not charsets.is_known(words[0][0]):
+        return run[0]
+    return charsets.decode(data, words[0][0])
+
+
+def _word_bytes(encoding: str, text: str) -> bytes:
+    if encoding in "qQ":
+        return quopri.decodestring(text.replace("_", " ").encode("utf-8", "replace"), header=True)
+    signs = re.sub(r"[^A-Za-z0-9+/]", "", text)
+    signs = signs[: len(signs) - (len(signs) % 4 == 1)]
+    return b64decode(signs + "=" * (-len(signs) % 4))
 
 
 def end_of_headers(raw: bytes) -> int:
@@ -268,11 +288,6 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _decode_pieces(pieces: Iterable[tuple[bytes | str, str | None]]) -> Iterator[str]:
-    for piece, charset in pieces:
-        yield piece if isinstance(piece, str) else _text(piece, charset or "ascii")
-
-
 def _payload(message: Message) -> bytes:
     try:
         data = message.get_payload(decode=True)
@@ -289,20 +304,22 @@ def _charset(message: Message) -> str | None:
 
 
 def _filename(message: Message) -> str:
-    try:
-        name = message.get_filename("") or ""
-    except (ValueError, LookupError):
-        return ""
-    return decode(_unfold(collapse_rfc2231_value(name)))
+    """Return the file name; the encoded parameter (RFC 2231) comes before the plain one."""
+    for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+        try:
+            stated = message.get_params([], header)
+        except (ValueError, LookupError):
+            continue
+        values = [value for name, value in stated if name.lower() == parameter]
+        for value in sorted(values, key=lambda value: not isinstance(value, tuple)):
+            name = decode(_unfold(_rfc2231_value(value)))
+            if name:
+                return name
+    return ""
 
 
-def _text(data: bytes, charset: str | None) -> str:
-    for codec in (charset, "utf-8", "windows-1252"):
-        if codec:
-            try:
-                return _replace_surrogates(
-                    data.decode(codec, "strict" if codec == "utf-8" else "replace")
-                )
-            except (LookupError, ValueError):  # a charset with a NUL in its name, for example
-                continue
-    return data.decode("utf-8", "replace")
+def _rfc2231_value(value: str | tuple[str | None, str | None, str]) -> str:
+    if isinstance(value, str):
+        return value
+    charset, _, text = value
+    return charsets.decode(text.encode("raw-unicode-escape", "replace"), charset)

@@ -26,7 +26,10 @@ NAMES = {
     'filename*0="a"; filename*1="b.txt"': "ab.txt",
     "filename*1*=b; filename*0*=utf-8''%C3%A9": "\u00e9b",
     "filename*0*=utf-8''%E2%82; filename*1*=%AC; filename*2=.pdf": "\u20ac.pdf",
-    "filename=a; filename*=utf-8''b": "a",
+    "filename=a; filename*=utf-8''b": "b",
+    "filename*=utf-8''b; filename=a": "b",
+    "filename*0*=utf-8''b; filename*1=c; filename=a": "bc",
+    "filename*=; filename=a": "a",
     # On these the standard library raises.
     "filename*=utf-8''a; filename*0*=utf-8''b": "a",
     f"filename*{'1' * 5000}=a; filename=b": "b",

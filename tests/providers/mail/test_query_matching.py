@@ -84,10 +84,16 @@ def test_a_name_without_blanks_matches_anywhere():
 
 
 MARKUP = {
-    "a comment with a tag inside": ("a<!-- b <script> -->c", "a c"),
-    "an element in other cases": ("a<SCRIPT>b</script\n>c", "a c"),
-    "an element that is never closed": ("a<style>b<script>c</script>d", "a b d"),
+    "a comment with a tag inside": ("a<!-- b <script> -->c", "ac"),
+    "an element in other cases": ("a<SCRIPT>b</script\n>c", "ac"),
+    "an element that is never closed": ("a<style>b<script>c</script>d", "abd"),
     "a tag that is never closed": ("a <b", "a <b"),
+    "inline elements": (
+        "<span>In</span><b>voice</b> no<wbr>tification&shy;s",
+        "Invoice notification\xads",
+    ),
+    "blocks": ("<p>a</p>b<div>c</div><ul><li>d<li>e</ul>f<br>g", "a b c d e f g"),
+    "cells": ("<table><tr><td>a<td>b</tr></table>", "a b"),
     # Each of them took minutes, since every opening looked for its end.
     "many openings": ("<head>" * 100_000 + "a", "a"),
     "many comments": ("<!--" * 100_000, "<!--" * 100_000),
@@ -98,6 +104,29 @@ MARKUP = {
 @pytest.mark.parametrize(("markup", "text"), MARKUP.values(), ids=MARKUP.keys())
 def test_markup_reads_as_its_text(markup, text):
     assert " ".join(search_text.html_to_text(markup).split()) == text
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [("a<style>b { c: d", "a"), ("<p>a</p><!-- b", "a"), ("a <a href='htt", "a"), ("a", "a")],
+)
+def test_what_is_cut_is_not_visible(markup, text):
+    assert search_text.html_to_text(markup, is_cut=True).strip() == text
+
+
+def test_blocks_begin_lines():
+    markup = "<p>One\nparagraph.</p><p>Next</p><ul><li>a</li><li>b</li></ul>c<br>d<pre>e\nf</pre>"
+
+    assert search_text.html_to_text(markup).split("\n") == [
+        "One paragraph.",
+        "Next",
+        "a",
+        "b",
+        "c",
+        "d",
+        "e",
+        "f",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ async def find(session: Session, location: Location, section: str) -> Attachment
     """
     items, max_row = "UID BODYSTRUCTURE", reading.MAX_ROW_ALONE
     row = await reading.fetch_message(session, location, items, max_row=max_row)
-    for part in body_structure.parse(row.get("BODYSTRUCTURE")).files:
+    for part in body_structure.parse(row.get("BODYSTRUCTURE")).arrangement.files:
         if part.section == section:
             return AttachmentPart(location, part)
     raise Missing
@@ -121,4 +121,5 @@ class _QuotedPrintable:
 _DECODERS: dict[str, Callable[[], _Decoder]] = {
     "base64": transfer_encodings.Base64Decoder,
     "quoted-printable": _QuotedPrintable,
+    **dict.fromkeys(transfer_encodings.UUENCODED, transfer_encodings.UuDecoder),
 }

@@ -6,14 +6,16 @@ from itertools import islice
 
 from providers.imap.parsing import Value, number, text
 from providers.mail import addresses, parameters
+from providers.mail.message_parts import Arrangement, arrange
 
 MAX_PARTS = 1000  # of one message
+MAX_DEPTH = 100  # levels of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """
-    A part of a message that is no multipart.
+    A part of a message; a multipart has nothing but its type and its children.
 
     Attributes:
         section: Its number for BODY[…], such as "1.2".
@@ -23,6 +25,7 @@ class Part:
         filename: Decoded; "" without one.
         disposition: In lower case; "" without one.
         has_content_id: Whether the body can refer to it.
+        children: Of a multipart, in order; an attached message has none.
     """
 
     section: str
@@ -33,22 +36,12 @@ class Part:
     filename: str
     disposition: str
     has_content_id: bool
+    children: "tuple[Part, ...]" = ()
 
     @property
-    def is_file(self) -> bool:
-        """Whether the part is an attachment rather than text of the message."""
-        return bool(
-            self.filename
-            or self.disposition == "attachment"
-            or not self.media_type.startswith("text/")
-        )
-
-    @property
-    def is_inline(self) -> bool:
-        """Whether the part is shown within the body, such as an image with a Content-ID."""
-        if self.disposition in ("inline", "attachment"):
-            return self.disposition == "inline"
-        return self.has_content_id
+    def encoded_size(self) -> int:
+        """Bytes as they are encoded."""
+        return self.size
 
     @property
     def decoded_size(self) -> int:
@@ -59,57 +52,77 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Structure:
     """
-    The leaves of a message, in order.
+    The parts of a message.
 
     Attributes:
+        parts: The leaves, in order.
+        arrangement: Which of them are the body, and which attachments.
         is_whole: False when the message has more parts than are read.
     """
 
     parts: tuple[Part, ...]
+    arrangement: Arrangement[Part]
     is_whole: bool = True
-
-    @property
-    def body(self) -> Part | None:
-        """The body: the first part of HTML, else the first of plain text."""
-        for kind in ("text/html", "text/plain"):
-            for part in self.parts:
-                if part.media_type == kind and not part.is_file:
-                    return part
-        return None
-
-    @property
-    def files(self) -> tuple[Part, ...]:
-        """The attachments, inline ones included."""
-        return tuple([part for part in self.parts if part.is_file])
-
-    @property
-    def has_attachments(self) -> bool:
-        """Whether an attachment is not inline."""
-        return not all(part.is_inline for part in self.files)
 
 
 def parse(value: Value, *, is_cut: bool = False) -> Structure:
     """
-    Return the leaves of a BODYSTRUCTURE; what is malformed is left out.
+    Return the parts of a BODYSTRUCTURE; what is malformed is left out.
 
     *is_cut*: its end is missing.
     """
-    leaves: list[Part] = []
-    stack: list[tuple[Sequence[Value], str]] = []
-    if isinstance(value, list) and value:
-        stack = [(value, "")]
-        while stack and len(leaves) < MAX_PARTS:
-            node, section = stack.pop()
-            if node and isinstance(node[0], list):
-                children = list(_leading_lists(node))
-                prefix = f"{section}." if section else ""
-                stack += [
-                    (child, f"{prefix}{index}")
-                    for index, child in reversed(list(enumerate(children, start=1)))
-                ]
-            elif len(node) > _SIZE:
-                leaves.append(_leaf(node, section or "1"))
-    return Structure(tuple(leaves), is_whole=not (is_cut or stack))
+    reader = _Reader()
+    root = reader.read(value, "", depth=0)
+    leaves = tuple(reader.leaves)
+    arrangement: Arrangement[Part] = Arrangement() if root is None else arrange(root)
+    return Structure(leaves, arrangement, is_whole=not (is_cut or reader.left_out))
+
+
+class _Reader:
+    """
+    A reader of one structure.
+
+    Attributes:
+        leaves: In order.
+        left_out: Whether there are more parts than are read.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[Part] = []
+        self.left_out = False
+
+    def read(self, node: Value, section: str, *, depth: int) -> Part | None:
+        """Return a part and those in it; None: it is malformed."""
+        if not isinstance(node, list) or not node:
+            return None
+        if len(self.leaves) >= MAX_PARTS or depth > MAX_DEPTH:
+            self.left_out = True
+            return None
+        if not isinstance(node[0], list):
+            if len(node) <= _SIZE:
+                return None
+            leaf = _leaf(node, section or "1")
+            self.leaves.append(leaf)
+            return leaf
+        prefix = f"{section}." if section else ""
+        nodes = list(_leading_lists(node))
+        read = (
+            self.read(child, f"{prefix}{index}", depth=depth + 1)
+            for index, child in enumerate(nodes, start=1)
+        )
+        children = tuple([child for child in read if child is not None])
+        subtype = text(node[len(nodes)]).lower() if len(node) > len(nodes) else ""
+        return Part(
+            section=section,
+            media_type=f"multipart/{subtype or 'mixed'}",
+            charset=None,
+            encoding="",
+            size=0,
+            filename="",
+            disposition="",
+            has_content_id=False,
+            children=children,
+        )
 
 
 # Positions in the list of a leaf.

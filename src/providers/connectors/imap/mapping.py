@@ -10,7 +10,7 @@ from types import MappingProxyType
 from providers.columnar import Column, RecordBuilder, attribute, computed, constant
 from providers.connectors.imap import modified_utf7
 from providers.connectors.imap.body_structure import Part, Structure
-from providers.mail import charsets, transfer_encodings
+from providers.mail import charsets, message_parts, transfer_encodings
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import html_to_text
@@ -35,8 +35,8 @@ class FetchedMessage:
         labels: The labels that a server of Gmail tells, in its spelling.
         flags: In the server's spelling.
         headers: By lower-case name; address headers that are repeated are joined.
-        preview: The beginning of the body, encoded; None where it was not asked for.
-        body: The body, encoded; None where it was not asked for.
+        preview: The beginning of the first text, encoded; None where it was not asked for.
+        bodies: The texts, encoded, by section; None where they were not asked for.
     """
 
     id: str
@@ -48,7 +48,7 @@ class FetchedMessage:
     thread_id: str | None = None
     labels: tuple[str, ...] = ()
     preview: bytes | None = None
-    body: bytes | None = None
+    bodies: dict[str, bytes] | None = None
 
     @property
     def is_read(self) -> bool:
@@ -99,22 +99,29 @@ def _text(part: Part, content: bytes, *, is_cut: bool = False) -> str:
 
 
 def _body(message: FetchedMessage) -> str | None:
-    part = message.structure.body
-    return None if part is None or message.body is None else _text(part, message.body)
-
-
-def _body_type(message: FetchedMessage) -> str | None:
-    part = message.structure.body
-    return None if part is None else "html" if part.media_type == "text/html" else "text"
+    texts, bodies = message.structure.arrangement.texts, message.bodies
+    if not texts or bodies is None:
+        return None
+    return message_parts.join_texts(
+        [(part.media_type, _text(part, bodies.get(part.section, b""))) for part in texts]
+    )
 
 
 def _preview(message: FetchedMessage) -> str:
-    part = message.structure.body
-    content = message.preview if message.preview is not None else message.body
-    if part is None or content is None:
+    texts = message.structure.arrangement.texts
+    if not texts:
         return ""
-    text = _text(part, content, is_cut=len(content) < part.size)
-    visible = html_to_text(text) if part.media_type == "text/html" else text
+    content = message.preview
+    if content is None and message.bodies is not None:
+        content = message.bodies.get(texts[0].section)
+    return "" if content is None else preview_text(texts[0], content)
+
+
+def preview_text(part: Part, content: bytes) -> str:
+    """Return the preview of a text of which *content* is the beginning."""
+    is_cut = len(content) < part.size
+    text = _text(part, content, is_cut=is_cut)
+    visible = html_to_text(text, is_cut=is_cut) if part.media_type == "text/html" else text
     return _BLANKS.sub(" ", visible).strip()[:MAX_PREVIEW]
 
 
@@ -140,7 +147,7 @@ _GMAIL_LABELS = {name.upper(): label for label, name in GMAIL_SYSTEM_LABELS.item
 
 
 def _attachments(message: FetchedMessage) -> tuple[mail_records.Attachment, ...]:
-    return tuple([attachment(message.id, part) for part in message.structure.files])
+    return tuple([attachment(message.id, part) for part in message.structure.arrangement.files])
 
 
 def attachment(message_id: str, part: Part) -> mail_records.Attachment:
@@ -150,7 +157,7 @@ def attachment(message_id: str, part: Part) -> mail_records.Attachment:
         part.filename or "noname",
         part.media_type or None,
         part.decoded_size,
-        part.is_inline,
+        message_parts.is_inline(part),
     )
 
 
@@ -173,14 +180,14 @@ _EMAILS = RecordBuilder(
         "bcc": _from_header("bcc"),
         "body_preview": computed(_preview),
         "body": computed(_body),
-        "body_type": computed(_body_type),
+        "body_type": attribute("structure.arrangement.body_type"),
         # Without a valid date, a message was sent when it was received.
         "sent_at": computed(
             lambda message: FROM_HEADERS["sent_at"](message.headers) or message.received_at
         ),
         "received_at": attribute("received_at"),
         "is_read": attribute("is_read"),
-        "has_attachments": attribute("structure.has_attachments"),
+        "has_attachments": attribute("structure.arrangement.has_attachments"),
         "attachments": computed(_attachments),
         "labels": computed(_labels),
         "importance": _from_header("importance"),

@@ -7,7 +7,12 @@ from collections.abc import Set as AbstractSet
 
 from providers.connectors.imap import body_structure, requested_items
 from providers.connectors.imap.folders import GMAIL, Folder
-from providers.connectors.imap.mapping import FetchedMessage, parse_headers, thread_root
+from providers.connectors.imap.mapping import (
+    FetchedMessage,
+    parse_headers,
+    preview_text,
+    thread_root,
+)
 from providers.connectors.imap.message_ids import Location, MessageIds
 from providers.connectors.imap.received_times import internal_date, received_at
 from providers.failures import Missing, TooMuch
@@ -18,6 +23,7 @@ from providers.imap.session import OpenFolder, Rejected, Session, astring
 from providers.turns import in_turns
 
 PREVIEW_BYTES = 4096  # of the encoded body
+LONG_PREVIEW_BYTES = 64 * 1024  # of one whose beginning shows nothing
 MAX_BODY = 8 * 1024 * 1024  # bytes of one body; docs/spec/upstream/imap.md#limits
 MAX_BODIES = 12 * 1024 * 1024  # bytes of all bodies of one command
 # Bytes outside of literals that are kept of a message, which its parts take.
@@ -217,37 +223,68 @@ async def read_messages(
 
 
 async def _read_previews(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
-    for section, uids in _by_section(messages).items():
-        part = f"BODY.PEEK[{section}]<0.{PREVIEW_BYTES}>"
-        rows = await session.fetch(sequence_sets.write(uids), f"UID {part}")
-        for uid in uids:
-            messages[uid].preview = _bytes(rows.get(uid, Row()).get(f"BODY[{section}]"))
+    for section, uids in _by_first_section(messages).items():
+        await _read_beginnings(session, messages, section, uids, PREVIEW_BYTES)
+        blank = [uid for uid in uids if _begins_blank(messages[uid])]
+        if blank:  # such as a long style sheet
+            await _read_beginnings(session, messages, section, blank, LONG_PREVIEW_BYTES)
+
+
+async def _read_beginnings(
+    session: Session,
+    messages: Mapping[int, FetchedMessage],
+    section: str,
+    uids: Sequence[int],
+    count: int,
+) -> None:
+    items = f"UID BODY.PEEK[{section}]<0.{count}>"
+    rows = await session.fetch(sequence_sets.write(uids), items)
+    for uid in uids:
+        messages[uid].preview = _bytes(rows.get(uid, Row()).get(f"BODY[{section}]"))
+
+
+def _begins_blank(message: FetchedMessage) -> bool:
+    part, content = message.structure.arrangement.texts[0], message.preview or b""
+    is_cut = len(content) >= PREVIEW_BYTES and len(content) < part.size
+    return is_cut and not preview_text(part, content)
+
+
+def _by_first_section(messages: Mapping[int, FetchedMessage]) -> Mapping[str, list[int]]:
+    """Return the UIDs of the messages whose first text is the part of each number."""
+    by_section = defaultdict(list)
+    for uid, message in messages.items():
+        for part in message.structure.arrangement.texts[:1]:
+            by_section[part.section].append(uid)
+    return by_section
 
 
 async def _read_bodies(session: Session, messages: Mapping[int, FetchedMessage]) -> None:
-    for section, uids in _by_section(messages).items():
+    for sections, uids in _by_sections(messages).items():
+        items = " ".join(("UID", *(f"BODY.PEEK[{section}]" for section in sections)))
         for some in _portions(uids, messages):
-            rows = await session.fetch(sequence_sets.write(some), f"UID BODY.PEEK[{section}]")
+            rows = await session.fetch(sequence_sets.write(some), items)
             for uid in some:
-                messages[uid].body = _bytes(rows.get(uid, Row()).get(f"BODY[{section}]"))
+                row = rows.get(uid, Row())
+                messages[uid].bodies = {
+                    section: _bytes(row.get(f"BODY[{section}]")) for section in sections
+                }
 
 
-def _by_section(messages: Mapping[int, FetchedMessage]) -> Mapping[str, list[int]]:
-    """Return the UIDs of the messages whose body is the part of each number."""
-    by_section = defaultdict(list)
+def _by_sections(messages: Mapping[int, FetchedMessage]) -> Mapping[tuple[str, ...], list[int]]:
+    """Return the UIDs of the messages whose texts are the parts of the same numbers."""
+    by_sections = defaultdict(list)
     for uid, message in messages.items():
-        part = message.structure.body
-        if part is not None:
-            by_section[part.section].append(uid)
-    return by_section
+        sections = tuple(part.section for part in message.structure.arrangement.texts)
+        if sections:
+            by_sections[sections].append(uid)
+    return by_sections
 
 
 def _portions(uids: Sequence[int], messages: Mapping[int, FetchedMessage]) -> Iterable[list[int]]:
     portion: list[int] = []
     size = 0
     for uid in uids:
-        part = messages[uid].structure.body
-        length = 0 if part is None else part.size
+        length = sum(part.size for part in messages[uid].structure.arrangement.texts)
         if length > MAX_BODY:
             raise TooMuch
         if portion and size + length > MAX_BODIES:

@@ -33,6 +33,10 @@ _CLOSING = MappingProxyType(
     }
 )
 _TAG = re.compile(r"<[^<>]*>")
+_PARTING_TAG = re.compile(
+    r"(?i)</?(?:p|div|br|hr|h[1-6]|[uod]l|li|d[td]|table|thead|tbody|tfoot|tr|t[dh]|blockquote|pre"
+    r"|address|article|section|header|footer|center|form|body|html|img|option)\b[^<>]*>"
+)
 
 
 class MessageViews:
@@ -130,8 +134,9 @@ def plain_text(tree: Part) -> str:
 
 
 def strip_html(source: str) -> str:
-    """Return the visible text of HTML on one line."""
-    return " ".join(html.unescape(_TAG.sub(" ", _visible_html(source))).split())
+    """Return the visible text of HTML on one line; inline elements do not part words."""
+    text = _TAG.sub("", _PARTING_TAG.sub(" ", _visible_html(source)))
+    return " ".join(html.unescape(text).split())
 
 
 def _visible_html(source: str) -> str:
@@ -144,7 +149,7 @@ def _visible_html(source: str) -> str:
         if closing is None:  # never closed: remove only the tag itself
             break
     visible.append(source[at:])
-    return " ".join(visible)
+    return "".join(visible)
 
 
 def _payload(part: Part) -> tuple[dict[str, Any], bool]:

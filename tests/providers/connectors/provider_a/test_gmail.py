@@ -130,7 +130,7 @@ async def test_root_headers_are_not_requested_when_only_the_structure_is_wanted(
     await account_a.port.get(name, wanted=frozenset({"has_attachments"}))
 
     assert account_a.asked("fields")[0].startswith(
-        "id,threadId,labelIds,internalDate,payload(mimeType,filename,parts("
+        "id,threadId,labelIds,internalDate,payload(mimeType,filename,body(size),parts("
     )
 
 

@@ -6,16 +6,18 @@ from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from providers.columnar import RecordBuilder, attribute, computed, constant
+from providers.columnar import RecordBuilder, attribute, constant
 from providers.connectors.provider_a.gmail.response_types import Message, ParsedMessage, Part
 from providers.ids import are_provider_a_ids
-from providers.mail import addresses, charsets
+from providers.mail import addresses, charsets, message_parts
 from providers.mail.header_fields import FROM_HEADERS
 from providers.records import mail as mail_records
 from providers.search_text import unescape
 
 PROVIDER = "PROVIDER_A"
 UNREAD_LABEL = "UNREAD"  # not shown as a label: `is_read` says the same
+
+LargeTexts = Mapping[tuple[str, str], str]  # by the ids of the message and of its part
 
 _CHARSET = re.compile(r'charset\s*=\s*"?([^\s";]+)', re.IGNORECASE)
 
@@ -25,7 +27,7 @@ def emails(
     wanted: AbstractSet[str],
     *,
     labels: Mapping[str, str],
-    bodies: Mapping[str, str],
+    bodies: LargeTexts,
     prefix: str = "",
 ) -> list[mail_records.Email]:
     """
@@ -35,7 +37,7 @@ def emails(
         messages: Read with `requested_fields.message` for at least *wanted*.
         wanted: Attributes of `Email`; others stay None.
         labels: Label id to name; a label that is not in it keeps its id.
-        bodies: Texts of the large bodies, which were read separately, by message id.
+        bodies: Large texts, which were read separately.
         prefix: Precedes the ids of messages and threads.
     """
     columns: dict[str, Iterable[object]] = {}
@@ -59,27 +61,14 @@ def emails(
             for parsed in messages
         ]
         columns["attachments"] = attachments
-        columns["has_attachments"] = [
-            not all(file.is_inline for file in files) for files in attachments
-        ]
+        columns["has_attachments"] = [parsed.leaves.has_attachments for parsed in messages]
     if "labels" in wanted:
         label_ids = [parsed.message.label_ids for parsed in messages]
         names = {ids: label_names(ids, labels) for ids in set(label_ids)}  # few differ
         columns["labels"] = [names[ids] for ids in label_ids]
     if "body" in wanted:
-        columns["body"] = [
-            bodies[parsed.id] if parsed.id in bodies else _text(parsed) for parsed in messages
-        ]
+        columns["body"] = [_text(parsed, bodies) for parsed in messages]
     return _EMAILS.records(messages, wanted, columns)
-
-
-def body_part(parsed: ParsedMessage) -> Part | None:
-    """Return the leaf that is the body: the first of HTML, else the first of plain text."""
-    for kind in ("text/html", "text/plain"):
-        for leaf in parsed.leaves.texts:
-            if leaf.mime_type.lower() == kind:
-                return leaf
-    return None
 
 
 def part_text(part: Part, data: str | None = None) -> str:
@@ -107,7 +96,7 @@ def attachment(message_id: str, file: Part) -> mail_records.Attachment:
         addresses.decode_words(file.filename) or "noname",
         file.mime_type or None,
         file.body.size,
-        file.is_inline,
+        message_parts.is_inline(file),
     )
 
 
@@ -118,16 +107,15 @@ def have_valid_ids(messages: Iterable[Message]) -> bool:
     return are_provider_a_ids(ids)
 
 
-def _text(parsed: ParsedMessage) -> str | None:
-    part = body_part(parsed)
-    return None if part is None else part_text(part)
-
-
-def _body_type(parsed: ParsedMessage) -> str | None:
-    part = body_part(parsed)
-    if part is None:
+def _text(parsed: ParsedMessage, large: LargeTexts) -> str | None:
+    parts = parsed.leaves.texts
+    if not parts:
         return None
-    return "html" if part.mime_type.lower() == "text/html" else "text"
+    texts = []
+    for part in parts:
+        text = large.get((parsed.id, part.part_id))
+        texts.append((part.media_type, part_text(part) if text is None else text))
+    return message_parts.join_texts(texts)
 
 
 def label_names(label_ids: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
@@ -144,12 +132,10 @@ _EMAILS = RecordBuilder(
         "provider": constant(PROVIDER),
         "thread_id": attribute("message.thread_id"),
         "body_preview": attribute("message.snippet", unescape),
-        "body_type": computed(_body_type),
+        "body_type": attribute("leaves.body_type"),
         "received_at": attribute("message.received_at"),
         "is_read": attribute("message.label_ids", lambda labels: UNREAD_LABEL not in labels),
-        "has_attachments": attribute(
-            "leaves.files", lambda files: not all(file.is_inline for file in files)
-        ),
+        "has_attachments": attribute("leaves.has_attachments"),
     },
     always=frozenset({"id", "provider", "thread_id", "received_at", "is_read", "has_attachments"}),
 )

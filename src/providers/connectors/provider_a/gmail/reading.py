@@ -24,6 +24,7 @@ from providers.http.response import Response
 from providers.ids import is_provider_a_id
 from providers.mail import scanning
 from providers.mail.lazy_records import LazyRecords
+from providers.mail.message_parts import arrange
 from providers.paging import PageIterator
 
 MAX_IDS_PER_PAGE = 500
@@ -118,27 +119,28 @@ class MessageReader:
         """Split messages into leaves if *wanted* needs them; too deep ones are read again."""
         if not requested_fields.costly_attributes(wanted):
             return [ParsedMessage(message) for message in messages]
-        parsed = [ParsedMessage(message, message.payload.leaves()) for message in messages]
+        parsed = [ParsedMessage(message, arrange(message.payload)) for message in messages]
         params = requested_fields.message(frozenset(wanted), requested_fields.DEEP_LEVELS)
         for index, shallow in enumerate(parsed):
-            if shallow.leaves.truncated:
+            if shallow.message.payload.is_truncated():
                 by_id = await batch.messages(self._upstream, [shallow.id], params)
                 message = by_id.get(shallow.id, shallow.message)
-                parsed[index] = ParsedMessage(message, message.payload.leaves())
+                parsed[index] = ParsedMessage(message, arrange(message.payload))
         return parsed
 
     async def _labels(self, messages: Sequence[ParsedMessage]) -> Mapping[str, str]:
         label_ids = {label for parsed in messages for label in parsed.message.label_ids}
         return await self._cache.labels.names_including(self._upstream, sorted(label_ids))
 
-    async def _large_bodies(self, messages: Sequence[ParsedMessage]) -> dict[str, str]:
-        """Read the bodies that are too large to come with their message, by message id."""
-        parts = {}
-        for parsed in messages:
-            part = mapping.body_part(parsed)
-            if part is not None and part.body.data is None and part.body.attachment_id:
-                parts[parsed.id] = part
-        texts = await asyncio.gather(*(self._text(name, part) for name, part in parts.items()))
+    async def _large_bodies(self, messages: Sequence[ParsedMessage]) -> mapping.LargeTexts:
+        """Read the texts that are too large to come with their message."""
+        parts = {
+            (parsed.id, part.part_id): part
+            for parsed in messages
+            for part in parsed.leaves.texts
+            if part.body.data is None and part.body.attachment_id
+        }
+        texts = await asyncio.gather(*(self._text(key[0], part) for key, part in parts.items()))
         return dict(zip(parts, texts, strict=True))
 
     async def _text(self, message_id: str, part: Part) -> str:

@@ -82,4 +82,4 @@ def _members(wanted: AbstractSet[str]) -> str:
         return "partId,mimeType,filename,headers,body(size,attachmentId,data)"
     if "attachments" in wanted:
         return "partId,mimeType,filename,headers,body(size,attachmentId)"
-    return "mimeType,filename,headers"
+    return "mimeType,filename,headers,body(size)"

@@ -1,11 +1,11 @@
 """Structs that Gmail's responses are decoded into."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
 import msgspec
 
+from providers.mail.message_parts import Arrangement
 from providers.records.base import Long, from_epoch_ms
 
 _ADDRESSED = frozenset({"to", "cc", "bcc", "reply-to", "from"})
@@ -55,6 +55,11 @@ class Part(GoogleStruct):
         return by_name
 
     @property
+    def media_type(self) -> str:
+        """The type in lower case."""
+        return self.mime_type.lower()
+
+    @property
     def disposition(self) -> str:
         """The Content-Disposition without parameters, lower case; "" without one."""
         for header in self.headers:
@@ -63,53 +68,39 @@ class Part(GoogleStruct):
         return ""
 
     @property
-    def is_inline(self) -> bool:
-        """Whether the part is shown within the body, such as an image with a Content-ID."""
-        disposition = self.disposition
-        if disposition == "attachment":
-            return False
-        return disposition == "inline" or bool(self.header("content-id"))
+    def has_content_id(self) -> bool:
+        """Whether the body can refer to the part."""
+        return bool(self.header("content-id"))
 
-    def leaves(self) -> "MessageLeaves":
-        """
-        Return the leaves of the message, in order.
+    @property
+    def encoded_size(self) -> int:
+        """Bytes of the part, which Gmail decodes; at least those that came."""
+        return max(self.body.size, len(self.body.data or ""))
 
-        A part that is no container is an attachment when it has a file name or the disposition
-        ``attachment``, even if it has parts.
+    @property
+    def children(self) -> "tuple[Part, ...]":
         """
-        texts: list[Part] = []
-        files: list[Part] = []
-        truncated = False
+        Return the parts in a container.
+
+        An attached message without a name is one, too; with a name it is an attachment.
+        """
+        if self.mime_type.startswith("multipart/"):
+            return self.parts
+        return () if self.filename or self.disposition == "attachment" else self.parts
+
+    def is_truncated(self) -> bool:
+        """Return whether a container came without its parts, because it lies too deep."""
         stack = [self]
         while stack:
             part = stack.pop()
-            is_container = part.mime_type.startswith("multipart/")
-            if not is_container and (part.filename or part.disposition == "attachment"):
-                files.append(part)
-            elif part.parts:
-                stack.extend(reversed(part.parts))
-            else:
-                texts.append(part)
-                truncated = truncated or is_container
-        return MessageLeaves(texts, files, truncated=truncated)
+            if part.parts:
+                stack.extend(part.children)
+            elif part.mime_type.startswith("multipart/"):
+                return True
+        return False
 
 
-class MessageLeaves(msgspec.Struct, frozen=True, gc=False):
-    """
-    The leaves of a message.
-
-    Attributes:
-        texts: Parts that are no attachments.
-        files: Attachments.
-        truncated: Whether a container came without its parts, because it lies too deep.
-    """
-
-    texts: Sequence[Part] = ()
-    files: Sequence[Part] = ()
-    truncated: bool = False
-
-
-NO_LEAVES = MessageLeaves()
+NO_LEAVES: Arrangement[Part] = Arrangement()
 _MAX_DIGITS = 14  # of milliseconds since the epoch: until the year 5138
 
 
@@ -147,7 +138,7 @@ class ParsedMessage(msgspec.Struct, frozen=True, gc=False):
     """A message and its leaves, which are empty unless a wanted attribute needs them."""
 
     message: Message
-    leaves: MessageLeaves = NO_LEAVES
+    leaves: Arrangement[Part] = NO_LEAVES
 
     @property
     def id(self) -> str:

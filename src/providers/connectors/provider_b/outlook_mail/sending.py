@@ -14,7 +14,7 @@ from providers.connectors.provider_b.outlook_mail import mapping, previews, sele
 from providers.connectors.provider_b.outlook_mail.drafts import DraftSender, Json, NewDraft
 from providers.connectors.provider_b.outlook_mail.response_types import Message, decode_message
 from providers.http.client import Upstream
-from providers.mail import delivery, quoting
+from providers.mail import delivery, message_parts, quoting
 from providers.mail.reply_recipients import derive_recipients
 from providers.ports.mail import Draft, Forward, NoReplyRecipient, Reply, UnsafeMessage
 from providers.records import mail as mail_records
@@ -200,10 +200,10 @@ def _body(text: str, body_type: str) -> Json:
 
 def _insert_text(text: str, body_type: str, draft: Message) -> Json:
     """Return the body with *text* before Graph's quotation in a draft."""
-    inserted = text if body_type == "html" else quoting.text_to_html(text)
+    inserted = text if body_type == "html" else message_parts.text_to_html(text)
     content = (draft.body.content or "") if draft.body is not None else ""
     if draft.body is not None and draft.body.content_type.lower() != "html":
-        content = quoting.text_to_html(content)
+        content = message_parts.text_to_html(content)
     tag = _BODY_TAG.search(content)
     start = tag.end() if tag else 0
     return _body(f"{content[:start]}<div>{inserted}</div>{content[start:]}", "html")
