@@ -22,6 +22,13 @@ from providers.http.step_timer import StepTimer
 
 # NAT64, its networks for local use (RFC 8215), and the former IPv4-compatible addresses.
 _IPV4_AT_THE_END = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")))
+# All global unicast addresses of today, and NAT64: whatever else IANA defines leads elsewhere.
+_GLOBAL_UNICAST = tuple(map(ipaddress.IPv6Network, ("2000::/3", "64:ff9b::/96")))
+# Rows of IANA's special-purpose registries that the tables of the standard library lack, or hold
+# in some versions only. Of the protocol assignments none is a server's, anycast ones included.
+_SPECIAL = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "3fff::/20"))
+)
 _CLOSING_SECONDS = 2.0  # for the sockets to close, which takes a few rounds of the loop
 
 
@@ -77,7 +84,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 def is_public(address: str) -> bool:
     """Return whether an IP address, and each IPv4 address inside an IPv6 one, is a public one."""
     parsed = ipaddress.ip_address(address)
-    return all(each.is_global and not each.is_multicast for each in (parsed, *_embedded(parsed)))
+    return all(map(_is_reachable, (parsed, *_embedded(parsed))))
+
+
+def _is_reachable(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Return whether the internet leads to an address, as IANA's registries have it."""
+    if address.version == 6 and not any(address in network for network in _GLOBAL_UNICAST):
+        return False
+    is_special = any(address in network for network in _SPECIAL)
+    return address.is_global and not address.is_multicast and not is_special
 
 
 def _embedded(
