@@ -4,6 +4,7 @@ import gc
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import sys
@@ -27,6 +28,7 @@ from gateway.telemetry import logs
 from gateway.telemetry.metrics import FOLDER
 
 BACKLOG = 2048
+OTHER_DESCRIPTORS = 256  # for upstreams, the database and files
 _log = logging.getLogger("gateway")
 
 
@@ -73,6 +75,7 @@ def run(settings: Settings) -> None:
     """Serve in this process until told to stop."""
     listeners, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
+    allow_descriptors(settings.max_connections)
     gateway = assemble(settings, sandbox=sandbox_of(settings))
     tune_garbage_collector()
     run_app(gateway, *listeners, stop=Stop.of(settings))
@@ -88,6 +91,7 @@ def run_many(settings: Settings) -> None:
     gc.enable()  # this process only watches its workers
     listeners, settings = _listen(settings)
     logs.configure(level=settings.log_level, form=settings.log_format)
+    allow_descriptors(settings.max_connections)
     os.environ["AGW_PORT"] = str(settings.port)  # what the workers read
     if settings.admin_port is not None:
         os.environ["AGW_ADMIN_PORT"] = str(settings.admin_port)
@@ -101,6 +105,20 @@ def run_many(settings: Settings) -> None:
         supervisor.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         raise CommandError("A worker did not start; the lines above name the kind of failure.")
+
+
+def allow_descriptors(connections: int) -> None:
+    """Raise the limit of descriptors to what *connections* of clients need, or warn."""
+    needed = connections + OTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < needed:  # RLIM_INFINITY is -1
+        soft = needed if hard < 0 else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if 0 <= soft < needed:
+        _log.warning(
+            "the limit of file descriptors is too low for AGW_MAX_CONNECTIONS",
+            extra={"limit": soft, "needed": needed},
+        )
 
 
 def tune_garbage_collector() -> None:

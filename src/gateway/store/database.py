@@ -8,6 +8,7 @@ processes wait for each other instead of losing updates, and readers never wait 
 import asyncio
 import logging
 import os
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
@@ -37,7 +38,10 @@ Pooler = Literal["session", "transaction"]
 log = logging.getLogger("gateway")
 
 BUSY_TIMEOUT = 5.0  # seconds that a write waits for another process
-_HARMLESS_WRITE = text("DELETE FROM leases WHERE until < 0")
+# Leases that nobody takes: they need new pages, which a full disk does not have.
+_HARMLESS_WRITE = text("INSERT INTO leases (name, holder, until) VALUES (:name, :holder, -1)")
+_HARMLESS_ROWS = 400  # about 100 KB with the index
+_END_OF_WRITE = text("DELETE FROM leases WHERE until < 0")
 _NOT_UPGRADED = (
     "The database is of an older version ({}) than this program, which was told not to migrate it: "
     "run `access-gateway db upgrade` first."
@@ -214,7 +218,7 @@ class Database:
         """
         Return whether writes succeed: not on a read-only server, and not after a failed write.
 
-        After a failed write another one is tried, which changes nothing.
+        After a failed write another one is tried, which takes room and gives it back.
         """
         try:
             if self.path is None:
@@ -223,8 +227,14 @@ class Database:
                     if (await (await session.connection()).execute(state)).scalar_one() == "on":
                         return False
             if self.writes_fail:
-                async with self.writing() as session:
-                    await (await session.connection()).execute(_HARMLESS_WRITE)
+                holder = secrets.token_hex(16)
+                rows = [
+                    {"name": f"{holder}:{number:060}", "holder": holder}
+                    for number in range(_HARMLESS_ROWS)
+                ]
+                for statement, values in ((_HARMLESS_WRITE, rows), (_END_OF_WRITE, None)):
+                    async with self.writing() as session:
+                        await (await session.connection()).execute(statement, values)
         except StorageUnavailable:
             return False
         return True

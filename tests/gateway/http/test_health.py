@@ -9,7 +9,6 @@ from sqlalchemy import text
 
 from gateway.app import assemble
 from gateway.http import health
-from gateway.store import database as database_module
 from gateway.store import timestamps
 from gateway.store.database import StorageUnavailable
 from gateway.store.tables import ConnectionRow
@@ -218,17 +217,24 @@ async def test_not_ready_while_the_clock_differs_from_the_databases(client, gate
     assert (response.status_code, response.json()) == (503, readiness("unready", clock="off"))
 
 
-async def test_failed_writes_are_shown_until_a_write_succeeds(client, gateway, monkeypatch):
-    monkeypatch.setattr(database_module, "_HARMLESS_WRITE", text("INSERT INTO nowhere VALUES (1)"))
+async def test_failed_writes_are_shown_until_a_write_succeeds(client, gateway):
+    database = gateway.services.database
+    await limit_pages(database, 1)  # as many as there are: a full disk
     for _ in range(10):  # a background task may write successfully in between
-        gateway.services.database.writes_fail = True
+        database.writes_fail = True
         answer = (await client.get("/readyz")).json()
         if answer["checks"]["writes"] == "lost":
             break
     assert answer == readiness("ready", writes="lost")
 
-    monkeypatch.undo()
+    await limit_pages(database, 100_000)
+    database.writes_fail = True
     assert (await client.get("/readyz")).json() == readiness("ready")
+
+
+async def limit_pages(database, count):
+    async with database.writing() as session:
+        await (await session.connection()).execute(text(f"PRAGMA max_page_count = {count}"))
 
 
 async def test_a_failing_background_task_is_shown(client, monkeypatch):

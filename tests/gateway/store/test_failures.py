@@ -73,9 +73,15 @@ async def test_a_full_disk_is_unavailable_until_there_is_room(database):
     with pytest.raises(StorageUnavailable):
         await write(database, insert, name="x" * 100_000)
     assert database.writes_fail
+    assert not await database.accepts_writes()
+    assert database.writes_fail
     await write(database, "PRAGMA max_page_count = 100000")
+    database.writes_fail = True
     assert await database.accepts_writes()
     assert not database.writes_fail
+    async with database.reading() as session:
+        left = await (await session.connection()).execute(text("SELECT name FROM leases"))
+        assert left.all() == []
 
 
 async def test_a_broken_constraint_is_not_unavailable(database):
