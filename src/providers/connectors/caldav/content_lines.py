@@ -17,6 +17,7 @@ MAX_BYTES = 512 * 1024  # of one calendar object
 _MAX_DEPTH = 8
 
 _LONE_RETURN = re.compile(r"\r(?!\n)")
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _PARTS = re.compile(r"((?:[^\\,]|\\.)*)(?:,|\Z)", re.DOTALL)
 
@@ -119,6 +120,10 @@ def _lines(text: str) -> Iterator[ContentLine]:
         try:
             name, params, value = line.raw_parts()
         except ValueError:
+            plain = _CONTROLS.sub("", line)
+            if plain == line:
+                continue
+            yield from _lines(plain)  # the library refuses parameters with control characters
             continue
         yield ContentLine(
             name.upper(), {key.upper(): _first(values) for key, values in params.items()}, value

@@ -20,7 +20,7 @@ _MAX_NAME = 200
 _UTC_NAMES = frozenset({"utc", "gmt", "z", "etc/utc", "zulu", "coordinateduniversaltime"})
 _OFFSET = re.compile(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?(\d\d))?")
 _OFFSET_PREFIX = re.compile(r"\((?:utc|gmt)(?:[+-][\d:.]+)?\)")
-_NUMBERED = re.compile(r"[\s_-]+\d{1,2}$")
+_NUMBERED = re.compile(r"(?<![\s_-])[\s_-]+\d{1,2}$")
 _NEITHER = re.compile(r"[^a-z0-9+/:.()-]+")
 _NO_LETTER = re.compile(r"[^a-z0-9+-]+")
 
@@ -215,7 +215,10 @@ def _by_windows_name(name: str) -> tzinfo | None:
 
 
 def _by_offset(name: str) -> tzinfo | None:
-    match = _OFFSET.fullmatch(_squeezed(name).strip("()"))
+    plain = _squeezed(name)
+    # Windows calls `UTC-11` "(UTC-11:00) Coordinated Universal Time-11".
+    shown = _OFFSET_PREFIX.sub("", plain).replace("coordinateduniversaltime", "utc")
+    match = _OFFSET.fullmatch(shown or plain.strip("()"))
     if match is None:
         return None
     hours, minutes = int(match[2]), int(match[3] or 0)
