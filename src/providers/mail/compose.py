@@ -28,6 +28,7 @@ _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _MAX_ADDRESS = 320  # characters
+_MAX_FILENAME = 255  # characters, as of an attachment that a caller names
 _LINE = 76  # characters
 _LINE_BYTES = 57  # in a line of base64
 _WORD_BYTES = 45  # 60 characters of base64, 72 with the delimiters of an encoded word
@@ -314,14 +315,19 @@ def _attachment(file: AttachedFile) -> Iterator[bytes | StoredContent]:
 
 
 def _filename(name: str) -> str:
-    """Return the parameter of a file name: plain if possible, else by RFC 2231, never both."""
-    if re.fullmatch(r"[A-Za-z0-9 ._()-]{1,60}", name):
-        return f'filename="{name}"'
+    """Return the parameters of a file name: plain if possible, else by RFC 2231, never both."""
     stem, dot, ending = name.rpartition(".")
     if not stem or len(ending) > 10:
         stem, dot, ending = name, "", ""
+    name = stem[: _MAX_FILENAME - len(dot + ending)] + dot + ending
+    if re.fullmatch(r"[A-Za-z0-9 ._()-]+", name):
+        return f'filename="{name}"'
     # Sixty characters have at most 720 octets in this encoding; a line may have 998.
-    return f"filename*=UTF-8''{quote(stem[:60] + dot + ending, safe='')}"
+    pieces = [quote(name[at : at + 60], safe="") for at in range(0, len(name), 60)]
+    if len(pieces) == 1:
+        return f"filename*=UTF-8''{pieces[0]}"
+    pieces[0] = f"UTF-8''{pieces[0]}"
+    return ";\r\n ".join(f"filename*{number}*={piece}" for number, piece in enumerate(pieces))
 
 
 def _base64(content: bytes) -> bytes:

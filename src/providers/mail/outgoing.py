@@ -65,7 +65,7 @@ def reply_message(
         body_type=body_type,
         message_id=reply.attempt.message_id,
         in_reply_to=original_id,
-        references=reply_headers.references(headers.get("references", ""), original_id),
+        references=reply_headers.references(headers, original_id),
         files=compose.attached(reply.files),
     )
 
@@ -74,7 +74,10 @@ def forward_message(raw: bytes, forward: Forward, *, sender: str, provider: str)
     """Return a forward of the original *raw* with its attachments, and describe it to a dry run."""
     email, files = original_message.parse(raw, provider)
     body, body_type = quoting.quote_in_forward(
-        (forward.body, forward.body_type), email, hidden=forward.hidden
+        (forward.body, forward.body_type),
+        email,
+        hidden=forward.hidden,
+        content_ids=frozenset(file.content_id for file in files),
     )
     subject = quoting.forward_subject(
         compose.blank_control_characters("" if "subject" in forward.hidden else email.subject or "")

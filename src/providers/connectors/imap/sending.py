@@ -20,7 +20,7 @@ from providers.records import mail as mail_records
 
 MAX_FORWARDED = 36_700_160  # bytes of an original, as on provider A
 _CHUNK_BYTES = 1024 * 1024
-_ALWAYS = ("MESSAGE-ID", "REFERENCES", "REPLY-TO", "SUBJECT", "FROM")
+_ALWAYS = ("MESSAGE-ID", "IN-REPLY-TO", "REFERENCES", "REPLY-TO", "SUBJECT", "FROM")
 
 Headers = dict[str, str]
 
