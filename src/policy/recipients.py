@@ -8,6 +8,7 @@ passes only where everyone may be written to.
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import idna
@@ -16,6 +17,7 @@ import msgspec
 EVERYONE = "*"
 NO_NORMAL_FORM = "It is not an e-mail address that every mail system reads alike."
 MAX_ADDRESS = 320  # characters; checked first, because IDNA takes quadratic time
+MAX_DOMAIN = 254  # characters, with a final dot (RFC 1035, 2.3.4)
 MAX_LABEL = 63  # characters of a label of a domain (RFC 1035, 2.3.4)
 
 _QUOTED_LOCAL_PART = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -162,9 +164,10 @@ def _normalize_local_part(local: str) -> str:
     return unicodedata.normalize("NFC", "".join(map(str.lower, name or local)))
 
 
+@lru_cache(maxsize=4096)  # domains of stored rules, which are read again and again
 def _normalize_domain(domain: str) -> str | None:
     """Return *domain* in lower case, with A-labels (RFC 5890) and without a final dot."""
-    if len(domain) > MAX_ADDRESS:
+    if len(domain) > MAX_DOMAIN:
         return None
     if _ADDRESS_LITERAL.fullmatch(domain.lower()):
         return domain.lower()

@@ -40,6 +40,7 @@ _SCHEMES = (b"Bearer ", b"bearer ")  # the spellings of nearly all clients
 _HEADER = re.compile(rb"bearer +(\S+)", re.IGNORECASE)
 _MAX_COMPILED = 1024
 _MAX_CONNECTIONS = 4096
+_THREAD_SETTINGS = 8192  # bytes; longer ones, with many recipient patterns, are read in a thread
 _THREAD_RULES = 10_000  # more are compiled in a thread, so that other requests go on
 _LAST_USED_STEP = 60_000  # milliseconds: `lastUsedAt` is that coarse
 
@@ -283,7 +284,8 @@ class Authenticator:
         return policy
 
     async def _compile(self, token: int, settings: Settings, *, other_changes: int) -> "_Compiled":
-        grant = Grant.read(settings)
+        is_long = len(orjson.dumps(settings)) > _THREAD_SETTINGS
+        grant = await asyncio.to_thread(Grant.read, settings) if is_long else Grant.read(settings)
         rows = await self._reader.rows(_RULES, {"id": token}) if grant.collab_enabled else ()
 
         def compiled() -> _Compiled:
