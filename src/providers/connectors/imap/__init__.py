@@ -10,6 +10,7 @@ Mailboxes on the owners' own servers, by IMAP: docs/spec/upstream/imap.md.
     requested_items  the items of FETCH for the wanted attributes
     searching        searches over all folders, newest first
     threads          conversations over all folders
+    thread_roots     threads of messages that name their parent alone
     attachments      the bytes of attachments
     reading          messages by their locations, and the parts of them that are wanted
     body_structure   the parts of a message

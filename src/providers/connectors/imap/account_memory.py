@@ -1,12 +1,31 @@
 """Memory of an account between requests: its sessions, and the order of its mail."""
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from providers.bounded_map import BoundedMap
 from providers.connectors.imap.folder_index import FolderIndex
 from providers.imap.pool import SessionPool
+
+_MAX_LINKS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadLink:
+    """
+    A step from a message towards the root of its thread.
+
+    Attributes:
+        target: The Message-ID of the root, or of the parent.
+        until: When the link is looked up again, by the monotonic clock.
+    """
+
+    target: bytes
+    is_root: bool
+    until: float = math.inf
 
 
 @dataclass(slots=True)
@@ -16,12 +35,16 @@ class AccountMemory:
 
     Attributes:
         indexes: Folder, in the server's spelling -> its messages.
+        thread_links: Message-ID -> link, of parents that were looked for.
         refreshing: Held while indexes change.
     """
 
     pool: SessionPool = field(default_factory=SessionPool)
     indexes: defaultdict[bytes, FolderIndex] = field(
         default_factory=lambda: defaultdict(FolderIndex)
+    )
+    thread_links: BoundedMap[bytes, ThreadLink] = field(
+        default_factory=lambda: BoundedMap(_MAX_LINKS)
     )
     refreshing: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -6,7 +6,15 @@ from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from providers.connectors.imap import attachments, changing, mapping, reading, searching, threads
+from providers.connectors.imap import (
+    attachments,
+    changing,
+    mapping,
+    reading,
+    searching,
+    thread_roots,
+    threads,
+)
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folders import Folder, read_folders
 from providers.connectors.imap.message_ids import Location, MessageIds
@@ -75,6 +83,8 @@ class ImapMailbox:
             ids = connection.ids
             folders = await _folders(session) if "labels" in wanted else {}
             messages = await reading.read_messages(session, locations, wanted, ids, folders=folders)
+            if "thread_id" in wanted:
+                await thread_roots.settle(session, messages.values(), self._memory, ids)
             emails = mapping.emails(list(messages.values()), wanted)
             return dict(zip(messages, emails, strict=True))
 

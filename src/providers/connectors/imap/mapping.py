@@ -20,7 +20,10 @@ MAX_PREVIEW = 200  # characters
 _FOLD = re.compile(r"\r?\n[ \t]")
 _LINE_END = re.compile(r"\r?\n")  # other breaks of lines are characters: RFC 5322, 2.2
 _BLANKS = re.compile(r"\s+")
-_MESSAGE_ID = re.compile(rb"<([^<>\s]{1,500})>")
+_MESSAGE_ID = re.compile(rb"<([^<>]{1,500})>")
+_BARE_ID = re.compile(rb"[^\s<>@]{1,250}@[^\s<>@]{1,249}")
+
+Headers = Mapping[str, str]  # by lower-case name
 _ADDRESSED = frozenset({"from", "to", "cc", "bcc"})
 
 
@@ -79,11 +82,23 @@ def parse_headers(block: bytes) -> dict[str, str]:
 
 
 def message_ids(text: str) -> list[bytes]:
-    """Return the Message-IDs in a header, without their brackets."""
-    return _MESSAGE_ID.findall(text.encode("utf-8", "replace"))
+    """Return the Message-IDs in a header, without their brackets; one alone may have none."""
+    content = text.encode("utf-8", "replace")
+    angled = [b" ".join(match.split()) for match in _MESSAGE_ID.findall(content)]
+    identifiers = [identifier for identifier in angled if identifier]
+    if not identifiers and _BARE_ID.fullmatch(content.strip()):
+        return [content.strip()]
+    return identifiers
 
 
-def thread_root(headers: Mapping[str, str]) -> bytes | None:
+def only_parent(headers: Headers) -> bytes | None:
+    """Return the Message-ID of the parent where nothing else tells the thread."""
+    if message_ids(headers.get("references", "")):
+        return None
+    return next(iter(message_ids(headers.get("in-reply-to", ""))), None)
+
+
+def thread_root(headers: Headers) -> bytes | None:
     """Return the Message-ID that the message's thread begins with; None: it has none."""
     for name in ("references", "in-reply-to", "message-id"):
         known = message_ids(headers.get(name, ""))

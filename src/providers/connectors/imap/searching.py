@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from providers.connectors.imap import mapping, modified_utf7, reading, search_criteria
+from providers.connectors.imap import mapping, modified_utf7, reading, search_criteria, thread_roots
 from providers.connectors.imap.account_memory import AccountMemory
 from providers.connectors.imap.folder_index import FolderIndex, ReadTimes
 from providers.connectors.imap.folder_index import search as search_uids
@@ -128,6 +128,8 @@ async def run(  # noqa: PLR0913 - the arguments of `MailPort.search`, and where 
     if not wanted <= attributes:
         messages = await reader.read([candidate for candidate, _ in shown], wanted)
         shown = [(each, messages[each.id]) for each, _ in shown if each.id in messages]
+    if "thread_id" in wanted:
+        await thread_roots.settle(session, (message for _, message in shown), memory, ids)
     whole = exhausted and len(matching) <= query.limit
     is_counted = exhausted or not search.restricts
     return MailSlice(
