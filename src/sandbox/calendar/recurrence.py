@@ -16,7 +16,7 @@ from dateutil.rrule import rrulestr
 
 from sandbox.calendar.records import EventTime, Recurrence, from_local, load_zone
 
-MAX_STARTS = 20_000  # of one series, so that FREQ=SECONDLY ends
+MAX_STARTS = 40_000  # of one series: days of `MAX_SPAN`; FREQ=SECONDLY ends with them
 # Rules are expanded this far from their first start, so that a rule that never matches ends.
 MAX_SPAN = timedelta(days=36525)
 MAX_SPAN_BY_HOUR = timedelta(days=1000)
@@ -24,6 +24,7 @@ _BY_HOUR = re.compile(r"FREQ=(HOURLY|MINUTELY|SECONDLY)")
 _RULE = re.compile(r"[A-Z0-9=;,+-]+", re.ASCII)
 _DAYS = re.compile(r"BY(?:MONTH|MONTHDAY|YEARDAY|WEEKNO)=[0-9,+-]+")
 _COUNT = re.compile(r"COUNT=(\d+);?")
+_WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _UNTIL = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?", re.IGNORECASE)
 
 
@@ -129,7 +130,7 @@ def _event_times(local_times: Iterator[datetime], first: EventTime) -> Iterator[
 
 def _parse_rule(text: str, first: EventTime) -> Iterator[datetime]:
     """Return a rule's starts as naive local times; UNTIL is converted to local time."""
-    plain = re.sub(r"\s", "", text).upper()
+    plain = _complete(re.sub(r"\s", "", text).upper(), first.local)
     if not _RULE.fullmatch(plain) or "INTERVAL=0" in plain:
         raise ValueError(f"not a recurrence rule: {text}")
     # COUNT is applied last, because a rule with COUNT cannot have UNTIL and each rule gets one.
@@ -139,13 +140,39 @@ def _parse_rule(text: str, first: EventTime) -> Iterator[datetime]:
     bounded = _UNTIL.sub(lambda until: _local_until(until, first, last), without_count)
     bounded = bounded if "UNTIL=" in bounded else f"{bounded};UNTIL={last:%Y%m%dT%H%M%S}"
     try:
-        starts = iter(rrulestr(bounded, dtstart=first.local))
+        starts = iter(rrulestr(bounded, dtstart=_begin(plain, first.local)))
         if not _matches_any_day(plain, first.local):
             return iter(())
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"not a recurrence rule: {text}") from error
-    starts = takewhile(lambda start: start <= last, starts)
+    later = (start for start in starts if start >= first.local)
+    starts = takewhile(lambda start: start <= last, later)
     return islice(starts, counts[0]) if counts else starts
+
+
+def _complete(rule: str, first: datetime) -> str:
+    """
+    Drop what says nothing, and name the weekday of the first start where it counts.
+
+    dateutil takes a whole week for `BYWEEKNO` alone (RFC 5545, 3.3.10), and knows no RFC 7529.
+    """
+    parts = [part for part in rule.split(";") if part and not part.endswith("=")]
+    parts = [part for part in parts if part not in {"RSCALE=GREGORIAN", "SKIP=OMIT"}]
+    names = {part.partition("=")[0] for part in parts}
+    by_week = "FREQ=YEARLY" in parts and "BYWEEKNO" in names
+    by_position = "FREQ=WEEKLY" in parts and "BYSETPOS" in names
+    if (by_week or by_position) and not names & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
+        parts.append(f"BYDAY={_WEEKDAYS[first.weekday()]}")
+    return ";".join(parts)
+
+
+def _begin(rule: str, first: datetime) -> datetime:
+    """Return where to begin a rule: positions in a week are those of the whole week."""
+    if "FREQ=WEEKLY" not in rule or "BYSETPOS" not in rule:
+        return first
+    week = re.search(r"WKST=([A-Z]{2})", rule)
+    first_day = _WEEKDAYS.index(week[1]) if week and week[1] in _WEEKDAYS else 0
+    return first - timedelta(days=(first.weekday() - first_day) % 7)
 
 
 def _matches_any_day(rule: str, first: datetime) -> bool:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-_FOLD = re.compile(r"\r?\n[ \t]|\r[ \t]")
+_FOLD = re.compile(r"\r?\n[ \t]")
+_FOLDED_BYTES = re.compile(rb"\r?\n[ \t]")
 _PARAM = re.compile(r';\s*+([A-Za-z0-9-]++)\s*+=\s*+((?:"[^"]*+"|[^";:])*+)')
 _LINE = re.compile(
     r"""(?P<name>[A-Za-z0-9-]++)\s*+
@@ -88,7 +89,12 @@ class Component:
 
 
 def decode(data: bytes) -> str:
-    """Decode the bytes of a file: UTF-8, else Windows-1252, else Latin-1."""
+    """
+    Decode the bytes of a file: UTF-8, else Windows-1252, else Latin-1.
+
+    Lines are unfolded first: a fold may divide the octets of a character (RFC 5545, 3.1).
+    """
+    data = _FOLDED_BYTES.sub(b"", data)
     for charset in ("utf-8-sig", "windows-1252"):
         try:
             return data.decode(charset)
@@ -105,7 +111,8 @@ def read(text: str) -> list[Component]:
     """
     roots: list[Component] = []
     open_components: list[Component] = []
-    for raw in _FOLD.sub("", text).splitlines():
+    lines = text if "\n" in text else text.replace("\r", "\n")
+    for raw in re.split(r"\r?\n", _FOLD.sub("", lines)):
         line = _parse_line(raw)
         if line is not None and line.name == "BEGIN":
             component = Component(line.value.strip().upper())
@@ -155,7 +162,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def _parse_line(raw: str) -> Line | None:
-    match = _LINE.fullmatch(raw.strip())
+    match = _LINE.fullmatch(raw.strip(" \t\r"))
     if match is None:
         return None
     params = {

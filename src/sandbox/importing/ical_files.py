@@ -185,7 +185,7 @@ class _Reader:
     ) -> Iterator[EventTime]:
         for line, text in read_dates(component, "EXDATE"):
             try:
-                yield times.read(text, line, start.zone)
+                yield times.excluded(line, text, start)
             except NoMatchingZone:
                 raise
             except (ValueError, OverflowError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from sandbox.calendar.records import Attendee, EventContent, EventTime
 from sandbox.importing import ical_components
@@ -10,6 +11,8 @@ from sandbox.importing.ical_components import Component, Line, unescape
 _RESPONSES: Mapping[str, str] = MappingProxyType(
     {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
 )
+_VIDEO_PROPERTIES = ("CONFERENCE", "X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL")
+_WEB = ("https://", "http://")
 
 
 def read_content(
@@ -63,8 +66,10 @@ def _shows_as(component: Component) -> str:
 
 
 def _video(component: Component) -> str | None:
-    link = component.text("X-GOOGLE-CONFERENCE", "CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL")
-    return link if link.lower().startswith(("https://", "http://")) else None
+    links = [line for name in _VIDEO_PROPERTIES for line in component.every(name)]
+    links.sort(key=lambda line: "VIDEO" not in line.params.get("FEATURE", "VIDEO").upper())
+    addresses = (line.text.strip() for line in links)
+    return next((link for link in addresses if link.lower().startswith(_WEB)), None)
 
 
 def _importance(component: Component) -> str:
@@ -123,7 +128,9 @@ def email_address(line: Line) -> str:
     """Return a calendar user's address, from ``mailto:`` or the EMAIL parameter, else ""."""
     value = line.value.strip()
     if value.lower().startswith("mailto:"):
-        return unescape(value[7:]).strip()
+        address = unquote(unescape(value[7:]).partition("?")[0]).partition(",")[0].strip()
+        if "@" in address and not any(character.isspace() for character in address):
+            return address
     named = line.params.get("EMAIL", "")
     return named or (value if "@" in value and ":" not in value else "")
 

@@ -13,6 +13,7 @@ from sandbox.calendar.records import (
     from_instant,
 )
 from sandbox.calendar.recurrence import SeriesStarts
+from sandbox.importing.ical_times import day_of
 
 # Horizon, after start or today, to which series in unknown time zones are expanded.
 _LISTED = timedelta(days=1830)
@@ -83,8 +84,11 @@ def _separate_event(event: FileEvent) -> NewEvent:
 
 def _merge_series(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
     overrides = {override.original: override for override in master.overrides}
-    for event in changed:
+    dropped = set() if master.recurrence is None else set(master.recurrence.dropped)
+    for event in sorted(changed, key=lambda event: event.sequence):  # the newest revision is last
         original = _occurrence_of(master, event.original or event.content.start)
+        if original in dropped and event.sequence < master.sequence:
+            continue
         overrides[original] = Override(
             original=original, content=event.content, cancelled=event.content.status == "cancelled"
         )
@@ -100,6 +104,8 @@ def _merge_series(master: FileEvent, changed: Sequence[FileEvent]) -> NewEvent:
 
 def _occurrence_of(master: FileEvent, original: EventTime) -> EventTime:
     """Return the start of the occurrence at *original*, which may name only its day."""
+    if master.content.start.is_day:
+        return day_of(original, master.content.start.zone)
     if not original.is_day or master.content.start.is_day or master.recurrence is None:
         return original
     day = original.instant - timedelta(days=1)

@@ -35,8 +35,10 @@ class TimeReader:
         """
         Return start and end.
 
+        An end before the start counts as the start.
+
         Raises:
-            ValueError: The start is missing, a time is malformed, or the end is before the start.
+            ValueError: The start is missing, or a time is malformed.
         """
         line = component.first("DTSTART")
         if line is None:
@@ -52,7 +54,7 @@ class TimeReader:
         if start.is_day and end.instant == start.instant:
             end = start.later(timedelta(days=1))
         if end.instant < start.instant:
-            raise ValueError("it ends before it starts")
+            end = start.later(timedelta(days=1)) if start.is_day else start
         if end.local.year not in YEARS:
             raise ValueError(OUT_OF_RANGE)
         return start, end
@@ -82,6 +84,11 @@ class TimeReader:
         named = None if tzid is None else self.zones.name(tzid, day.year)
         return from_local(local, named or otherwise)
 
+    def excluded(self, line: Line, text: str, start: EventTime) -> EventTime:
+        """Read an excluded date of the series at *start*; of a whole-day series it is a day."""
+        when = self.read(text, line, start.zone)
+        return day_of(when, start.zone) if start.is_day else when
+
     def period(self, line: Line, text: str, start: EventTime) -> tuple[EventTime, EventTime | None]:
         """Read an added date of the series at *start*, and its own end, if any."""
         first, slash, last = text.partition("/")
@@ -97,6 +104,18 @@ class TimeReader:
         if self.clock is not None:
             return from_local(instant.astimezone(self.clock).replace(tzinfo=None), "UTC")
         return from_instant(instant, otherwise if "TZID" in line.params else "UTC")
+
+
+def day_of(when: EventTime, zone: str) -> EventTime:
+    """Return the day that a time names in a whole-day series: midnight of some zone is one."""
+    if when.is_day:
+        return when
+    if when.zone != "UTC":
+        return from_local(when.local, when.zone, is_day=True)
+    local = from_instant(when.instant, zone).local
+    if local.time() != time():
+        local = when.local + timedelta(hours=12)  # the nearest midnight
+    return from_local(local, zone, is_day=True)
 
 
 def read_dates(component: Component, name: str) -> Iterator[tuple[Line, str]]:

@@ -5,8 +5,9 @@ A zone is matched by its name, by an older or vendor's name, or by its own defin
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -18,6 +19,11 @@ from sandbox.importing.ical_components import Component
 
 _SAMPLE = timedelta(days=6, hours=7)
 _SAMPLES = 130  # about two years, from the start of the year in question
+_NUMBER = re.compile(r"(?<![ -])[ -]+\d{1,2}$")
+_SHOWN_OFFSET = re.compile(r"^\((?:UTC|GMT)[^()]{0,8}\) *", re.IGNORECASE)
+_AMERICAN = re.compile(r"(\w{1,20}) time \((?:us & canada|canada)\)", re.IGNORECASE)
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?00)?", re.IGNORECASE)
+_CONTINENTS = frozenset({"Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Pacific"})
 _NAME = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 
 
@@ -59,15 +65,20 @@ class ZoneTable:
 
     def _resolve(self, tzid: str, year: int) -> str | None:
         named = _resolve_name(tzid)
-        if named is not None:
-            return named
         definition = self._defined.get(tzid)
         if definition is None:
-            return None
-        named = _resolve_name(definition.text("X-LIC-LOCATION"))
-        if named is not None:
             return named
-        return _match_offsets(_clock(definition, tzid), year)
+        named = named or _resolve_name(definition.text("X-LIC-LOCATION"))
+        # A definition of single changes is that of a few years; the name tells the others.
+        if named is not None and not _has_rules(definition):
+            return named
+        try:
+            clock = _clock(definition, tzid)
+        except ValueError:
+            if named is None:
+                raise
+            return named
+        return _match_offsets(clock, year, named)
 
 
 def iana_zone(name: str) -> str | None:
@@ -82,13 +93,55 @@ def iana_zone(name: str) -> str | None:
 
 
 def _resolve_name(tzid: str) -> str | None:
-    """Resolve an IANA name, also after a vendor's prefix, or a Windows zone name."""
-    parts = [part for part in tzid.split("/") if part]
+    """
+    Resolve a name of a zone, in any letter case.
+
+    It is an IANA name, also after a vendor's prefix, a Windows name, perhaps numbered, an English
+    display name of Windows, or an offset of whole hours.
+    """
+    parts = [part for part in tzid.casefold().replace(" ", "_").split("/") if part]
     for start in range(max(0, len(parts) - 3), len(parts)):
-        zone_name = iana_zone("/".join(parts[start:]))
+        zone_name = _iana_names().get("/".join(parts[start:]))
         if zone_name is not None:
             return zone_name
-    return WINDOWS_TO_OLSON.get(tzid)
+    for name in (tzid, _NUMBER.sub("", tzid)):
+        if (windows := _windows_names().get(name.casefold())) is not None:
+            return windows
+    return _by_display_name(_SHOWN_OFFSET.sub("", tzid)) or _by_offset(tzid)
+
+
+def _by_display_name(shown: str) -> str | None:
+    if (american := _AMERICAN.match(shown)) is not None:
+        return WINDOWS_TO_OLSON.get(f"{american[1].title()} Standard Time")
+    cities = [city.strip().casefold().replace(" ", "_") for city in re.split("[,/:]", shown)]
+    return next((_cities()[city] for city in cities if city in _cities()), None)
+
+
+def _by_offset(tzid: str) -> str | None:
+    match = _OFFSET.fullmatch(tzid.strip())
+    if match is None or int(match[2]) > 12:
+        return None
+    return f"Etc/GMT{'-' if match[1] == '+' else '+'}{int(match[2])}"
+
+
+@cache
+def _iana_names() -> Mapping[str, str]:
+    names = {name.casefold(): name for name in sorted(available_timezones())}
+    return {"us/pacific-new": "America/Los_Angeles", **names, "z": "UTC"}
+
+
+@cache
+def _windows_names() -> Mapping[str, str]:
+    return {name.casefold(): iana_name for name, iana_name in WINDOWS_TO_OLSON.items()}
+
+
+@cache
+def _cities() -> Mapping[str, str]:
+    return {
+        name.rpartition("/")[2].casefold(): name
+        for name in sorted(available_timezones())
+        if name.partition("/")[0] in _CONTINENTS
+    }
 
 
 def _clock(definition: Component, tzid: str) -> tzinfo:
@@ -100,12 +153,17 @@ def _clock(definition: Component, tzid: str) -> tzinfo:
     return clock
 
 
-def _match_offsets(clock: tzinfo, year: int) -> str:
+def _has_rules(definition: Component) -> bool:
+    return any(observance.first("RRULE") is not None for observance in definition.inner)
+
+
+def _match_offsets(clock: tzinfo, year: int, named: str | None) -> str:
     """Return the IANA zone with the same offsets over the sampled years."""
     start = datetime(year, 1, 3, tzinfo=UTC)
     moments = [start + number * _SAMPLE for number in range(_SAMPLES)]
-    # The zones of the Windows table come first: they are the usual ones.
-    for name in dict.fromkeys((*WINDOWS_TO_OLSON.values(), *sorted(available_timezones()))):
+    # The zone of the name comes first, then those of the Windows table: they are the usual ones.
+    usual = (*filter(None, [named]), *WINDOWS_TO_OLSON.values())
+    for name in dict.fromkeys((*usual, *sorted(available_timezones()))):
         if _have_same_offsets(clock, load_zone(name), moments):
             return name
     raise NoMatchingZone(clock)

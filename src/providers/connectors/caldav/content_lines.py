@@ -125,9 +125,11 @@ def _lines(text: str) -> Iterator[ContentLine]:
                 continue
             yield from _lines(plain)  # the library refuses parameters with control characters
             continue
-        yield ContentLine(
-            name.upper(), {key.upper(): _first(values) for key, values in params.items()}, value
-        )
+        values = {key.upper(): _first(listed) for key, listed in params.items()}
+        if "TZID" in values and ":" in value:  # a name with colons, which nobody quoted
+            rest, _, value = value.rpartition(":")
+            values["TZID"] += f":{rest}"
+        yield ContentLine(name.upper(), values, value)
 
 
 def _first(values: str | list[str]) -> str:

@@ -211,7 +211,12 @@ def _by_windows_name(name: str) -> tzinfo | None:
         iana_name = _windows_names().get(_letters(key))
         if iana_name is not None:
             return ZoneInfo(iana_name)
-    return None
+    offset = _OFFSET_PREFIX.match(name)
+    if offset is None:
+        return None
+    # The cities of a display name differ by version; the first one that is known decides.
+    cities = (_letters(city) for city in re.split("[,/]", name[offset.end() :]))
+    return next((ZoneInfo(_cities()[city]) for city in cities if city in _cities()), None)
 
 
 def _by_offset(name: str) -> tzinfo | None:
@@ -240,6 +245,15 @@ def _windows_names() -> Mapping[str, str]:
     keys = {_letters(name.casefold()): iana_name for name, iana_name in names.items()}
     for windows_name, displayed in _displayed():
         keys.setdefault(_letters(displayed.casefold()), WINDOWS_TO_OLSON[windows_name])
+    return keys
+
+
+@cache
+def _cities() -> Mapping[str, str]:
+    keys: dict[str, str] = {}
+    for windows_name, displayed in _displayed():
+        for city in displayed.casefold().split(","):
+            keys.setdefault(_letters(city), WINDOWS_TO_OLSON[windows_name])
     return keys
 
 

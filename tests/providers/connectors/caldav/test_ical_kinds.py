@@ -162,6 +162,16 @@ def test_a_time_of_a_series_is_written_in_other_forms(written):
     assert listed(moved) == sorted([*times, "11 10:00-11 10:00 moved"])
 
 
+@pytest.mark.parametrize(
+    ("zone", "hour"), [("tzone://Microsoft/Utc", 9), ("(UTC+01:00) Brussels, Madrid", 8)]
+)
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_zone_with_colons_need_not_be_quoted(zone, hour, quote):
+    event = parsed(f"DTSTART;TZID={quote}{zone}{quote}:20260302T090000")
+
+    assert listed(event) == [f"02 0{hour}:00-02 0{hour}:00"]
+
+
 UNTILS = {
     "the day, of days": ("DTSTART;VALUE=DATE:20260302", "20260304", 3),
     "a time, of days": ("DTSTART;VALUE=DATE:20260302", "20260304T000000Z", 3),
