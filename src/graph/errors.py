@@ -125,6 +125,8 @@ FAILURE_CODES: Mapping[type[failures.ProviderFailure], Code] = MappingProxyType(
         failures.NoRoom: Code.OVERLOADED,
         failures.OutcomeUnknown: Code.OUTCOME_UNKNOWN,
         failures.TooMuch: Code.PROVIDER_ERROR,
+        failures.Unreadable: Code.PROVIDER_ERROR,
+        failures.UnknownZone: Code.PROVIDER_ERROR,
         failures.Incomplete: Code.PROVIDER_ERROR,
         failures.Broken: Code.PROVIDER_ERROR,
         failures.ProviderFailure: Code.PROVIDER_ERROR,
